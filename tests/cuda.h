@@ -26,7 +26,7 @@ static inline struct engine *cuda_engine(void) {
     return en;
 }
 
-/* Runs a kernel on host buffers of so many bytes: copied there and back. */
+/* Runs a kernel on host buffers of the given sizes in bytes: copied there and back. */
 static inline void cuda_run(struct engine *en, const struct ekernel *k, void *const *buf, const size_t *bytes,
                             const int64_t *var) {
     struct err e = {0};
@@ -51,7 +51,7 @@ struct cuda_texts {
     struct arena *arena;
     VEC(const char *) text;
     uint32_t blocks;  /* kernels that a block runs */
-    uint32_t whole;   /* the first so many must fit into registers */
+    uint32_t whole;   /* the first n must fit into registers */
     uint32_t spilled; /* kernels that do not */
 };
 static inline void cuda_render(struct cuda_texts *t, const struct linear *lin, bool meet) {

@@ -366,7 +366,7 @@ static void step_expand(struct gen *g) {
     const struct shape *s = shape(g, v.n);
     int64_t d[SHAPE_MAX] = {0}, room = g->o.max_elements / RG_MAX(shape_size(s), 1);
     uint32_t n = 0;
-    if (s->n < 5) d[n++] = 1; /* a new axis in front, or a place for it in the middle */
+    if (s->n < 5) d[n++] = 1; /* a new axis in front, or in the middle */
     for (uint32_t i = 0; i < s->n; i++) d[n++] = s->d[i];
     if (n > 1 && s->n < 5 && chance(g, 40)) d[0] = d[1], d[1] = 1;
     const uop *x = reshape(g, v.n, d, n);
@@ -429,14 +429,15 @@ static void step_flip(struct gen *g) {
 static void step_same(struct gen *g) {
     static const enum op same[] = {OP_CONTIGUOUS, OP_CONTIGUOUS, OP_DETACH, OP_INLINE};
     struct gval v = pick(g);
-    if (chance(g, 25) && dt_of(&v) != DT_BOOL) /* another value on the way back, with the same gradient */
+    if (chance(g, 25) &&
+        dt_of(&v) != DT_BOOL) /* another value in the gradient pass, with the same gradient */
         v.n = uop2(g->ir, OP_GRAD_THROUGH, v.n, uop2(g->ir, OP_ADD, v.n, constant(g, dt_of(&v)).n));
     else
         v.n = uop1(g->ir, same[rnd_below(&g->r, RG_COUNT(same))], v.n);
     add(g, v);
 }
 
-/* Numbers of a UNFOLD or FOLD of a tensor whose last 2m axes are places and windows. False: none fits. */
+/* Numbers of a UNFOLD or FOLD of a tensor whose last 2m axes are positions and windows. False: none fits. */
 static bool window_numbers(struct gen *g, enum op op, const struct shape *s, uint32_t m, int64_t *num) {
     int64_t size = shape_size(s);
     if (!size) return false;
@@ -467,7 +468,7 @@ static const uop *with_windows(struct gen *g, const uop *x, uint32_t m) {
     return with_numbers(g, OP_EXPAND, ARG_NONE, reshape(g, x, d, s->n + m), wide, s->n + m);
 }
 
-/* Windows, or their way back; times weights that depend on the place in the window, or on a channel before it too; and added over
+/* Windows, or their adjoint; times weights that depend on the position in the window, or on a channel before it too; and added over
  * the window: pooling, convolutions and their gradients. Sometimes only moved. */
 static void step_windows(struct gen *g) {
     struct gval v = pick(g);
@@ -592,11 +593,11 @@ static void step_matmul(struct gen *g) {
     int64_t k = s->d[s->n - 1], n = rnd_range(&g->r, 1, 9), rows = k ? shape_size(s) / k : 0;
     if (rows * n * k > 8 * g->o.max_elements || rows * n > g->o.max_elements || k * n > g->o.max_elements)
         return;
-    bool turned = chance(g, 50);
-    new_buffer(g, dt_of(&a), turned ? (int64_t[]){n, k} : (int64_t[]){k, n}, 2);
+    bool transposed = chance(g, 50);
+    new_buffer(g, dt_of(&a), transposed ? (int64_t[]){n, k} : (int64_t[]){k, n}, 2);
     struct gval b = g->v[g->count - 1];
     if (b.n != g->buffer[g->buffers - 1].now) return; /* the pool was full */
-    if (turned) b.n = with_numbers(g, OP_PERMUTE, ARG_NONE, b.n, (int64_t[]){1, 0}, 2);
+    if (transposed) b.n = with_numbers(g, OP_PERMUTE, ARG_NONE, b.n, (int64_t[]){1, 0}, 2);
     int64_t da[SHAPE_MAX], db[SHAPE_MAX], all[SHAPE_MAX];
     uint32_t r = s->n + 1;
     for (uint32_t i = 0; i < r; i++) {
@@ -649,12 +650,13 @@ static void step_gather(struct gen *g) {
         add(g, make(uop_mk(g->ir, OP_GATHER, (const uop *[]){v.n, index}, 2, ARG_INT(axis)), v.mag));
         return;
     }
-    enum dtype dt = dt_of(&v); /* added at the index: at most all of one row to one place */
+    enum dtype dt = dt_of(&v); /* added at the index: at most all of one row to one element */
     double times = (double)d[axis], top = limit_of(g, dt);
     v = tame(g, v, fmax(1, floor(top / 2)));
     struct gval x = fit(g, cast(g, pick(g), dt), shape_make(&g->shapes, d, s->n));
     x = tame(g, x, fmax(1, floor(top / 2 / times)));
-    if (g->o.exact && v.mag + x.mag * times > top) return; /* halves would round in an order of their own */
+    if (g->o.exact && v.mag + x.mag * times > top)
+        return; /* 16-bit floats would round in an order of their own */
     x.n = filled(g, x, shape_make(&g->shapes, d, s->n));
     const uop *n = uop_mk(g->ir, OP_SCATTER, (const uop *[]){v.n, index, x.n}, 3, ARG_INT(axis));
     add(g, make(n, dt == DT_BOOL ? 1 : v.mag + x.mag * times));

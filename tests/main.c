@@ -205,7 +205,7 @@ static void finish(struct job *j, int status, const struct rusage *used) {
     }
     sort_output(j, !ok && !skip);
     fflush(stdout);
-    kill(-j->pid, SIGKILL); /* what it may have left running; its own process group, nobody else's */
+    kill(-j->pid, SIGKILL); /* what it may have left running; its own process group, no other */
     free(j->out);
     j->test = NULL;
 }

@@ -42,18 +42,18 @@ static void swap_bytes(void *p, uint32_t width, uint64_t bytes) {
         for (uint64_t *w = p, *end = w + bytes / 8; w < end; w++) *w = __builtin_bswap64(*w);
 }
 
-/* Writes the elements in row-major order: counts through the shape, the last axis fastest, and keeps the place in the
+/* Writes the elements in row-major order: counts through the shape, the last axis fastest, and keeps the offset in the
  * source beside it. */
 static void by_rows(const struct io_array *a, char *to, const char *from) {
     uint32_t width = io_type_info[a->type].bytes;
-    int64_t at[IO_AXES] = {0}, step[IO_AXES], place = 0, s = width;
+    int64_t at[IO_AXES] = {0}, step[IO_AXES], offset = 0, s = width;
     for (uint32_t i = 0; i < a->rank; i++) step[i] = s, s *= a->d[i];
     for (uint64_t done = 0; done < a->bytes; done += width) {
-        memcpy(to + done, from + place, width);
+        memcpy(to + done, from + offset, width);
         for (uint32_t i = a->rank; i-- > 0;) {
-            place += step[i];
+            offset += step[i];
             if (++at[i] < a->d[i]) break;
-            place -= step[i] * a->d[i], at[i] = 0;
+            offset -= step[i] * a->d[i], at[i] = 0;
         }
     }
 }

@@ -2,7 +2,7 @@
  * endian. The file may be compressed with gzip, which is told by its first bytes.
  *
  * A compressed file does not say how much it holds, so the header inside it decides: that much is read and no more,
- * and a claim beyond what so many compressed bytes can hold is refused before memory is asked for.
+ * and a claim beyond what the compressed bytes can hold is refused before memory is asked for.
  * Tests: tests/unit/io.c (io_idx_*), tests/unit/api_files.c (mnist) */
 #include "io.h"
 

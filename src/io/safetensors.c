@@ -120,7 +120,7 @@ static int by_key(const void *a, const void *b) {
 static int by_name(const void *a, const void *b) {
     return strcmp((*(const struct io_tensor *const *)a)->name, (*(const struct io_tensor *const *)b)->name);
 }
-static int by_place(const void *a, const void *b) {
+static int by_offset(const void *a, const void *b) {
     const struct io_tensor *s = *(const struct io_tensor *const *)a, *t = *(const struct io_tensor *const *)b;
     if (s->begin != t->begin) return s->begin < t->begin ? -1 : 1;
     return s->end < t->end ? -1 : s->end > t->end;
@@ -145,7 +145,7 @@ static void check_size(struct job *j, const struct io_tensor *t) {
 
 static void check_cover(struct job *j, struct io_tensor **t, uint32_t n) {
     uint64_t at = 0;
-    if (n > 1) qsort(t, n, sizeof *t, by_place);
+    if (n > 1) qsort(t, n, sizeof *t, by_offset);
     for (uint32_t i = 0; i < n; at = t[i++]->end) {
         if (t[i]->begin < at)
             bad_tensor(j, t[i]->name, RG_EPARSE, "bytes %llu..%llu overlap those of '%.200s'",

@@ -1,5 +1,5 @@
 /* text.h: a strict scanner for the small texts inside files: the JSON of safetensors, the Python literal of npy.
- * Private to src/io. Whatever does not fit throws, with the place: run it inside err_guard. */
+ * Private to src/io. Whatever does not fit throws, with the position: run it inside err_guard. */
 #ifndef RIDGE_IO_TEXT_H
 #define RIDGE_IO_TEXT_H
 

@@ -8,7 +8,7 @@
 #include "nn.h"
 
 static rg_tensor forward_custom(AT, rg_module *m, rg_tensor x) {
-    (void)file, (void)line; /* calls in it have places of their own; those without get this one */
+    (void)file, (void)line; /* calls in it have call sites of their own; those without get this one */
     return m->fn(m, x, m->user);
 }
 static rg_tensor forward_function(AT, rg_module *m, rg_tensor x) {

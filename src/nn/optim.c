@@ -183,7 +183,7 @@ rg_optim *rg_adamw_at(AT, rg_tensors params, rg_optim_opts o) {
 
 /* ---- one step ---------------------------------------------------------------------------------------------- */
 
-/* Arithmetic, short: the user's place goes along in every call. */
+/* Arithmetic, short: the user's call site goes along in every call. */
 struct at {
     const char *file;
     int line;

@@ -36,7 +36,7 @@ has '\(REDUCE' 'the reduction in the kernel graph'
 has '\(SINK' 'the sink of the kernel graph'
 has 'END' 'the linear program'
 has '^void r_2\(void \*const \*buf' 'the source'
-has "^\*\*\* CPU        3 r_2  +$line +[0-9]+% of roof, overhead  \[dot dot.c:[0-9]+\]\$" 'the kernel with its place'
+has "^\*\*\* CPU        3 r_2  +$line +[0-9]+% of roof, overhead  \[dot dot.c:[0-9]+\]\$" 'the kernel with its call site'
 has "^\*\*\* EXT        4 synchronize  +$line\$" 'the wait'
 has "^\*\*\* EXT        5 copy        4 B,     EXT <- CPU  +$line\$" 'the copy back'
 has '^avg: +[0-9.]+ GFLOPS +[0-9.]+ GB/s +total: +5 operations +1 kernels' 'the summary'
@@ -63,7 +63,7 @@ level=6; say 6
 has '^; after tree' 'passes'; has_not '\.text' 'assembly'
 level=7; say 7
 has '\.text' 'assembly'
-# no colours where nobody sees them
+# no colours unless on a terminal
 grep -q "$(printf '\033')" "$here/err" && fail "colours in a file"
 
 # the second process compiles nothing and says the same

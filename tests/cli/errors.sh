@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a stranger tries first: nonsense, files that are not there or are something else, places that cannot be written, devices
+# What a stranger tries first: nonsense, files that are not there or are something else, folders that cannot be written, devices
 # that do not exist. Each is one message that says what was found and what to do, and an exit status; nothing else is printed.
 . "$(dirname "$0")/common"
 RIDGE_CACHE_DIR=$here/cache RIDGE_THREADS=1

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/common"
 
 # a small MNIST: the header says how many images there are
-cut_idx() { # NAME HEADER BYTES: so many bytes after a header of its own
+cut_idx() { # NAME HEADER BYTES: BYTES bytes after a header of its own
     skip=$(($(printf "$2" | wc -c) + 1))
     { printf "$2"; gzip -dc "$root/data/mnist/$1" | tail -c "+$skip" | head -c "$3"; } | gzip > "$1"
 }

@@ -16,7 +16,7 @@ trap 'rm -rf "$here"' EXIT
 bad=0
 fail() { echo "$*"; bad=1; }
 
-# the reader's place: the root of the repository after `make`
+# where the reader stands: the root of the repository after `make`
 mkdir -p "$here/root/build" "$here/bin"
 ln -s "$root/include" "$here/root/include"
 ln -s "$build" "$here/root/build/release"

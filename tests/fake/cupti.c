@@ -1,5 +1,5 @@
 /* cupti.c: a library that stands in for NVIDIA's CUPTI, beside tests/fake/driver.c, which tells it what it runs. Records
- * are written as NVIDIA's headers say (those of 11.8, 12.9, 13.0 and 13.4 agree in these places); kernels of a graph
+ * are written as NVIDIA's headers say (those of 11.8, 12.9, 13.0 and 13.4 agree in these fields); kernels of a graph
  * alternate between two streams and overlap. It can be told to lie. Built as a library of its own, and once more without one of its
  * functions (OLD); tests name it by RIDGE_CUPTI and find `fake_cupti` in it. */
 #include "fake.h"
@@ -41,7 +41,7 @@ static void put64(uint8_t *p, size_t at, uint64_t x) { memcpy(p + at, &x, sizeof
 static uint8_t *add(uint32_t kind, size_t n) {
     if (n_held == MOST) return NULL;
     struct record *r = &held[n_held++];
-    memset(r->byte, 0x5a, sizeof r->byte); /* what nobody may rely on */
+    memset(r->byte, 0x5a, sizeof r->byte); /* which no caller may rely on */
     r->n = n;
     put32(r->byte, 0, kind);
     return r->byte;

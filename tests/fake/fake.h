@@ -12,9 +12,9 @@ struct fake {
     size_t memory;            /* bytes the GPU has */
     int shared;               /* bytes that a block may share: 227 K */
     const char *fail;         /* this function .. */
-    int after, code;          /* .. returns this code after so many calls that succeed */
+    int after, code;          /* .. returns this code after n calls that succeed */
     int hangs;                /* kernels never end */
-    /* ms that so many launches of a kernel take, between two events; NULL: 0.001 */
+    /* ms that n launches of a kernel take, between two events; NULL: 0.001 */
     float (*clock)(const char *kernel, unsigned launches);
     /* to look at */
     int sticky; /* the device is lost: every call returns it; starting a kernel called "wild" sets 700 */
@@ -31,7 +31,7 @@ struct fake {
     uint64_t map_at, map_of; /* of the kernel "boxes", started last: as its map says; the buffer's address */
     uint32_t compiled;       /* texts */
     const char *kernel;      /* launched last .. */
-    unsigned since;          /* .. with so many launches since the event before the last one .. */
+    unsigned since;          /* .. with n launches since the event before the last one .. */
     const char *first;       /* .. of which this was the first */
     /* to set, by the profiling library: a call begins that starts kernels; a kernel ran; a node of a graph was copied */
     void (*call)(int graph);

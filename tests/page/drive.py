@@ -50,7 +50,7 @@ def ridge_program(b, shot):
     shot("drawer")
     panel.find_elements(By.CSS_SELECTOR, ".go")[0].click()
     time.sleep(0.1)
-    check(b.find_element(By.ID, "source").is_displayed(), "a place leads to its line")
+    check(b.find_element(By.ID, "source").is_displayed(), "a call site leads to its line")
     check(len(b.find_elements(By.CSS_SELECTOR, "#source tr.asked button")) > 0, "the line unfolds into its kernels")
     b.find_element(By.ID, "shut").click()
     check(not panel.is_displayed(), "the drawer closes")

@@ -44,7 +44,7 @@ static rg_status learn(struct walk *w, rg_tensor x, rg_tensor y, rg_tensor *out)
     return rg_optim_step(w->optim);
 }
 
-/* The batch from place `at` on, taken on the device. */
+/* The batch from index `at` on, taken on the device. */
 static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
     struct walk *w = user;
     (void)in;

@@ -393,7 +393,7 @@ CASE(slice_old_reader) {
     IS(a, 1, 0, 0);
     IS(s, 6);
 }
-CASE(slice_at_index) { /* a cache that is filled place by place, with one program */
+CASE(slice_at_index) { /* a cache that is filled row by row, with one program */
     rg_tensor a = rg_zeros(c, RG_F32, RG_SHAPE(4)), i = rg_index(c, 0, 3, 0);
     for (int t = 0; t < 4; t++) {
         RG_SCOPE(c);

@@ -54,14 +54,14 @@ CASE(embedding_of_one_row_counts_every_use) {
     CHECK_EQ(rg_grad(rg_sum(rg_mul(rg_embedding(i, w), s)), RG_TENSORS(w), &g), 0);
     IS(g, 36, 42);
 }
-CASE(take_of_one_place_counts_every_use) {
+CASE(take_of_one_index_counts_every_use) {
     rg_tensor x = M(2, 1, 3, 5), g;
     CHECK_EQ(rg_grad(rg_sum(rg_square(rg_take(x, 1, I64(0, 0, 0)))), RG_TENSORS(x), &g), 0);
     IS(g, 18, 30);
     CHECK_EQ(rg_grad(rg_sum(rg_take(x, 1, IM(2, 2, 0, 0, 0, 0))), RG_TENSORS(x), &g), 0);
     IS(g, 4, 4);
 }
-CASE(gather_of_one_place_counts_every_use) {
+CASE(gather_of_one_index_counts_every_use) {
     rg_tensor x = M(1, 3, 1, 2, 3), g, i = rg_zeros(c, RG_I64, RG_SHAPE(4, 2));
     CHECK_EQ(rg_grad(rg_sum(rg_square(rg_gather(x, 0, i))), RG_TENSORS(x), &g), 0);
     IS(g, 8, 16, 0);

@@ -87,7 +87,7 @@ CASE(param_gradient_is_zero_at_first) {
     rg_tensor p = rg_param(V(1, 2));
     IS(rg_param_grad(p), 0, 0);
 }
-CASE(param_gradients_add_up) {
+CASE(param_gradients_accumulate) {
     rg_tensor p = rg_param(V(1, 2));
     for (int i = 0; i < 3; i++) {
         RG_SCOPE(c);
@@ -238,7 +238,7 @@ CASE(step_momentum) {
         rg_assign(p, rg_sub(p, rg_mul(m, 0.25)));
         rg_realize_all(RG_TENSORS(p, m));
     }
-    /* by hand, m = m/2 + 2p and p -= m/4: m is 2, 2, 1 and p 0.5, 0, -0.25 */
+    /* worked by hand: m = m/2 + 2p and p -= m/4: m is 2, 2, 1 and p 0.5, 0, -0.25 */
     IS(m, 1);
     IS(p, -0.25);
 }

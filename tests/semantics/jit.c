@@ -45,8 +45,8 @@ CASE(jit_inputs_may_be_lazy_or_views) {
     IS(y, 6, 8);
 }
 
-/* Training and evaluation by turns: the second is recorded while results of the first's recording are there. */
-CASE(jit_beside_another_by_turns) {
+/* Training and evaluation alternate: the second is recorded while results of the first's recording are there. */
+CASE(jit_alternates_with_another) {
     struct step s = {.c = c}, t = {.c = c};
     rg_jit *j = rg_jit_new(c, twice, &s, 1), *k = rg_jit_new(c, twice, &t, 1);
     for (int i = 0; i < 4; i++) {

@@ -78,7 +78,7 @@ CASE(scope_handle_of_a_used_slot_is_stale_too) {
     FAILS(RG_EINVAL, "stale");
     IS(d, 3, 4);
 }
-CASE(scope_end_by_hand_closes_forgotten_ones) {
+CASE(explicit_scope_end_closes_forgotten_ones) {
     rg_scope outer = rg_begin(c), inner = rg_begin(c);
     rg_tensor a = V(1);
     rg_end(outer);
@@ -146,7 +146,7 @@ CASE(error_poison_stays_poison) {
     rg_neg(bad);
     FAILS(RG_EINVAL, "rg_neg|result of a call that failed");
 }
-CASE(error_names_the_place) {
+CASE(error_names_the_call_site) {
     int line = __LINE__ + 1;
     rg_matmul(M(2, 3, 1, 2, 3, 4, 5, 6), M(2, 3, 1, 2, 3, 4, 5, 6));
     char where[64];

@@ -5,8 +5,8 @@ Run with numpy, torch and mpmath installed: writes attention.txt beside this fil
 reads it. ops_lib.py says how the file is laid out. Inputs are q, k, v and, with has=mask, a mask.
 
 Tolerances: a score is a sum of D products of the type that accumulates, its exponential has that error relatively, and the
-result is a mean of v with such weights: a few dozen eps of the sizes at hand; halves round the inputs' products not at all
-and the result once. Gradients of halves start from the rounded result (sum(dO * O)) and are rounded once.
+result is a mean of v with such weights: a few dozen eps of the sizes at hand; 16-bit floats round the inputs' products not at all
+and the result once. Gradients of 16-bit floats start from the rounded result (sum(dO * O)) and are rounded once.
 """
 
 import os

@@ -164,7 +164,7 @@ def tuple_of(v, m):
 
 
 def max_pool(variant, tag, x, size, stride=None, padding=None, dilation=None, ceil=False, grad=True):
-    """PyTorch pads both sides alike; that of one side is a crop of x and padding by hand, so only even padding is here."""
+    """PyTorch pads both sides alike; that of one side is a crop of x and explicit padding, so only even padding is here."""
     m = len(x.a.shape) - 2
     par = words(size=size, stride=stride, padding=padding, dilation=dilation, ceil=1 if ceil else None)
     t = lambda v, d: tuple_of(v, m) if v is not None else (d,) * m
@@ -263,7 +263,7 @@ def unpool():
             continue
         i32 = In("i32", i.numpy())
         out.torch("max_unpool2d", "larger", [small, i32], lambda t, k: F.max_unpool2d(t, k.long(), 2, output_size=(7, 9)), par="h=7 w=9", a="z")
-        y, i = F.max_pool2d(torch.from_numpy(x.a), 3, 2, 1, return_indices=True)  # one place named by up to four windows
+        y, i = F.max_pool2d(torch.from_numpy(x.a), 3, 2, 1, return_indices=True)  # one element in up to four windows
         two = [In(tag, y.numpy()), In("i64", i.numpy())]
         out.torch("max_unpool2d", "overlap", two, lambda t, k: F.max_unpool2d(t, k, 3, 2, 1, output_size=(6, 8)), par="h=6 w=8", u=1, a="z")
 

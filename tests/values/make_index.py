@@ -213,7 +213,7 @@ def einsum():
 
 # ---- sorting ---------------------------------------------------------------------------------------------------
 def np_sorted(a, axis, down):
-    """Stable, NaN the greatest: places and values. NumPy's stable sort is so for ascending ones; for descending ones the
+    """Stable, NaN the greatest: indices and values. NumPy's stable sort is so for ascending ones; for descending ones the
     row is reversed before and after."""
     if down:
         i = a.shape[axis] - 1 - np.flip(np.argsort(np.flip(a, axis), axis=axis, kind="stable"), axis)
@@ -299,7 +299,7 @@ PLACES = (
 
 
 def once(size, axis, shape):
-    """An index that names no place twice along the axis."""
+    """An index that names no element twice along the axis."""
     a = np.argsort(rng.random(tuple(size if d == axis % len(shape) else n for d, n in enumerate(shape))), axis)
     return In("i64", np.take(a, range(shape[axis]), axis))
 

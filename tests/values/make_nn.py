@@ -168,7 +168,7 @@ def channel_norms():
         big = In(tag, np.full((2, 2, 4), 3.0))
         out.torch("groupnorm", "constant", [big], lambda t: F.group_norm(t, 1, None, None, 1e-5), par="groups=1")
     out.torch("groupnorm", "no_overflow", [In("f16", [[[300, 400, -300, 500]], [[1000, 2000, 3000, -4000]]])], lambda t: F.group_norm(t, 1, None, None, 1e-5), par="groups=1", u=0.52)
-    mixed = [uni("f16", -4, 4, 2, 3, 4), uni("f32", -1, 1, 3), uni("f32", 0.5, 2, 3)]  # statistics are float32 beside halves
+    mixed = [uni("f16", -4, 4, 2, 3, 4), uni("f32", -1, 1, 3), uni("f32", 0.5, 2, 3)]  # statistics are float32 beside 16-bit floats
     out.torch("batchnorm", "mixed", mixed, lambda t, a, c: F.batch_norm(t, a.detach(), c.detach()), out="f16", u=0.52)
     for op, par in (("groupnorm", "groups=2"), ("instancenorm", ""), ("batchnorm", "")):
         more = [In("f32", np.ones(4)), In("f32", np.ones(4))] if op == "batchnorm" else []
@@ -240,7 +240,7 @@ def class_losses():
         out.torch("cross_entropy", "target_" + tag, [x, t], lambda a, b: F.cross_entropy(a, b.long()), u=6, grad=seed, wrt=(0,))
     i8 = In("i8", [1, -100, 0])
     out.torch("cross_entropy", "ignored_i8", [uni("f32", -4, 4, 3, 5), i8], lambda a, b: F.cross_entropy(a, b.long()), u=6, grad=seed, wrt=(0,))
-    u8 = In("u8", [1, 156, 0])  # the bits of -100: a class like any other, if there were so many
+    u8 = In("u8", [1, 156, 0])  # the bits of -100: a class like any other, if there were 157
     out.torch("cross_entropy", "not_ignored_u8", [uni("f32", -4, 4, 3, 160), u8], lambda a, b: F.cross_entropy(a, b.long()), u=6, a=1e-5)
     none = In("i64", [-100, -100])  # 0 / 0, as in PyTorch
     out.case("cross_entropy", "all_ignored", [uni("f32", -4, 4, 2, 3), none], np.array(np.nan))

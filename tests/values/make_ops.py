@@ -13,7 +13,7 @@ Where an answer comes from:
 
 Tolerances (u: units in the last place of the exact result; a: absolute):
   exact (u=0, a=0)      one correctly rounded operation, moves, integers, and sums of small whole numbers in any type
-  PRIM  u=2.5 / 0.51    functions of docs/math.md: 2 ulp, half an ulp more because the stored number is a double; halves
+  PRIM  u=2.5 / 0.51    functions of docs/math.md: 2 ulp, half an ulp more because the stored number is a double; 16-bit floats
                         compute in float32 and round once
   reductions            the bound of summation in any order: (n-1) eps sum|x|, with eps of the type that accumulates
   chains of operations  stated at the case, with the reason
@@ -88,7 +88,7 @@ def promotion():
         out.case("matmul", "promote_%s_%s" % (a, b), ins, np.array(0), out=t)
 
 
-# ---- places where a careless program goes wrong ---------------------------------------------------------------
+# ---- inputs where a careless program goes wrong ---------------------------------------------------------------
 def half_range():
     """Intermediate values that f16 cannot hold: PyTorch computes these in float32 and rounds at the end, and so does Ridge."""
     out.torch("mean", "no_overflow", [In("f16", [[60.0], [-60]], ("E", (2, 3000)))], lambda t: t.mean(1), par="axes=1")
@@ -110,7 +110,7 @@ def half_range():
             out.torch(op, "grad_half", [uni(tag, -4, 4, 3, 5), uni(tag, 1, 3, 3, 5)], fn, grad=seed, gu=2)
         for op in ("relu", "exp", "tanh", "sigmoid", "gelu", "silu", "sqrt"):
             u, a = unary_tol(UNARY[op][3], tag)
-            # the gradient is a chain of rounded halves: about three roundings
+            # the gradient is a chain of rounded 16-bit floats: about three roundings
             out.torch(
                 op,
                 "grad_half",

@@ -113,7 +113,7 @@ def reduce_floats():
                     grad=grad,
                 )
         p = uni(tag, 0.5, 1.5, 3, 7)
-        # a product of n: each of n-1 roundings is half an ulp, the last alone where halves multiply in float32
+        # a product of n: each of n-1 roundings is half an ulp, the last alone where 16-bit floats multiply in float32
         out.torch("prod", "last", [p], lambda t: t.prod(1), par="axes=1", u=0.51 if tag in HALF else 7, grad=grad, gu=32)
         out.torch("prod", "all", [p], lambda t: t.prod(), u=0.51 if tag in HALF else 21, grad=grad, gu=64)
         special = np.array(
@@ -253,7 +253,7 @@ def arg_and_scan():
                     if op == "cummax"
                     else uni(tag, 0.5, 1.5, *shape) if op == "cumprod" else uni(tag, -2, 2, *shape)
                 )
-                # halves: the running value is kept in float32 and each output rounded once
+                # 16-bit floats: the running value is kept in float32 and each output rounded once
                 u = 0 if op == "cummax" else 0.51 if tag in HALF else n if op == "cumprod" else 1
                 a = (n - 1) * eps(acc(tag)) * 2 * n if op == "cumsum" else 0
                 out.torch(op, name, [x], lambda t: tfn(t, axis), par="axis=%d" % axis, u=u, a=a, grad=grad, gu=64)
@@ -421,7 +421,7 @@ def products():
         w, b = grid(tag, -2, 2, 5, 7), grid(tag, -1, 1, 5)
         tol = dict(
             u=1.02 if tag in HALF else 2, a=8 * eps(acc(tag)) * 28, grad=grad, ga=32 * eps(tag) * 16 if grad else None
-        )  # halves: the product is rounded, then the sum
+        )  # 16-bit floats: the product is rounded, then the sum
         for name, shape in (("matrix", (3, 7)), ("vector", (7,)), ("batch", (2, 3, 7))):
             out.torch("linear", name, [grid(tag, -2, 2, *shape), w, b], F.linear, par="has=bias", **tol)
             out.torch("linear", name + "_plain", [grid(tag, -2, 2, *shape), w], F.linear, **tol)
