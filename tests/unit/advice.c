@@ -58,8 +58,8 @@ TEST(advice_by_kernel) {
         {"r_1000",
          "sum a.c:1\t5000000\tmemory\t\tk\t0\t0\t0\tissued=250 moved=1000 lines=16000 int=5 "
          "memory=90000000\t",
-         250, 1000, "layout", BOUND_MEMORY, 937,
-         "memory is busy 90% of its time; strided accesses move 16x", "rg_contiguous"},
+         250, 1000, "layout", BOUND_MEMORY, 937, "memory is busy 90% of its time; strided accesses move 16x",
+         "rg_contiguous"},
         /* seven columns: at 35 of 70 % that even sizes reach, 8 columns take 0.35 / 0.7 * 8 / 7 of the time */
         {"r_100_64_7_64",
          "matmul a.c:1\t35000000\tcompute\t\tk\t0\t0\t0\tissued=1000 moved=100 lines=100 int=5 "
