@@ -5,7 +5,7 @@
 
 #include "ir/ir.h"
 
-#define RIDGE_VERSION "0.2.0"
+#define RIDGE_VERSION "0.3.0"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_RUN = 127 };
 

@@ -66,7 +66,7 @@
 extern "C" {
 #endif
 
-#define RG_VERSION "0.2.0"
+#define RG_VERSION "0.3.0"
 #define RG_API __attribute__((visibility("default")))
 #define RG_FN RG_API /* a function that records where it was called; tools/callsites looks for this word */
 
