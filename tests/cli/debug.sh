@@ -60,7 +60,7 @@ has 'opts:' 'opts'; has_not '^void' 'source'
 level=4; say 4
 has '^void' 'source'; has_not '^kernel ' 'the kernel graph'
 level=6; say 6
-has '^; after tree' 'passes'; has_not '\.text' 'assembly'
+has '^; after loop-tree' 'passes'; has_not '\.text' 'assembly'
 level=7; say 7
 has '\.text' 'assembly'
 # no colours unless on a terminal

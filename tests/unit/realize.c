@@ -575,7 +575,7 @@ TEST(realize_debug_levels) {
     t = said("5", NULL);
     CHECK(times(t, "kernel E_") >= 1 && times(t, "; after") == 0);
     t = said("6", NULL);
-    CHECK(times(t, "; after tree") == 1 && times(t, "; after linearize") == 0 && times(t, ".text") == 0);
+    CHECK(times(t, "; after loop-tree") == 1 && times(t, "; after linearize") == 1 && times(t, ".text") == 0);
     CHECK(times(said("7", NULL), ".text") >= 1);
 }
 
