@@ -60,7 +60,7 @@ static void compile(void *arg) {
     if (!text) err_throw(&j->err, RG_EIO, "cannot read %s", j->path);
     ir_init(&j->ir, &j->arena);
     ir_parse(&j->ir, text, n, j->path, &p);
-    if (!*j->opts) j->opts = opts_heuristic_gpu(&j->ir, &p.kernel.p[0], 90);
+    if (!*j->opts) j->opts = opts_heuristic_gpu(&j->ir, &p.kernel.p[0], GPU_OF_CC(90));
     const char *opts = j->peer ? "" : j->opts;
     struct lower_opts o = {.opts = opts, .target = {.kind = TARGET_GPU, .native_exp = true}};
     lower(&j->ir, &p.kernel.p[0], &o, &j->lin);

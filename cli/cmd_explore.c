@@ -130,7 +130,7 @@ static void compile_chain(void *arg) {
     /* sixteen sums at a time: additions to one of them do not wait for each other */
     const char *cpu =
         arena_printf(&e->arena, "TILE(i,%d,v) VEC(v) TILE(i,16,u) UNROLL(u)", os_cpu()->vec_bytes / 4);
-    struct lower_opts how = {.opts = gpu ? opts_heuristic_gpu(&ir, k, 0) : cpu,
+    struct lower_opts how = {.opts = gpu ? opts_heuristic_gpu(&ir, k, GPU_OF_CC(0)) : cpu,
                              .target = {.vec_bytes = gpu ? 16 : 0}};
     lower(&ir, k, &how, &lin);
     c->ops = lin.est.flops;

@@ -68,7 +68,7 @@ static const char *choose_opts(struct session *s, const struct kernel *k) {
     if (s->noopt || (env_int(ENV_NOOPT) && !s->opts)) return "";
     if (s->opts) return s->opts;
     const struct target *t = &s->target->target;
-    if (s->heuristic && target_is_gpu(t)) return opts_heuristic_gpu(&s->ir, k, t->capability);
+    if (s->heuristic && target_is_gpu(t)) return opts_heuristic_gpu(&s->ir, k, GPU_OF_CC(t->capability));
     if (s->heuristic) return opts_heuristic(&s->ir, k, t->vec_bytes, (int)env_int(ENV_THREADS));
     if (s->random_opts != NOT_GIVEN) return opts_random(&s->ir, k, (uint64_t)s->random_opts);
     return k->opts;

@@ -41,7 +41,7 @@ void planned_plan(struct planned_run *r) {
         const char *opts = "";
         if (r->from == OPTS_HEURISTIC) opts = opts_heuristic(p->ir, &p->kernel, 16, 4);
         if (r->from == OPTS_GPU)
-            opts = opts_heuristic_gpu(p->ir, &p->kernel, RG_MAX(r->opts->capability, 80));
+            opts = opts_heuristic_gpu(p->ir, &p->kernel, GPU_OF_CC(RG_MAX(r->opts->capability, 80)));
         if (r->from == OPTS_RANDOM) opts = opts_random(p->ir, &p->kernel, r->seed + i);
         r->list[i] = opts = with_blocks(r->arena, opts, r->persist);
         struct lower_opts how = {.opts = opts, .target = {.keep_math = !r->for_cc}};

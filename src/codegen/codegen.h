@@ -18,11 +18,12 @@
 enum target_kind { TARGET_CPU, TARGET_GPU };
 /* What code is generated for. {0}: the CPU of this machine. */
 struct target {
-    enum target_kind kind; /* GPU: threads of a warp diverge, indices have 32 bits where they fit */
-    int vec_bytes;         /* widest vector access; 0: 16 on a GPU, else the host's vector registers */
-    int capability;        /* CUDA compute capability, 90: sm_90; 0: unknown */
-    bool native_exp;       /* has EXP, EXP2 and SIGMOID of float32: CUDA */
-    bool keep_math;        /* the interpreter (ref/linear.c): has EXP, SIN .. and 16-bit floats */
+    enum target_kind kind;      /* GPU: threads of a warp diverge, indices have 32 bits where they fit */
+    int vec_bytes;              /* widest vector access; 0: 16 on a GPU, else the host's vector registers */
+    int capability;             /* CUDA compute capability, 90: sm_90; 0: unknown */
+    const struct gpu_spec *gpu; /* limits of thread blocks; NULL: the default row of the machine model */
+    bool native_exp;            /* has EXP, EXP2 and SIGMOID of float32: CUDA */
+    bool keep_math;             /* the interpreter (ref/linear.c): has EXP, SIN .. and 16-bit floats */
 };
 static inline bool target_is_gpu(const struct target *t) { return t->kind == TARGET_GPU; }
 

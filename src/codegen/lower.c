@@ -30,6 +30,7 @@ static const uop *verify(struct lowering *l) {
 
 static const uop *apply_opts(struct lowering *l) {
     sched_init(&l->sched, l->ir, l->kernel);
+    if (l->target.gpu) l->sched.gpu = l->target.gpu;
     sched_apply(&l->sched, l->opts);
     return l->sched.sink;
 }
@@ -136,6 +137,7 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
     memset(out, 0, sizeof *out);
     out->ir = ir;
     out->name = k->name;
+    out->gpu = o->target.gpu;
     lower_start(&l, ir, k, o, out);
     lower_until(&l, PASS_COUNT - 1);
 #ifdef RIDGE_DEBUG_BUILD

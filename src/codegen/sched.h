@@ -50,6 +50,7 @@ struct sched {
     struct ir *ir;
     struct rw rw; /* rules_sym: what is built here is simplified at birth */
     const struct kernel *kernel;
+    const struct gpu_spec *gpu; /* limits of thread blocks */
     const uop *sink;
     VEC(struct axis) axis;
     uint32_t stages; /* names given so far */

@@ -87,6 +87,8 @@ struct dev_info {
     /* Limits of a kernel; 0: none that matters. */
     uint32_t threads; /* of a block */
     uint32_t params;  /* bytes of a kernel's parameters */
+    int regs_sm, shared_sm, threads_sm,
+        blocks_sm; /* of an SM: registers, bytes, most threads and blocks; 0: unknown */
     bool no_f64, no_atomic64;
     bool no_maps; /* TMA descriptors of a kernel */
 };

@@ -28,6 +28,8 @@ struct engine {
     const struct device_ops *ops;
     struct device *dev;
     struct dev_info info; /* of a device that is not this machine */
+    struct gpu_spec
+        gpu; /* its row of the machine model, with what the driver reports; the default one of a CPU */
     struct cache cache;
     struct engine_stats stats;
     struct str warnings;

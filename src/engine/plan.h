@@ -173,6 +173,8 @@ void prog_lower(const struct sched_prog *, struct ir *, const struct kernel *, c
 const char *prog_heuristic(struct engine *, struct sched_prog *);
 /* Compute capability of a CUDA device, times ten; 0: another device. */
 int engine_capability(struct engine *);
+struct model_gpu engine_reported(const struct engine *); /* by the driver */
+struct gpu_spec engine_spec(struct engine *);
 /* By buffer of a kernel: is it loaded, stored? */
 const uint8_t *prog_uses(struct arena *, const struct sched_prog *);
 

@@ -40,19 +40,6 @@ void plans_free(struct engine *en) {
 
 /* ---- the machine model ---------------------------------------------------------------------------------- */
 
-static int guess_device(struct engine *en, struct err *e, struct model *m) {
-    struct dev_info i;
-    if (en->ops->info(en->dev, e, &i)) return e->code;
-    struct model_gpu g = {.name = i.name,
-                          .units = i.units,
-                          .ghz = i.ghz,
-                          .memory_rate = i.memory_rate,
-                          .l2 = (double)i.l2,
-                          .shared = (double)i.shared_most};
-    model_guess_gpu(m, &g);
-    return 0;
-}
-
 int plans_model(struct engine *en, struct err *e) {
     struct plan_cache *p = &en->plans;
     const char *path = env_str(ENV_MODEL);
@@ -62,8 +49,9 @@ int plans_model(struct engine *en, struct err *e) {
     struct event_span span = event_begin(EVENT_PLAN, event_name("machine model"));
     if (*path || !en->ops->info) {
         if (model_open(e, &p->work, &m)) return e->code; /* may throw: nothing is held */
-    } else if (guess_device(en, e, &m)) {
-        return e->code;
+    } else {
+        struct model_gpu g = engine_reported(en);
+        model_guess_gpu(&m, &g);
     }
     event_end(span, 0, 0);
     char *from = mem_alloc(strlen(path) + 1);

@@ -11,9 +11,32 @@ int engine_capability(struct engine *en) {
     return 10 * i.major + i.minor;
 }
 
+struct model_gpu engine_reported(const struct engine *en) {
+    const struct dev_info *i = &en->info;
+    return (struct model_gpu){.name = i->name,
+                              .units = i->units,
+                              .ghz = i->ghz,
+                              .memory_rate = i->memory_rate,
+                              .l2 = (double)i->l2,
+                              .shared = (double)i->shared_most,
+                              .cc = 10 * i->major + i->minor,
+                              .regs_sm = i->regs_sm,
+                              .shared_sm = i->shared_sm,
+                              .threads_sm = i->threads_sm,
+                              .blocks_sm = i->blocks_sm};
+}
+
+/* OpenCL's compute units are not SMs: the default row, without block programs. */
+struct gpu_spec engine_spec(struct engine *en) {
+    if (en->ops->text != DEV_CUDA) return gpu_spec_with_cc(0);
+    struct model_gpu g = engine_reported(en);
+    g.cc = engine_capability(en);
+    return gpu_spec_of(&g);
+}
+
 const char *prog_heuristic(struct engine *en, struct sched_prog *p) {
     if (en->tuning.heuristic) return en->tuning.heuristic;
-    if (en->ops->text != DEV_C) return opts_heuristic_gpu(p->ir, &p->kernel, engine_capability(en));
+    if (en->ops->text != DEV_C) return opts_heuristic_gpu(p->ir, &p->kernel, &en->gpu);
     return opts_heuristic(p->ir, &p->kernel, 0, en->ops->workers(en->dev));
 }
 
@@ -31,6 +54,7 @@ int engine_beam(const struct engine *en) {
 void prog_target(const struct engine *en, struct lower_opts *how) {
     if (en->ops->text != DEV_C) how->target.vec_bytes = 16, how->target.kind = TARGET_GPU;
     how->target.native_exp = en->ops->text == DEV_CUDA;
+    how->target.gpu = &en->gpu;
 }
 
 void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *k, const struct lower_opts *o,

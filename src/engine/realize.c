@@ -121,7 +121,8 @@ static void plan(struct realize_call *c, struct schedule *s) {
                            .gpu = c->en->ops->text != DEV_C,
                            .ordered = c->en->ops->text == DEV_CUDA && !env_int(ENV_ATOMICS),
                            .atomics = env_int(ENV_ATOMICS),
-                           .capability = engine_capability(c->en),
+                           .capability = c->en->gpu.cc,
+                           .spec = &c->en->gpu,
                            .most_buffers = most_buffers(c->en),
                            .no_batch = !env_int(ENV_BATCH),
                            .log = log_on(3) ? &log : NULL};

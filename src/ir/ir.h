@@ -363,9 +363,11 @@ enum work_unit { /* who does an operation. MATRIX, asked: sums of products of 16
                  WORK_MATRIX,
                  WORK_UNITS
 };
+struct gpu_spec; /* model/model.h */
 struct linear {
-    struct ir *ir;    /* whose nodes it is made of */
-    const char *name; /* of the function: letters, digits, _ */
+    struct ir *ir;              /* whose nodes it is made of */
+    const struct gpu_spec *gpu; /* whose limits a block program keeps; NULL: the default GPU */
+    const char *name;           /* of the function: letters, digits, _ */
     const uop **u;
     uint32_t n;
     int64_t grid;      /* iterations of the GRID range; 1 if there is none */

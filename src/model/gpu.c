@@ -119,6 +119,8 @@ static double per_cycle(const struct gpu_spec *s, enum gpu_unit u, double otherw
     return s->peak[u] > 0 && n > 0 ? exp2(round(log2(s->peak[u] * 1e3 / n))) : otherwise;
 }
 
+double gpu_mma_per_cycle(const struct gpu_spec *s) { return per_cycle(s, GPU_F16, 4096); }
+
 /* Full-rate double precision: the data centre parts. */
 static bool has_f64(const struct gpu_spec *s) {
     return s->cc == 0 || s->cc == 70 || s->cc == 80 || s->cc == 90 || s->cc == 100;
@@ -138,7 +140,7 @@ void model_of_gpu(struct model *m, const struct gpu_spec *s) {
         f32; /* 16-bit floats are computed in f32 */
     t[MODEL_FLOPS_F64] = has_f64(s) ? f32 / 2 : f32 / 64;
     t[MODEL_OPS_INT] = f32 / 2;
-    t[MODEL_MATRIX_BF16] = per_cycle(s, GPU_F16, 4096);
+    t[MODEL_MATRIX_BF16] = gpu_mma_per_cycle(s);
     t[MODEL_MATRIX_I8] = 2 * t[MODEL_MATRIX_BF16];
     t[MODEL_L1_SIZE] = t[MODEL_L2_SIZE] = s->smem_block > 0 ? s->smem_block : KIB(96);
     t[MODEL_L3_SIZE] = (double)s->l2;

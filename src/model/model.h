@@ -85,7 +85,8 @@ const struct gpu_spec *gpu_spec_find(const char *name); /* by name or a part of 
 const struct gpu_spec *gpu_spec_at(size_t i);           /* NULL past the end */
 const struct gpu_spec *gpu_spec_default(void); /* H200: what kernels are written for when no GPU is named */
 struct gpu_spec gpu_spec_with_cc(int cc);      /* the default one restricted to this compute capability */
-int gpu_blocks_per_sm(int cc);                 /* most resident blocks of an architecture */
+double gpu_mma_per_cycle(const struct gpu_spec *); /* dense 16-bit FLOPs per cycle and SM */
+int gpu_blocks_per_sm(int cc);                     /* most resident blocks of an architecture */
 
 /* What a driver reports. 0: it does not say. */
 struct model_gpu {
@@ -102,6 +103,54 @@ struct gpu_spec gpu_spec_of(const struct model_gpu *);
  * once more). model_guess_gpu: the same of what a driver reports, with the driver's memory rate. */
 void model_of_gpu(struct model *, const struct gpu_spec *);
 void model_guess_gpu(struct model *, const struct model_gpu *);
+
+/* ---- gpu_cost.c: fitted constants of the GPU cost models ------------------------------------------------ */
+
+struct gpu_cost {
+    double load_latency;            /* cycles from issuing a tile's load to its arrival */
+    double step_cycles;             /* cycles of barriers and waits of a K step .. */
+    double step_cycles_specialized; /* .. of warp-specialized kernels */
+    double mma_sync_stall;          /* cycles a K step stalls that other blocks hide: mma.sync .. */
+    double fma_stall;               /* .. and FMAs */
+    double store_rate[3];           /* bytes per cycle a lone block stores, by epilogue buffers .. */
+    double store_rate_vec;          /* .. and by 16-byte stores */
+    double store_exposed;           /* share of that time which co-resident blocks do not hide */
+    double epilogue_cpi;            /* cycles per epilogue instruction: low occupancy exposes latency .. */
+    double epilogue_cpi_pingpong;   /* .. with two consumer warpgroups */
+    double bytes_in_flight;         /* per SM, to saturate DRAM */
+    double tensor_peak;             /* share of the tensor cores' peak that wgmma reaches .. */
+    double mma_sync_peak;           /* .. of that, mma.sync .. */
+    double mma_sync_tf32_peak;      /* .. and mma.sync on TF32 */
+    double fma_peak;                /* share of the FMA peak reached */
+    double warp_ipc;                /* instructions per cycle of a lone warp */
+    double transpose_exposed;       /* share of transposing shared stores that other work does not hide */
+    double l2_rate_shared;          /* bytes per cycle and SM from L2: requested by several SMs .. */
+    double l2_rate_private;         /* .. by one alone */
+    double cluster_sync;            /* cycles until the blocks of a cluster meet */
+    double dsmem_rate;              /* bytes per cycle sent through distributed shared memory */
+    double overlap_norm;            /* p of the p-norm over unit times: units overlap, imperfectly */
+    double dram_peak;               /* share of MODEL_DRAM_READ that kernels reach */
+    double launch_seconds;          /* of a kernel in a stream */
+    double l2_kept;                 /* share of L2 that keeps GEMM operands from wave to wave */
+    double l2_attention;            /* share of L2 for K and V of heads that run together */
+    double splitk_step;             /* cycles per term of K besides MMA and loads */
+    double splitk_reduce;           /* cycles of launching the second kernel */
+    double splitk_l2_rate;          /* bytes per cycle and SM of partial sums written and read */
+    double splitk_dram_peak;        /* share of the data sheet's DRAM rate */
+    double splitk_l2_kept;          /* share of L2 that holds the operands */
+    double splitk_gain;             /* predicted time must fall to this share */
+    double conv_pass_issue;         /* issue slots that a pass through shared memory costs */
+    double conv_sector;             /* cycles per 32-byte sector from L2 */
+    double conv_few_warps[4];       /* slowdown with 1 .. 3 warps per scheduler */
+    double conv_one_block;          /* slowdown of a lone block on an SM */
+    double conv_start;              /* cycles to start and drain a wave */
+    double coop_traffic;            /* bytes of a cooperative loop weigh so much more */
+    double column_traffic;          /* bytes of a cooperative loop down columns */
+    double threads_full;            /* resident threads per SM that hide latency */
+    double threads_early;           /* threads per SM of a kernel that PDL starts early */
+    double threads_coop;            /* threads per SM below which cooperative loops get larger blocks */
+};
+extern const struct gpu_cost gpu_cost;
 
 /* ---- files of models ------------------------------------------------------------------------------- */
 

@@ -7,15 +7,14 @@
  * threads than iterations, and each runs several. As in c.c a value is `const T vN`, N its position in the list, and
  * nothing that reads memory or an accumulator moves.
  * Tests: tests/unit/cuda.c (compiled for two architectures; run where there is a device), tests/unit/opencl.c */
+#include "model/model.h"
 #include "render/gpu.h"
 
 enum {
-    LEAST_THREADS = 8,    /* threads per iteration, on CUDA */
-    THREADS = 256,        /* threads of a block, one iteration each */
-    MOST_THREADS = 1024,  /* threads of a block with cooperative loops, on CUDA */
-    LOCAL_BYTES = 256,    /* bytes of scratch that are an array of the thread */
-    SM_REGISTERS = 65536, /* registers of an SM, and its shared memory */
-    SM_SHARED = 233472,
+    LEAST_THREADS = 8,      /* threads per iteration, on CUDA */
+    THREADS = 256,          /* threads of a block, one iteration each */
+    MOST_THREADS = 1024,    /* threads of a block with cooperative loops, on CUDA */
+    LOCAL_BYTES = 256,      /* bytes of scratch that are an array of the thread */
     CAPPED_REGISTERS = 128, /* threads with LEAST_SUMS .. MOST_SUMS accumulators */
     OTHER_REGISTERS = 32,   /* registers of a thread besides its accumulators */
     LEAST_SUMS = 40,
@@ -695,10 +694,14 @@ static bool waits_for_groups(const struct linear *lin) {
     return group;
 }
 
+static const struct gpu_spec *spec_of(const struct linear *l) { return l->gpu ? l->gpu : gpu_spec_default(); }
+
 /* Blocks per SM that shared memory allows, if registers hold their accumulators and some more. */
 static uint32_t blocks_of_groups(const struct gpu *c, uint32_t sums) {
     uint32_t each = (sums + OTHER_REGISTERS + 7) / 8 * 8 * RG_MAX(c->block, 128);
-    return RG_MAX(RG_MIN(SM_REGISTERS / each, (uint32_t)(SM_SHARED / (c->r.lin->shared + 1024))), 1);
+    return RG_MAX(RG_MIN((uint32_t)spec_of(c->r.lin)->regs_sm / each,
+                         (uint32_t)(spec_of(c->r.lin)->smem_sm / (c->r.lin->shared + 1024))),
+                  1);
 }
 
 /* Minimum blocks per SM of __launch_bounds__; 0: none, and ptxas takes all registers that the threads of
@@ -707,13 +710,15 @@ static uint32_t blocks_of_groups(const struct gpu *c, uint32_t sums) {
  * precompute addresses: occupancy hides more. MMA kernels have few to spare already; where a block waits
  * for its own wgmma, other blocks must compute. */
 static uint32_t blocks_wanted(const struct gpu *c) {
-    uint32_t sums = c->sums, most = SM_REGISTERS / (CAPPED_REGISTERS * RG_MAX((c->block + 31) / 32 * 32, 32));
+    uint32_t sums = c->sums, most = (uint32_t)spec_of(c->r.lin)->regs_sm /
+                                    (CAPPED_REGISTERS * RG_MAX((c->block + 31) / 32 * 32, 32));
     if (waits_for_groups(c->r.lin)) return blocks_of_groups(c, sums);
     if (loads_ahead(c->r.lin)) return 1;
     for (uint32_t i = 0; i < c->r.lin->n; i++)
         if (c->r.lin->u[i]->op == OP_MMA) return 0;
     if (!c->lanes || sums < LEAST_SUMS || sums > MOST_SUMS) return 0;
-    if (c->r.lin->shared) most = RG_MIN(most, (uint32_t)(SM_SHARED / (c->r.lin->shared + 1024)));
+    if (c->r.lin->shared)
+        most = RG_MIN(most, (uint32_t)(spec_of(c->r.lin)->smem_sm / (c->r.lin->shared + 1024)));
     return most > 1 ? most : 0;
 }
 

@@ -10,15 +10,15 @@
  * A scratch array is a row if only cooperative loops touch it and iteration r touches elements step*r .. step*r + step - 1
  * and no others. Iteration r is the same thread's in every loop, so these stay in registers from one pass over
  * a row to the next. With other scratch memory nothing is cooperative. Tests: tests/unit/cuda.c */
+#include "model/model.h"
 #include "render/gpu.h"
 
 #include <math.h>
 
-#define MOST_CELLS 64      /* 256 bytes of shared memory each */
-#define MOST_KEPT 64       /* registers of a thread for rows */
-#define LONG 2048          /* iterations that are worth sharing */
-#define BUSY (132 * 512.0) /* threads that fill a large GPU */
-#define MANY_THREADS 512   /* at least two such blocks per SM */
+#define MOST_CELLS 64    /* 256 bytes of shared memory each */
+#define MOST_KEPT 64     /* registers of a thread for rows */
+#define LONG 2048        /* iterations that are worth sharing */
+#define MANY_THREADS 512 /* at least two such blocks per SM */
 
 struct find {
     struct arena *a;
@@ -232,7 +232,7 @@ uint32_t spread_cells(const spread_vec *v) {
  * with. */
 uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit, const spread_vec *v,
                         const row_vec *rows) {
-    double best = INFINITY;
+    double best = INFINITY, busy = (lin->gpu ? lin->gpu : gpu_spec_default())->sms * gpu_cost.threads_coop;
     int64_t most = 1;
     uint32_t at = 0, cells = spread_cells(v);
     for (uint32_t i = 0; i < v->n; i++) most = RG_MAX(most, lin->u[v->p[i].begin]->src[0]->hi);
@@ -243,7 +243,7 @@ uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit
                       0.1 * (n > MANY_THREADS) + 4.5e-5 * n * cells +
                       0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
         double threads = (double)lin->grid * n;
-        if (most >= LONG && threads < BUSY) cost += 0.3 * log2(BUSY / threads);
+        if (most >= LONG && threads < busy) cost += 0.3 * log2(busy / threads);
         if (kept <= MOST_KEPT && cost < best) best = cost, at = n;
     }
     return at;

@@ -177,7 +177,9 @@ static const uop *copy_gemm(struct copy *c, const uop *n, const uop *x) {
 static const uop *copy_reduction(struct copy *c, const uop *x) {
     const uop *part = NULL;
     if (c->g->opts->no_split || from_inline(c, x->src[0])) return x;
-    const uop *split = split_reduction(c->g->ir, &c->g->shapes, x, c->g->opts->gpu, &part);
+    const struct sched_opts *o = c->g->opts;
+    const struct gpu_spec *gpu = !o->gpu ? NULL : o->spec ? o->spec : gpu_spec_default();
+    const uop *split = split_reduction(c->g->ir, &c->g->shapes, x, gpu, &part);
     if (split && part) mark(c, stored_for(part), MARK_FORCED | (c->g->opts->gpu ? MARK_CUT : 0));
     return split ? split : x;
 }

@@ -17,11 +17,12 @@ struct plan_result;
 struct sched_opts {
     const struct model *model; /* must be given */
     enum plan_mode mode;
-    int rank;       /* PLAN_COST: 0 the best plan, 1.. runners-up (tests, measurements) */
-    bool no_multi;  /* one output per kernel */
-    bool no_batch;  /* no BATCH kernels */
-    bool no_split;  /* reductions are not split */
-    bool gpu;       /* thousands of threads: sums along columns are split too */
+    int rank;                    /* PLAN_COST: 0 the best plan, 1.. runners-up (tests, measurements) */
+    bool no_multi;               /* one output per kernel */
+    bool no_batch;               /* no BATCH kernels */
+    bool no_split;               /* reductions are not split */
+    bool gpu;                    /* thousands of threads: sums along columns are split too */
+    const struct gpu_spec *spec; /* of that GPU; NULL: the default row */
     bool ordered;   /* scatter-adds of floats add in the order of the index, by a builtin kernel */
     bool atomics;   /* scatter-adds of floats add in any order */
     int capability; /* compute capability (90: Hopper): GEMM operands are repacked; 0: no tensor cores */

@@ -28,14 +28,11 @@ enum {
     COLUMN_BLOCKS = 16,
     FEW_ALONG = 32, /* so few rows by a matrix that lies along the sum, or across: gpu_skinny_gemm.c */
     FEW_ACROSS = 16,
-    FEW_BLOCKS = 256,  /* blocks of those that keep a large GPU busy */
     STRIP_BYTES = 128, /* columns of the matrix that a block of those has */
     STRIP_ROWS = 32,   /* .. or rows, where they lie along the sum */
     CHUNK = 64,        /* terms that a warp takes at once */
     TILE_M = 64,       /* of other products */
     TILE_N = 128,
-    TILE_BLOCKS = 128, /* one for each SM of a large GPU */
-    UNITS = 132,
     PART_LEAST = 1024, /* terms of a sum that are worth a block */
     MOST_PARTS = 64,
     MOST_TAPS = 11,
@@ -47,7 +44,8 @@ enum {
 struct split_state {
     struct ir *ir;
     struct shapes *sh;
-    const uop *stored; /* the partial result that must be materialized, or NULL */
+    const uop *stored;          /* the partial result that must be materialized, or NULL */
+    const struct gpu_spec *gpu; /* NULL: a CPU */
 };
 
 static const uop *reduce(struct split_state *s, enum op op, const uop *n, const int64_t *axes, uint32_t k) {
@@ -217,8 +215,9 @@ static int64_t element_bytes(const uop *n) {
 
 /* 16-bit weight gradient (tune/choose/gpu_conv.c): a block has all taps of 64 x 64 channels and walks over pairs
  * of rows. Splits images, then rows, until there is a block per SM. False: the channels are no whole tiles. */
-static bool wgrad_parts(const uop *n, const struct shape *in, uint32_t taps, int64_t *parts) {
-    int64_t want = UNITS, reduced[3];
+static bool wgrad_parts(const struct gpu_spec *gpu, const uop *n, const struct shape *in, uint32_t taps,
+                        int64_t *parts) {
+    int64_t want = gpu->sms, reduced[3];
     uint32_t bits = 0, k = 0;
     const uop *mul = n->src[0];
     if (element_bytes(mul->src[0]) != 2 || element_bytes(mul->src[1]) != 2) return false;
@@ -282,37 +281,49 @@ static bool moves_along(struct split_state *s, const uop *n, uint32_t axis) {
     return axis < sh->n && sh->d[axis] > 1;
 }
 
-/* Cycles of a large GPU for a 16-bit GEMM whose K is split into `parts`: the best of some tiles, costs common to all tiles left out.
- * The figures are those of tune/cost/gpu_time.c: operand bytes shared by co-resident tiles come faster from L2 than private ones,
+/* Blocks that keep a GPU busy: a power of two, as K is split. */
+static int64_t power_of_two_below(int64_t n) {
+    int64_t p = 1;
+    while (2 * p <= n) p *= 2;
+    return p;
+}
+
+/* Cycles of a GPU for a 16-bit GEMM whose K is split into `parts`: the best of some tiles, costs common to all tiles left out.
+ * Constants are shared with tune/cost/gpu_time.c (gpu_cost): operand bytes shared by co-resident tiles come faster from L2 than private ones,
  * and DRAM bounds every tile where L2 does not hold the operands. With splits, fp32 partial sums are stored and a second kernel
  * reads them. */
-static double splitk_cycles(const int64_t size[2], int64_t batch, int64_t depth, int64_t parts) {
+static double splitk_cycles(const struct gpu_spec *gpu, const int64_t size[2], int64_t batch, int64_t depth,
+                            int64_t parts) {
     static const int64_t tile[][2] = {{128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256},
                                       {256, 64},  {64, 128},  {128, 64},  {64, 64}};
-    const double matrix = 3834, fill = 51, alone = 29, step = 1.5, begin = 2390, store = 13, second = 3000,
-                 l2 = 2500, memory = 2100, held = 40e6;
+    const struct gpu_cost *c = &gpu_cost;
+    double mma = gpu_mma_per_cycle(gpu) * c->tensor_peak;   /* FLOPs per cycle and SM */
+    double dram = c->splitk_dram_peak * gpu->bw / gpu->ghz; /* bytes per cycle */
+    double l2 = c->splitk_l2_rate * gpu->sms;
     double best = 1e300, results = (double)(size[0] * size[1] * batch), bytes = parts > 1 ? 4 : 2;
     double factors = 2 * (double)((size[0] + size[1]) * depth * batch),
-           come = factors > held ? factors / memory : 0;
+           come = factors > c->splitk_l2_kept * (double)gpu->l2 ? factors / dram : 0;
     for (size_t i = 0; i < RG_COUNT(tile); i++) {
         double m = (double)tile[i][0], n = (double)tile[i][1];
         double tiles = ceil((double)size[0] / m) * ceil((double)size[1] / n);
         double blocks = tiles * (double)(batch * parts);
         double own = RG_MIN(2 * (double)(size[0] + size[1]) / tiles, 2 * (m + n));
-        double term = RG_MAX(2 * m * n / matrix, (2 * (m + n) - own) / fill + own / alone) + step;
-        double waves = ceil(blocks / UNITS), sums = RG_MAX((double)(depth / parts) * term, come / waves);
-        best = RG_MIN(best, waves * (sums + begin + m * n * bytes / store));
+        double term =
+            RG_MAX(2 * m * n / mma, (2 * (m + n) - own) / c->l2_rate_shared + own / c->l2_rate_private) +
+            c->splitk_step;
+        double waves = ceil(blocks / gpu->sms), sums = RG_MAX((double)(depth / parts) * term, come / waves);
+        best = RG_MIN(best, waves * (sums + c->load_latency + m * n * bytes / c->store_rate[1]));
     }
-    return best + (parts > 1 ? second + (double)parts * results * bytes / l2 : 0);
+    return best + (parts > 1 ? c->splitk_reduce + (double)parts * results * bytes / l2 : 0);
 }
 
 /* K is split only for a large predicted gain: 1024 x 1024 x 8192 in four splits was predicted at 0.74 of the time, and took 1.18. */
-static int64_t splitk_parts(const int64_t size[2], int64_t batch, int64_t depth) {
+static int64_t splitk_parts(const struct gpu_spec *gpu, const int64_t size[2], int64_t batch, int64_t depth) {
     int64_t parts = 1;
-    double least = 0.7 * splitk_cycles(size, batch, depth, 1);
+    double least = gpu_cost.splitk_gain * splitk_cycles(gpu, size, batch, depth, 1);
     for (int64_t p = 2; p <= MOST_PARTS && depth / p >= PART_LEAST; p++) {
         if (depth % (p * CHUNK)) continue;
-        double cycles = splitk_cycles(size, batch, depth, p);
+        double cycles = splitk_cycles(gpu, size, batch, depth, p);
         if (cycles < least) least = cycles, parts = p;
     }
     return parts;
@@ -340,13 +351,13 @@ static int64_t gemm_splits(struct split_state *s, const uop *n, const struct sha
     bool along = memory_axis(s, matrix, 12) == n->src[1]->arg.i;
     if (few > (along ? FEW_ALONG : FEW_ACROSS)) {
         if (element_bytes(m->src[0]) == 2 && element_bytes(m->src[1]) == 2)
-            return splitk_parts(size, batch, depth);
+            return splitk_parts(s->gpu, size, batch, depth);
         int64_t wide_tile = few > TILE_M ? TILE_N : TILE_N / 2;
         blocks = (few + TILE_M - 1) / TILE_M * ((many + wide_tile - 1) / wide_tile) * batch,
-        want = TILE_BLOCKS;
+        want = power_of_two_below(s->gpu->sms);
     } else {
         int64_t strip = along ? STRIP_ROWS : STRIP_BYTES / element_bytes(matrix);
-        blocks = (many + strip - 1) / strip * batch, want = FEW_BLOCKS;
+        blocks = (many + strip - 1) / strip * batch, want = 2 * power_of_two_below(s->gpu->sms);
     }
     int64_t parts = 1;
     while (parts * blocks * 2 <= want + want / 2 && depth % (2 * parts * CHUNK) == 0 &&
@@ -374,8 +385,9 @@ static bool has_long_columns(struct split_state *s, const uop *n, int64_t total,
     return along >= 0;
 }
 
-const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool gpu, const uop **stored) {
-    struct split_state s = {ir, sh, NULL};
+const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const struct gpu_spec *gpu,
+                           const uop **stored) {
+    struct split_state s = {.ir = ir, .sh = sh, .gpu = gpu};
     const struct shape *in = shape_of(sh, n->src[0]), *out = shape_of(sh, n);
     int64_t total = shape_size(in), results = shape_size(out);
     int64_t many = gpu ? many_on_gpu(n, in) : MANY_RESULTS;
@@ -383,7 +395,7 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool 
     int64_t parts = gpu ? gemm_splits(&s, n, in) : 1;
     int64_t cut[SHAPE_MAX], terms = total / RG_MAX(results, 1);
     uint32_t taps = gpu && results <= TAP_RESULTS / 8 && terms >= PART_LEAST ? tap_axes(n, in) : 0;
-    bool wgrad = taps && wgrad_parts(n, in, taps, cut);
+    bool wgrad = taps && wgrad_parts(gpu, n, in, taps, cut);
     if (!wgrad && terms < LONG_TAPS) taps = 0;
     if (total < WORTH_IT || (results >= many && !columns && parts < 2 && !taps)) return NULL;
     enum op op = (enum op)n->arg.i;

@@ -12,9 +12,9 @@
 /* heuristic.c: a good opt list without any search, in the arena; "" where nothing helps. Always legal. threads: that
  * will run it (0: all); vec_bytes as in struct target. */
 const char *opts_heuristic(struct ir *, const struct kernel *, int vec_bytes, int threads);
-/* The same for a GPU. capability: what it can do, as NVIDIA counts it: 80, 90 (MMA instructions of warpgroups);
- * 0: its language has no block programs. */
-const char *opts_heuristic_gpu(struct ir *, const struct kernel *, int capability);
+/* The same for a GPU. Its cc: 80: mma.sync; 90: wgmma, TMA; 0: no block programs (OpenCL). */
+const char *opts_heuristic_gpu(struct ir *, const struct kernel *, const struct gpu_spec *);
+#define GPU_OF_CC(cc) ((const struct gpu_spec[]){gpu_spec_with_cc(cc)}) /* the default GPU restricted to cc */
 
 /* random_opts.c: a random legal opt list for tests and fuzzing; the same seed gives the same list. */
 const char *opts_random(struct ir *, const struct kernel *, uint64_t seed);
@@ -55,10 +55,10 @@ struct gpu_work {
     double flight;       /* bytes that a thread asks for before it waits; 0: copies go on by themselves */
     double dram;         /* bytes that memory moves, of the whole kernel */
 };
-double predict_gpu(const struct gpu_work *, const struct model *);
+double predict_gpu(const struct gpu_work *, const struct gpu_spec *, const struct model *);
 /* gpu_count.c: of a program that blocks of so many threads run, `teams` iterations each (0: a thread runs one). */
 void gpu_work_of(struct arena *, const struct linear *, uint32_t block, uint32_t teams, struct gpu_work *);
-int predict_gpu_resident(const struct gpu_work *); /* blocks that run side by side on a SM */
+int predict_gpu_resident(const struct gpu_work *, const struct gpu_spec *); /* occupancy: blocks per SM */
 
 /* gpu_heuristic.c: complete lists for search on a GPU: what the recipes for block programs can write for this kernel, all legal, all
  * different: the `best` that the model says are fastest, then `more` from all over the rest of its ranking. Empty: there is
@@ -68,7 +68,7 @@ struct gpu_list {
     double predicted;        /* seconds */
 };
 typedef VEC(struct gpu_list) gpu_lists;
-void opts_forms_gpu(struct ir *, const struct kernel *, int capability, const struct model *,
+void opts_forms_gpu(struct ir *, const struct kernel *, const struct gpu_spec *, const struct model *,
                     const char *like, uint32_t best, uint32_t more, gpu_lists *out);
 
 /* The bytes that come into each cache of the machine while the program runs: est.into. For programs of a CPU. */

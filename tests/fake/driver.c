@@ -83,12 +83,15 @@ API int cuDeviceGetAttribute(int *x, int which, int d) {
     case 8: *x = 48 << 10; break;  /* shared memory of a block */
     case 13: *x = 1980000; break;  /* kHz */
     case 16: *x = 132; break;      /* SMs */
-    case 36: *x = 3201000; break;  /* kHz of the memory */
+    case 36: *x = 3125000; break;  /* kHz of the memory */
     case 37: *x = 6144; break;     /* its bits */
     case 38: *x = 60 << 20; break; /* L2 */
+    case 39: *x = 2048; break;     /* threads of an SM */
     case 75: *x = F.major; break;
     case 76: *x = 0; break;
-    case 97: *x = F.shared; break; /* shared memory of a block, at most */
+    case 81: *x = 228 << 10; break; /* shared memory of an SM */
+    case 82: *x = 64 << 10; break;  /* its registers */
+    case 97: *x = F.shared; break;  /* shared memory of a block, at most */
     default: *x = 0;
     }
     return 0;

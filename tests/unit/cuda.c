@@ -216,7 +216,7 @@ static void lower_text(void *arg) {
     struct program p = {0};
     ir_init(&l->ir, &arena);
     ir_parse(&l->ir, l->text, strlen(l->text), "test", &p);
-    if (!l->opts) l->opts = opts_heuristic_gpu(&l->ir, &p.kernel.p[0], 80);
+    if (!l->opts) l->opts = opts_heuristic_gpu(&l->ir, &p.kernel.p[0], GPU_OF_CC(80));
     lower(&l->ir, &p.kernel.p[0],
           &(struct lower_opts){.opts = l->opts, .target = {.kind = TARGET_GPU, .native_exp = true}}, &l->lin);
     str_init(&l->cuda, &arena);

@@ -245,7 +245,7 @@ TEST(dtypes_heuristic) {
             snprintf(instr, sizeof instr, "W%s_", types[t].instr);
             arena_init(&x.arena, &x.err);
             if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
-            const char *list = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], 90);
+            const char *list = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], GPU_OF_CC(90));
             const char *at = strstr(list, "TILE(n,"), *lanes = strstr(list, "TILE(m_t,"),
                        *rows = strstr(list, "TILE(m,");
             if (!strstr(list, instr) || !strstr(list, "WARP_SPECIALIZE(") || !at || !rows)
@@ -256,7 +256,7 @@ TEST(dtypes_heuristic) {
                 atoi(strstr(list, instr) + strlen(instr)); /* of an instruction: two may be side by side */
             if (types[t].bytes == 1 && (m2 * n + 64 * width) / 128 > 192)
                 FAIL("%d: too many sums: %s", size, list);
-            list = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], 80);
+            list = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], GPU_OF_CC(80));
             CHECK(!strstr(list, "WARP_SPECIALIZE(") && !!strstr(list, "TC(") == (types[t].bytes > 1));
             arena_free(&x.arena);
         }

@@ -95,7 +95,7 @@ static void lower_file(void *arg) {
         const struct kernel *k = &l->prog.kernel.p[i];
         if (l->choice == AS_FILE) l->opts[i] = k->opts;
         if (l->choice == RANDOM) l->opts[i] = opts_random(ir, k, l->seed);
-        if (l->choice == GPU) l->opts[i] = opts_heuristic_gpu(ir, k, 80);
+        if (l->choice == GPU) l->opts[i] = opts_heuristic_gpu(ir, k, GPU_OF_CC(80));
         if (l->choice == GPU_RANDOM) l->opts[i] = random_shared(ir, k, l->seed);
         struct lower_opts how = {.opts = l->opts[i], .target = {.keep_math = l->keep_math}};
         how.target.vec_bytes = os_cpu()->vec_bytes;

@@ -276,7 +276,7 @@ TEST_SLOW(attention_of_lists_around, 300) {
         arena_init(&base.arena, &base.err);
         if (err_guard(&base.err, compile, &base)) FAIL("%s", base.err.msg);
         struct kernel *k = &base.prog.kernel.p[0];
-        const char *own = opts_heuristic_gpu(&base.ir, k, 90);
+        const char *own = opts_heuristic_gpu(&base.ir, k, GPU_OF_CC(90));
         CHECK(strstr(own, "WARP_SPECIALIZE(") && strstr(own, causal ? "TILE(i1,256," : "TILE(i1,128,"));
         opts_space(&base.ir, k, own, 16, 0, 1, LISTS, &lists);
         for (uint32_t i = 0; i < lists.n; i++) {
@@ -484,7 +484,7 @@ static void lower_both(void *p) {
     const struct kernel *k = &x->prog.kernel.p[0];
     struct lower_opts o = {.opts = "", .target = {.kind = TARGET_GPU, .keep_math = true}};
     lower(&x->ir, k, &o, &x->plain);
-    o.opts = x->opts ? x->opts : opts_heuristic_gpu(&x->ir, k, 90);
+    o.opts = x->opts ? x->opts : opts_heuristic_gpu(&x->ir, k, GPU_OF_CC(90));
     lower(&x->ir, k, &o, &x->block);
 }
 
@@ -566,7 +566,7 @@ TEST_SLOW(attention_gradients_of_lists_around, 300) {
         arena_init(&base.arena, &base.err);
         if (err_guard(&base.err, lower_both, &base)) FAIL("%s", base.err.msg);
         const struct kernel *k = &base.prog.kernel.p[0];
-        opts_space(&base.ir, k, opts_heuristic_gpu(&base.ir, k, 90), 16, 0, 1, LISTS, &lists);
+        opts_space(&base.ir, k, opts_heuristic_gpu(&base.ir, k, GPU_OF_CC(90)), 16, 0, 1, LISTS, &lists);
         for (uint32_t i = 0; i < lists.n; i++) {
             struct both x = {.write = base.write, .t = 192, .d = 64, .causal = true, .opts = lists.p[i]};
             struct ref_buf a[8], b[8];
@@ -691,7 +691,7 @@ static void lower_forward(void *p) {
     write_forward(x, &s);
     ir_parse(&x->ir, s.p, s.n, "attention.uop", &x->prog);
     const struct kernel *k = &x->prog.kernel.p[0];
-    x->opts = opts_heuristic_gpu(&x->ir, k, 90);
+    x->opts = opts_heuristic_gpu(&x->ir, k, GPU_OF_CC(90));
     struct lower_opts o = {.opts = x->opts, .target = {.kind = TARGET_GPU, .native_exp = true}};
     lower(&x->ir, k, &o, &x->lin);
 }

@@ -223,7 +223,8 @@ static struct conv small_one(size_t i) {
     struct conv large = known[i].large, c = large;
     arena_init(&large.arena, &large.err);
     if (err_guard(&large.err, parse, &large)) FAIL("%s", large.err.msg);
-    snprintf(list[i], sizeof list[i], "%s", opts_heuristic_gpu(&large.ir, &large.prog.kernel.p[0], 90));
+    snprintf(list[i], sizeof list[i], "%s",
+             opts_heuristic_gpu(&large.ir, &large.prog.kernel.p[0], GPU_OF_CC(90)));
     arena_free(&large.arena);
     c.opts = list[i], c.b = known[i].b;
     if (c.form == WEIGHTS)
@@ -258,7 +259,7 @@ TEST(block_small_convolutions) {
         .form = FORWARD, .out = 8, .in = 4, .high = 8, .wide = 8, .ky = 3, .kx = 3, .by = 1, .b = 2};
     arena_init(&c.arena, &c.err);
     if (err_guard(&c.err, parse, &c)) FAIL("%s", c.err.msg);
-    CHECK(!strstr(opts_heuristic_gpu(&c.ir, &c.prog.kernel.p[0], 90), "THREAD("));
+    CHECK(!strstr(opts_heuristic_gpu(&c.ir, &c.prog.kernel.p[0], GPU_OF_CC(90)), "THREAD("));
     arena_free(&c.arena);
 }
 

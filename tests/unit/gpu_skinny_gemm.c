@@ -32,7 +32,7 @@ static struct product chosen_for(const struct few *f, int capability) {
     arena_init(&y.arena, &y.err);
     if (err_guard(&y.err, product_compile, &y)) FAIL("%s", y.err.msg);
     static char list[2048];
-    snprintf(list, sizeof list, "%s", opts_heuristic_gpu(&y.ir, &y.prog.kernel.p[0], capability));
+    snprintf(list, sizeof list, "%s", opts_heuristic_gpu(&y.ir, &y.prog.kernel.p[0], GPU_OF_CC(capability)));
     arena_free(&y.arena);
     x.opts = list;
     return x;

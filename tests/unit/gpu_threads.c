@@ -352,7 +352,8 @@ static struct product choose(size_t i, int capability) {
     arena_init(&y.arena, &y.err);
     if (err_guard(&y.err, product_compile, &y)) FAIL("%s", y.err.msg);
     static char list[RG_COUNT(chosen)][2048];
-    snprintf(list[i], sizeof list[i], "%s", opts_heuristic_gpu(&y.ir, &y.prog.kernel.p[0], capability));
+    snprintf(list[i], sizeof list[i], "%s",
+             opts_heuristic_gpu(&y.ir, &y.prog.kernel.p[0], GPU_OF_CC(capability)));
     arena_free(&y.arena);
     x.opts = list[i];
     return x;
@@ -390,7 +391,7 @@ static int forms_of(size_t which, int capability, int64_t every) {
     model_guess_gpu(&m, &(struct model_gpu){.name = "test", .units = 132, .ghz = 1.98, .memory_rate = 4800});
     arena_init(&y.arena, &y.err);
     if (err_guard(&y.err, product_compile, &y)) FAIL("%s", y.err.msg);
-    opts_forms_gpu(&y.ir, &y.prog.kernel.p[0], capability, &m, NULL, 500, 0, &forms);
+    opts_forms_gpu(&y.ir, &y.prog.kernel.p[0], GPU_OF_CC(capability), &m, NULL, 500, 0, &forms);
     CHECK(forms.n >= 20);
     uint32_t falls = 0; /* the best first, then once more: those that are much like others before them */
     for (uint32_t i = 0; i < forms.n; i++) {
@@ -429,7 +430,7 @@ TEST(block_product_plus_factor) {
     arena_init(&x.arena, &x.err);
     ir_init(&x.ir, &x.arena);
     ir_parse(&x.ir, text, sizeof text - 1, "plus.uop", &x.prog);
-    const char *opts = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], 90);
+    const char *opts = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], GPU_OF_CC(90));
     if (!strstr(opts, "TC(") || !strstr(opts, "STAGE(a#0,")) FAIL("%s", opts);
     arena_free(&x.arena);
 }

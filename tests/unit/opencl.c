@@ -88,7 +88,7 @@ static void render_text(void *arg) {
     struct ir *ir = arena_new(&r->arena, struct ir);
     ir_init(ir, &r->arena);
     ir_parse(ir, r->text, strlen(r->text), "test", &p);
-    struct lower_opts how = {.opts = r->opts ? r->opts : opts_heuristic_gpu(ir, &p.kernel.p[0], 0),
+    struct lower_opts how = {.opts = r->opts ? r->opts : opts_heuristic_gpu(ir, &p.kernel.p[0], GPU_OF_CC(0)),
                              .target = {.kind = TARGET_GPU}};
     lower(ir, &p.kernel.p[0], &how, &r->lin);
     str_init(&r->out, &r->arena);

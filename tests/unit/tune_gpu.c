@@ -101,15 +101,15 @@ TEST(work_gpu_counts_products) {
 
 TEST(predict_gpu_room) {
     struct gpu_work w = {.threads = 128, .registers = 32, .shared = 0};
-    CHECK_EQ(predict_gpu_resident(&w), 16); /* 2048 threads */
+    CHECK_EQ(predict_gpu_resident(&w, gpu_spec_default()), 16); /* 2048 threads */
     w.registers = 128;
-    CHECK_EQ(predict_gpu_resident(&w), 4); /* 65536 registers */
+    CHECK_EQ(predict_gpu_resident(&w, gpu_spec_default()), 4); /* 65536 registers */
     w.shared = 100 << 10;
-    CHECK_EQ(predict_gpu_resident(&w), 2); /* 228 KiB */
+    CHECK_EQ(predict_gpu_resident(&w, gpu_spec_default()), 2); /* 228 KiB */
     w.shared = 227 << 10;
-    CHECK_EQ(predict_gpu_resident(&w), 1);
+    CHECK_EQ(predict_gpu_resident(&w, gpu_spec_default()), 1);
     w.threads = 32, w.registers = 16, w.shared = 0;
-    CHECK_EQ(predict_gpu_resident(&w), 32);
+    CHECK_EQ(predict_gpu_resident(&w, gpu_spec_default()), 32);
 }
 
 /* ---- 2: what must be slower ---------------------------------------------------------------------------------------- */
@@ -128,34 +128,35 @@ TEST(predict_gpu_is_monotonic) {
                                  .out = 64 * 128 * 2,
                                  .dram = 1e6};
     struct gpu_work w = one;
-    double base = predict_gpu(&w, &m), least = w.matrix / 4096 / 1.98e9;
+    double base = predict_gpu(&w, gpu_spec_default(), &m), least = w.matrix / 4096 / 1.98e9;
     CHECK(base > least && base < 10 * least);
     w.blocks = 1320;
-    CHECK(predict_gpu(&w, &m) > 4 * base); /* two find room at once */
+    CHECK(predict_gpu(&w, gpu_spec_default(), &m) > 4 * base); /* two find room at once */
     w = one, w.ahead = 1;
-    CHECK(predict_gpu(&w, &m) > base);
+    CHECK(predict_gpu(&w, gpu_spec_default(), &m) > base);
     w = one, w.fill *= 4;
-    CHECK(predict_gpu(&w, &m) > 2 * base);
+    CHECK(predict_gpu(&w, gpu_spec_default(), &m) > 2 * base);
     w = one, w.own = w.fill; /* nobody else asks for it */
-    double alone = predict_gpu(&w, &m);
+    double alone = predict_gpu(&w, gpu_spec_default(), &m);
     CHECK(alone > 1.2 * base && alone < 51.0 / 29 * base);
     w = one, w.fill *= 4,
     w.teams = 1; /* bytes of L2: more barriers matter if all threads wait, not if a warp of its own copies */
-    double few = predict_gpu(&w, &m);
+    double few = predict_gpu(&w, gpu_spec_default(), &m);
     w.steps *= 2;
-    CHECK(predict_gpu(&w, &m) < 1.01 * few);
+    CHECK(predict_gpu(&w, gpu_spec_default(), &m) < 1.01 * few);
     w.teams = 0;
-    CHECK(predict_gpu(&w, &m) > 1.05 * few);
+    CHECK(predict_gpu(&w, gpu_spec_default(), &m) > 1.05 * few);
     w = one, w.matrix *= 8;
-    CHECK(predict_gpu(&w, &m) > 2 * base);
+    CHECK(predict_gpu(&w, gpu_spec_default(), &m) > 2 * base);
     w = one, w.turned = w.matrix / 4096; /* tiles are turned for as long as they are multiplied */
-    CHECK(predict_gpu(&w, &m) > 1.05 * base && predict_gpu(&w, &m) < 1.5 * base);
+    CHECK(predict_gpu(&w, gpu_spec_default(), &m) > 1.05 * base &&
+          predict_gpu(&w, gpu_spec_default(), &m) < 1.5 * base);
     w = one, w.dram = 4.8e9; /* a millisecond of memory */
-    CHECK(predict_gpu(&w, &m) > 1e-3 && predict_gpu(&w, &m) < 2e-3);
+    CHECK(predict_gpu(&w, gpu_spec_default(), &m) > 1e-3 && predict_gpu(&w, gpu_spec_default(), &m) < 2e-3);
     w = one, w.blocks = 264;
-    double two = predict_gpu(&w, &m);
+    double two = predict_gpu(&w, gpu_spec_default(), &m);
     w.shared = 200 << 10; /* one after the other */
-    CHECK(predict_gpu(&w, &m) >= two);
+    CHECK(predict_gpu(&w, gpu_spec_default(), &m) >= two);
 }
 
 /* 64 rows by 4096 x 4096, the sum in four parts: 128 tiles of 64 x 128 ask for three quarters of the bytes of 256 of 64 x 64, and took
@@ -173,8 +174,8 @@ TEST(predict_gpu_few_rows) {
     double wide = 1, narrow = 1;
     ir_test_open(&t);
     const struct kernel *k = parse(&t, text);
-    CHECK(strstr(opts_heuristic_gpu(&t.ir, k, 90), "WBF16_128) "));
-    opts_forms_gpu(&t.ir, k, 90, planned_h200(), NULL, 500, 0, &forms);
+    CHECK(strstr(opts_heuristic_gpu(&t.ir, k, GPU_OF_CC(90)), "WBF16_128) "));
+    opts_forms_gpu(&t.ir, k, GPU_OF_CC(90), planned_h200(), NULL, 500, 0, &forms);
     for (uint32_t i = 0; i < forms.n; i++) {
         const struct gpu_list *f = &forms.p[i];
         if (!strncmp(f->form, "wgmma 64x128x", 13)) wide = fmin(wide, f->predicted);
@@ -197,7 +198,7 @@ TEST(predict_gpu_rooms_of_groups) {
     gpu_lists forms;
     double one = 0, two = 0;
     ir_test_open(&t);
-    opts_forms_gpu(&t.ir, parse(&t, text), 90, planned_h200(), NULL, 500, 0, &forms);
+    opts_forms_gpu(&t.ir, parse(&t, text), GPU_OF_CC(90), planned_h200(), NULL, 500, 0, &forms);
     for (uint32_t i = 0; i < forms.n; i++) {
         const struct gpu_list *f = &forms.p[i];
         if (!strcmp(f->form, "wgmma 128x64x64 2x1 ring 3 near 1 roles 1")) one = f->predicted;
@@ -226,7 +227,7 @@ TEST(predict_gpu_rows_anywhere) {
         ir_test_open(&t);
         snprintf(one, sizeof one, text, dt, all, dt, all, dt, all, s, s, s, up, s, end, up, s, end, s,
                  floats ? "" : "(CAST<bf16> ", end);
-        opts_forms_gpu(&t.ir, parse(&t, one), 90, planned_h200(), NULL, 500, 0, &forms);
+        opts_forms_gpu(&t.ir, parse(&t, one), GPU_OF_CC(90), planned_h200(), NULL, 500, 0, &forms);
         CHECK(forms.n > 20);
         const char *first = floats ? "fma 64x256x16 2x4" : "wgmma 128x256x64 2x1";
         if (strncmp(forms.p[0].form, first, strlen(first))) FAIL("%s", forms.p[0].form);
@@ -255,7 +256,7 @@ TEST(heuristic_gpu_adds_parts) {
             "(SINK (STORE (INDEX o n) (CAST<bf16> (REDUCE[ADD] (LOAD (INDEX a (ADD (MUL p %d) n))) p))))\n",
             cases[i].results * cases[i].parts, cases[i].results, cases[i].results, cases[i].parts,
             cases[i].results);
-        CHECK_STR(opts_heuristic_gpu(&t.ir, parse(&t, text), 90), cases[i].opts);
+        CHECK_STR(opts_heuristic_gpu(&t.ir, parse(&t, text), GPU_OF_CC(90)), cases[i].opts);
         ir_test_close(&t);
     }
 }
@@ -273,10 +274,10 @@ TEST(forms_are_mixed) {
     gpu_lists few, all;
     ir_test_open(&t);
     const struct kernel *k = parse(&t, product);
-    opts_forms_gpu(&t.ir, k, 90, &m, NULL, 12, 0, &few);
-    opts_forms_gpu(&t.ir, k, 90, &m, NULL, 2000, 0, &all);
+    opts_forms_gpu(&t.ir, k, GPU_OF_CC(90), &m, NULL, 12, 0, &few);
+    opts_forms_gpu(&t.ir, k, GPU_OF_CC(90), &m, NULL, 2000, 0, &all);
     CHECK_EQ(few.n, 12);
-    CHECK_STR(few.p[0].opts, opts_heuristic_gpu(&t.ir, k, 90));
+    CHECK_STR(few.p[0].opts, opts_heuristic_gpu(&t.ir, k, GPU_OF_CC(90)));
     for (uint32_t i = 0; i < few.n; i++) {
         int alike = 0;
         for (uint32_t j = 0; j < i; j++)
@@ -336,9 +337,9 @@ TEST(forms_of_a_long_sum) {
         snprintf(s.lie, sizeof s.lie, "%s", lie[i]);
         ir_test_open(&t);
         const struct kernel *k = parse(&t, text_of(&t.arena, &s));
-        opts_forms_gpu(&t.ir, k, 90, planned_h200(), NULL, 1, 0, &forms);
+        opts_forms_gpu(&t.ir, k, GPU_OF_CC(90), planned_h200(), NULL, 1, 0, &forms);
         CHECK_STR(forms.p[0].form, "wgmma 128x64x128 2x1 ring 4 near 4 roles 1 walk");
-        CHECK_STR(opts_heuristic_gpu(&t.ir, k, 90), forms.p[0].opts);
+        CHECK_STR(opts_heuristic_gpu(&t.ir, k, GPU_OF_CC(90)), forms.p[0].opts);
         ir_test_close(&t);
     }
 }
@@ -351,7 +352,7 @@ static double regret(const struct measured *s, double *error) {
     double pick = 0, least = INFINITY, best = INFINITY, sum = 0, squares = 0;
     int known = 0;
     ir_test_open(&t);
-    opts_forms_gpu(&t.ir, parse(&t, text_of(&t.arena, s)), 90, &m, NULL, 1000, 0, &forms);
+    opts_forms_gpu(&t.ir, parse(&t, text_of(&t.arena, s)), GPU_OF_CC(90), &m, NULL, 1000, 0, &forms);
     for (int i = 0; i < s->rows; i++) {
         best = RG_MIN(best, s->row[i].us);
         for (uint32_t k = 0; k < forms.n; k++) {

@@ -65,7 +65,7 @@ static int64_t tile_bytes(const struct ws_tile *t) {
 /* The tile that the buffer aliases, once all blocks have multiplied; NULL: there is room for both. */
 static const uop *aliased_tile(const struct ws *ws) {
     int64_t panels = ws->threads / WARPGROUP * STORE_ROWS * STORE_BYTES; /* one panel per warpgroup */
-    int64_t room = SMEM_MAX - SMEM_MBARS - panels;
+    int64_t room = ws->s->gpu->smem_block - SMEM_MBARS - panels;
     const struct ws_tile *most = &ws->tile.p[0];
     for (uint32_t i = 0; i < ws->tile.n; i++) {
         room -= tile_bytes(&ws->tile.p[i]);

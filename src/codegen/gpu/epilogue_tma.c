@@ -120,7 +120,8 @@ static void limit_maps(struct ws *ws) {
 /* As many panels as fit next to the pipeline, used equally often; with several stores, or other blocks on
  * the SM, two at most. A residual needs one for each panel of the tile. */
 void epilogue_tma_plan(struct ws *ws) {
-    int64_t room = SMEM_MAX - SMEM_MBARS, groups = ws->threads * ws->consumers / WARPGROUP, types = 0;
+    int64_t room = ws->s->gpu->smem_block - SMEM_MBARS, groups = ws->threads * ws->consumers / WARPGROUP,
+            types = 0;
     uint8_t seen[DT_COUNT] = {0};
     limit_maps(ws);
     for (uint32_t i = 0; i < ws->s->ws.out.n; i++) types += !seen[ws->s->ws.out.p[i].param->dt]++;

@@ -40,7 +40,6 @@ enum {
     PRODUCER_REGS = 24,
     CONSUMER_REGS_MAX = 240,
     CONSUMER_REGS_MIN = 104,
-    REGISTERS = 65536,
     ACC_ITERS = 1 << 17,
     ACC_STAGES = 1 << 18
 };
@@ -734,7 +733,7 @@ static void init_mbars(struct ws *ws, uop_vec *out) {
  * would deadlock. 0: leave it. */
 static int64_t consumer_regs(struct ws *ws) {
     int64_t threads = ws->threads * ws->consumers, all = threads + PRODUCERS;
-    int64_t first = REGISTERS / all / 8 * 8;
+    int64_t first = ws->s->gpu->regs_sm / all / 8 * 8;
     int64_t each = (all * first - PRODUCERS * PRODUCER_REGS) / threads / 8 * 8;
     if (threads <= WARPGROUP || ws->cooperative) return 0; /* transposing producers need theirs */
     if (each < CONSUMER_REGS_MIN || (!ws->attention && threads > 2 * WARPGROUP))

@@ -7,7 +7,7 @@
 
 /* Shared memory of a block, bytes; the part kept for mbarriers; a panel of the epilogue: rows, bytes of a
  * row. */
-enum { SMEM_MAX = 232448, SMEM_MBARS = 1024, STORE_ROWS = 64, STORE_BYTES = 128 };
+enum { SMEM_MBARS = 1024, STORE_ROWS = 64, STORE_BYTES = 128 };
 
 /* A pipeline: stages with an mbarrier FULL each, then one EMPTY each. Tiles loaded and released together
  * share one. */

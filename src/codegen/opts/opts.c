@@ -95,6 +95,7 @@ void sched_init(struct sched *s, struct ir *ir, const struct kernel *k) {
     memset(s, 0, sizeof *s);
     s->ir = ir;
     s->kernel = k;
+    s->gpu = gpu_spec_default();
     rw_init(&s->rw, ir, rules_sym, s);
     s->sink = rw_post(&s->rw, k->sink);
     uop_vec topo = {0}, ranges = {0};

@@ -78,6 +78,10 @@ static void query(struct device *d) {
     i->major = attribute(d, 75);
     i->minor = attribute(d, 76);
     i->shared_most = (size_t)attribute(d, 97);
+    i->threads_sm = attribute(d, 39);
+    i->shared_sm = attribute(d, 81);
+    i->regs_sm = attribute(d, 82);
+    i->blocks_sm = attribute(d, 106);
     i->no_maps = !d->cu->map || i->major < 9;
 }
 

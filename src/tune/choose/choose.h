@@ -45,6 +45,7 @@ struct view {
     struct arena *arena;
     int vec_bytes, threads, regs; /* regs: vector registers */
     int64_t l1, l2, l3;           /* l3: 0 if there is none */
+    const struct gpu_spec *gpu;   /* NULL: a CPU */
     uop_vec topo;
     const uop *range[CHOOSE_RANGES];
     uint32_t nrange;
@@ -90,15 +91,15 @@ bool recipe_elementwise(struct view *, int level, struct str *out); /* cpu_eleme
 
 /* Tiled GPU kernels; "" where there is none. gpu_conv.c: convolutions and their gradients; gpu_gemm.c: GEMMs and
  * transpositions. */
-const char *gpu_conv(struct view *, int capability);
-const char *gpu_gemm(struct view *, int capability);
+const char *gpu_conv(struct view *);
+const char *gpu_gemm(struct view *);
 bool gpu_lowers(const struct view *, const char *opts); /* can the kernel be lowered with this list? */
 /* As opts_forms_gpu, of a GEMM. */
-void gpu_gemm_forms(struct view *, int capability, const struct model *, const char *like, uint32_t best,
-                    uint32_t more, gpu_lists *out);
+void gpu_gemm_forms(struct view *, const struct model *, const char *like, uint32_t best, uint32_t more,
+                    gpu_lists *out);
 const char *gpu_transpose(struct view *);
-const char *gpu_skinny_gemm(struct view *, int capability); /* gpu_skinny_gemm.c: few rows */
-const char *gpu_attention(struct view *, int capability);   /* gpu_attention.c: GEMM, row ops, GEMM */
+const char *gpu_skinny_gemm(struct view *); /* gpu_skinny_gemm.c: few rows */
+const char *gpu_attention(struct view *);   /* gpu_attention.c: GEMM, row ops, GEMM */
 
 /* cpu_elementwise.c: moves work from the grid into loops, until a grid iteration is worth its overhead. in_grid[i]: values of
  * axis i that are still in the grid (1: none); name[i]: its innermost loop, changed where the axis is tiled. */

@@ -15,15 +15,7 @@
  * Only where instructions of warpgroups are, and 16-bit types of 64 or 128 columns. Tests: tests/unit/gpu_attention.c */
 #include "tune/choose/choose.h"
 
-enum {
-    MOST_PRODUCTS = 4,
-    MOST_ROWS = 4,
-    MOST_TILES = 8,
-    SHARED = 227 << 10,
-    UNITS = 132,
-    L2_SHARE = 24 << 20,
-    MOST_WALKED = 1 << 16
-};
+enum { MOST_PRODUCTS = 4, MOST_ROWS = 4, MOST_TILES = 8, MOST_SMS = 512, MOST_WALKED = 1 << 16 };
 
 struct tile_use { /* a buffer that products read */
     const struct access_view *access;
@@ -293,7 +285,7 @@ static int heads_axis(const struct rows *r) {
 static int64_t heads_near(const struct rows *r, int64_t heads) {
     int64_t bytes = 0, n = heads;
     for (int i = 0; i < r->nring; i++) bytes += tile_bytes(r, &r->ring[i], (int)r->v->axis[r->row[0]].size);
-    while (n > 1 && (n * bytes > L2_SHARE || heads % n)) n--;
+    while (n > 1 && (n * bytes > (int64_t)(gpu_cost.l2_attention * (double)r->v->gpu->l2) || heads % n)) n--;
     return n;
 }
 
@@ -318,12 +310,12 @@ static const char *put_order(const struct rows *r, int64_t *near_heads, struct s
 /* Blocks such that the one with most to do has least: those that walk take tiles of `heads` at a time, the longest first, to and
  * fro; a tile takes as long as its loop and some 2 iterations more. */
 static int blocks_of(const struct rows *r, const struct shape_of *s, int64_t heads) {
-    int64_t rows = (r->v->axis[r->m].size + s->m - 1) / s->m, tiles = rows, best = INT64_MAX, load[UNITS];
-    int found = UNITS;
+    int64_t rows = (r->v->axis[r->m].size + s->m - 1) / s->m, tiles = rows, best = INT64_MAX, load[MOST_SMS];
+    int sms = RG_MIN(r->v->gpu->sms, MOST_SMS), found = sms;
     for (int i = 0; i < r->v->naxis; i++)
         if (r->v->axis[i].grid && i != r->m) tiles *= r->v->axis[i].size;
-    if (heads < 2 || tiles > MOST_WALKED) return UNITS;
-    for (int n = UNITS; n > UNITS * 7 / 8; n--) {
+    if (heads < 2 || tiles > MOST_WALKED) return sms;
+    for (int n = sms; n > sms * 7 / 8; n--) {
         int64_t most = 0;
         memset(load, 0, sizeof load);
         for (int64_t t = 0; t < tiles; t++) {
@@ -379,14 +371,15 @@ static void write_rows(const struct rows *r, const struct shape_of *s, struct st
 /* Warpgroups that a SM holds: accumulators of the products and some 32 more registers for each thread. */
 static int groups_held(const struct rows *r, const struct shape_of *s) {
     int64_t threads = 2 * s->m, regs = 32 + r->inner * s->n / 2 + r->outer * r->v->axis[r->cols].size / 2;
-    int64_t blocks = RG_MIN(65536 / (threads * regs), SHARED / (shared_bytes(r, s) + 1024));
+    int64_t blocks = RG_MIN(r->v->gpu->regs_sm / (threads * regs),
+                            r->v->gpu->smem_block / (shared_bytes(r, s) + r->v->gpu->smem_reserved));
     return (int)(blocks * s->m / 64);
 }
 
 static const char *legal_list(struct rows *r, const struct shape_of *shape) {
     struct str s;
     str_init(&s, r->v->arena);
-    if (shared_bytes(r, shape) > SHARED) return NULL;
+    if (shared_bytes(r, shape) > r->v->gpu->smem_block) return NULL;
     write_rows(r, shape, &s);
     return s.n < CHOOSE_TEXT && opts_legal(r->v->ir, r->v->kernel, s.p + 1, NULL) ? s.p + 1 : NULL;
 }
@@ -398,17 +391,19 @@ static bool has_shape(const struct rows *r, const struct shape_of *s) {
 
 /* Without roles 128 values share what is copied, if four warpgroups are held then: one multiplies while another one takes
  * exponentials. Else 64, if more are. */
-const char *gpu_attention(struct view *v, int capability) {
-    static const struct shape_of roles[] = {{256, 64, 4, true, 1, 1, 64, true},
-                                            {128, 128, 2, true, 1, 1, 0, false},
-                                            {128, 64, 2, true, 1, 1, 0, false},
-                                            {128, 64, 3, true, 2, 1, 128, false},
-                                            {128, 64, 2, true, 2, 2, 128, false}},
-                                 shapes[] = {{.m = 128, .n = 64, .places = 2},
+const char *gpu_attention(struct view *v) {
+    static const struct shape_of roles[] = {
+        {.m = 256, .n = 64, .places = 4, .roles = true, .inner = 1, .outer = 1, .cols = 64, .mask = true},
+        {.m = 128, .n = 128, .places = 2, .roles = true, .inner = 1, .outer = 1},
+        {.m = 128, .n = 64, .places = 2, .roles = true, .inner = 1, .outer = 1},
+        {.m = 128, .n = 64, .places = 3, .roles = true, .inner = 2, .outer = 1, .cols = 128},
+        {.m = 128, .n = 64, .places = 2, .roles = true, .inner = 2, .outer = 2, .cols = 128},
+    };
+    static const struct shape_of shapes[] = {{.m = 128, .n = 64, .places = 2},
                                              {.m = 64, .n = 64, .places = 2}};
     struct rows r = {.v = v, .m = -1, .cols = -1, .dt = DT_VOID};
     const char *list = NULL;
-    if (capability / 10 != 9 || !v->stages || !find_row_axes(&r) || !find_products(&r)) return "";
+    if (v->gpu->cc / 10 != 9 || !v->stages || !find_row_axes(&r) || !find_products(&r)) return "";
     find_each(&r);
     for (size_t i = 0; i < RG_COUNT(roles) && !list; i++)
         if (has_shape(&r, &roles[i])) list = legal_list(&r, &roles[i]);

@@ -20,8 +20,6 @@
 
 #include <math.h>
 
-#define UNITS 132
-#define SHARED_MOST 232448
 #define LEAST_WORK 4e7 /* FMAs that are worth a block program */
 enum {
     MOST_TAPS = 11,
@@ -30,7 +28,6 @@ enum {
     MOST_WRITTEN = 512, /* copies of a statement */
     LEAST_THREADS = 96, /* of a block */
     MOST_THREADS = 512,
-    SM_REGISTERS = 65536,
     MOST_REGISTERS =
         118, /* that a thread is thought to need; with more it would not get along with the 128 that it is given */
     PLACES_OF_RING = 2,
@@ -236,17 +233,19 @@ static void work_of_taps(const struct conv *x, const struct form *f, struct work
 /* Cycles in which a SM that has b blocks at once runs them. Schedulers with few warps wait for memory, and shared memory
  * is the slower the more it is asked for. */
 static double round_of(const struct work *w, int64_t b) {
-    static const double slow[] = {1, 1.5, 1.2, 1.1};
     int64_t warps = ceil_div(b * ceil_div(w->threads, 32), 4);
-    double one = (double)warps * (RG_MAX(w->issued + 1.6 * w->passes, 4 * w->passes) * w->turns + w->after);
-    one += 0.5 * (double)b * w->sectors * w->turns;
-    return one * (warps < 4 ? slow[warps] : 1) * (b == 1 ? 1.06 : 1) + 1500;
+    double one =
+        (double)warps *
+        (RG_MAX(w->issued + gpu_cost.conv_pass_issue * w->passes, 4 * w->passes) * w->turns + w->after);
+    one += gpu_cost.conv_sector * (double)b * w->sectors * w->turns;
+    return one * (warps < 4 ? gpu_cost.conv_few_warps[warps] : 1) * (b == 1 ? gpu_cost.conv_one_block : 1) +
+           gpu_cost.conv_start;
 }
 
 /* Registers that the compiler takes for a thread: where several blocks of threads with many sums fit it is told (render/gpu.c), else it
  * takes more than are needed. 0: more than it may. */
-static int64_t registers(const struct work *w, int64_t sums) {
-    bool told = sums >= 40 && sums <= 80 && SM_REGISTERS / (128 * ceil_div(w->threads, 32) * 32) >= 2;
+static int64_t registers(const struct gpu_spec *g, const struct work *w, int64_t sums) {
+    bool told = sums >= 40 && sums <= 80 && g->regs_sm / (128 * ceil_div(w->threads, 32) * 32) >= 2;
     if (told) return w->regs > MOST_REGISTERS ? 0 : 128;
     return ceil_div(w->regs + w->regs * 3 / 10, 8) * 8;
 }
@@ -256,12 +255,13 @@ static double cycles(const struct conv *x, const struct form *f) {
     struct work w;
     (x->taps ? work_of_taps : work_of_places)(x, f, &w);
     int64_t sums = f->cr * (x->taps ? size_of(x, x->kx) * size_of(x, x->ky) : f->yr * f->xr);
-    int64_t regs = registers(&w, sums), warps = ceil_div(w.threads, 32);
-    if (!regs || w.blocks < UNITS / 2) return 0;
-    int64_t fit = RG_MIN(SM_REGISTERS / (warps * 32 * regs), SHARED_MOST / (w.shared + 1024));
-    fit = RG_MIN(fit, 64 / warps);
+    int64_t regs = registers(x->v->gpu, &w, sums), warps = ceil_div(w.threads, 32);
+    if (!regs || w.blocks < x->v->gpu->sms / 2) return 0;
+    int64_t fit = RG_MIN(x->v->gpu->regs_sm / (warps * 32 * regs),
+                         x->v->gpu->smem_block / (w.shared + x->v->gpu->smem_reserved));
+    fit = RG_MIN(fit, x->v->gpu->max_threads_sm / 32 / warps);
     if (fit < 1) return 0;
-    int64_t each = ceil_div((int64_t)w.blocks, UNITS);
+    int64_t each = ceil_div((int64_t)w.blocks, x->v->gpu->sms);
     return (double)(each / fit) * round_of(&w, fit) + (each % fit ? round_of(&w, each % fit) : 0);
 }
 
@@ -542,7 +542,8 @@ static void write_halves(struct conv *x, struct str *s, const struct halves *h) 
         turn_tile(s, img, sum, cols);
     else
         str_printf(s, " TILE(%s.%s,8,%s_v) VEC(%s_v)", img, sum, img, img);
-    if (h->ring) str_printf(s, " PIPE(%s,%s,%d) WARP_SPECIALIZE(2) PERSISTENT(%d)", img, at, h->ring, UNITS);
+    if (h->ring)
+        str_printf(s, " PIPE(%s,%s,%d) WARP_SPECIALIZE(2) PERSISTENT(%d)", img, at, h->ring, x->v->gpu->sms);
 }
 
 /* A tile of images lies in shared memory with its channels side by side, each place a row of 128 bytes: places and taps are
@@ -554,7 +555,7 @@ static const char *by_groups(struct conv *x) {
     if (x->y < 0 || x->sum < 0 || x->by_x != 1 || x->by_y != 1) return "";
     if (size_of(x, x->out) % PANEL || size_of(x, x->sum) % PANEL) return "";
     int64_t tile = (rows + size_of(x, x->ky) - 1) * row_of_tile(x, places) * PANEL_BYTES;
-    int ring = (int)RG_MIN(SHARED_MOST / tile, 3);
+    int ring = (int)RG_MIN(x->v->gpu->smem_block / tile, 3);
     const struct halves form[] = {{places, rows, true, ring},
                                   {places, rows, true, 0},
                                   {places, rows_of(x, places, FILL_PLACES), false, 0}};
@@ -600,7 +601,7 @@ static const char *taps_by_groups(struct conv *x) {
     bool all = ky <= MOST_GROUPS && kx <= MOST_GROUPS, along = kx <= MOST_BESIDE;
     for (int rows = 4; rows >= 2; rows -= 2) {
         struct str s;
-        if (size_of(x, x->y) % rows || bytes_of_taps(x, rows, all) > SHARED_MOST) continue;
+        if (size_of(x, x->y) % rows || bytes_of_taps(x, rows, all) > x->v->gpu->smem_block) continue;
         str_init(&s, x->v->arena);
         write_half_taps(x, &s, rows, all, along);
         if (s.n < CHOOSE_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) &&
@@ -610,7 +611,7 @@ static const char *taps_by_groups(struct conv *x) {
     return "";
 }
 
-const char *gpu_conv(struct view *v, int capability) {
+const char *gpu_conv(struct view *v) {
     struct conv x = {.v = v};
     struct best b = {.n = 0};
     if (!find_conv(&x)) return "";
@@ -618,7 +619,7 @@ const char *gpu_conv(struct view *v, int capability) {
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid) x.results *= (double)v->axis[i].size;
     if (x.results * x.c.depth < LEAST_WORK) return "";
-    bool groups = x.dt != DT_F32 && capability / 10 == 9;
+    bool groups = x.dt != DT_F32 && v->gpu->cc / 10 == 9;
     const char *list = !groups ? "" : x.taps ? taps_by_groups(&x) : by_groups(&x);
     if (*list) return list;
     (x.taps ? forms_of_taps : forms_of_places)(&x, &b);

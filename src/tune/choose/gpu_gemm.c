@@ -16,8 +16,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define UNITS 132            /* SMs of a large GPU */
-#define SHARED_MOST 232448   /* bytes that a block may have */
 #define LEAST_BLOCKS 32      /* fewer are left to single threads */
 #define ROLES_OWN 1024       /* bytes of it that threads with roles meet by */
 #define MOST_GROUPS 2        /* that compute, with the registers that each has then */
@@ -96,7 +94,6 @@ struct mm {
         added; /* of what it reads, one buffer lies as the result does: it comes by boxes (warp_specialize.c) */
     bool loads; /* .. and there is more that each result reads for itself */
     bool odd;   /* rows of the result do not begin at multiples of 16 bytes */
-    int units;  /* SMs */
     int bytes;  /* of an element of a tile */
     struct str *out;
 };
@@ -340,7 +337,7 @@ static int64_t roles_bytes(const struct mm *x, int panels) {
 
 static int places_of(const struct mm *x) {
     int n = x->f.places ? x->f.places : x->group ? 6 : x->mma && x->f.t.k <= 32 ? 4 : 3;
-    int64_t room = (SHARED_MOST - roles_bytes(x, 1)) / (x->f.places ? 1 : x->f.t.blocks);
+    int64_t room = (x->v->gpu->smem_block - roles_bytes(x, 1)) / (x->f.places ? 1 : x->f.t.blocks);
     while (n > 1 && n * place_bytes(x) > room) n--;
     return n;
 }
@@ -402,7 +399,7 @@ static void write_product(struct mm *x) {
         str_printf(x->out, " PIPE(%s,%s,%d)", access_name(x->v, i ? x->c.b.access : x->c.a.access), x->k.name,
                    places);
     if (x->f.roles) str_printf(x->out, " WARP_SPECIALIZE(%d)", x->f.roles);
-    if (x->f.walk) str_printf(x->out, " PERSISTENT(%d)", x->units);
+    if (x->f.walk) str_printf(x->out, " PERSISTENT(%d)", x->v->gpu->sms);
 }
 
 /* Do the rows of this operand begin at multiples of 16 bytes, so that pieces of that size are copied? */
@@ -455,7 +452,7 @@ static void find_added(struct mm *x) {
 }
 
 /* Is the kernel a product that a block program is good for? */
-static bool find_product(struct mm *x, int capability) {
+static bool find_product(struct mm *x) {
     enum dtype a, b;
     struct view *v = x->v;
     if (!contraction_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
@@ -466,7 +463,7 @@ static bool find_product(struct mm *x, int capability) {
     x->tf32 = !x->mma && env_int(ENV_TF32) && x->c.a.root == x->c.a.access->node &&
               x->c.b.root == x->c.b.access->node;
     bool along_k = runs_along(x, x->c.a.access, &x->k) && runs_along(x, x->c.b.access, &x->k);
-    x->group = (x->mma || (x->tf32 && along_k)) && capability / 10 == 9 && x->k.size >= 192 &&
+    x->group = (x->mma || (x->tf32 && along_k)) && v->gpu->cc / 10 == 9 && x->k.size >= 192 &&
                x->n.size >= 64 && (x->m.size >= 64 || (x->m.size > 16 && x->n.size >= 1024));
     x->mma |= x->tf32;
     x->instr = x->tf32          ? "TF32"
@@ -503,7 +500,7 @@ static const char *write_form(struct mm *x, const struct form *f) {
 /* Bytes that memory moves: blocks that run at the same time, `wave` of them, read a band of rows and columns together, which
  * L2 keeps for them; what all of them read is kept for the next wave if it is small. */
 static double dram_bytes(const struct mm *x, double wave, double batch) {
-    const double cache = 30e6;
+    const double cache = gpu_cost.l2_kept * (double)x->v->gpu->l2; /* bytes */
     double m = x->m.size, n = x->n.size, k = x->k.size, a = m * k * x->bytes, b = n * k * x->bytes;
     double out = m * n * x->c.store->bytes;
     double rows = ceil(m / x->f.t.m), columns = ceil(n / x->f.t.n);
@@ -526,16 +523,17 @@ static int64_t sent_bytes(const struct mm *x) {
 /* They stand beside the ring if there is room, else in the place of one of its tiles (cluster_splitk.c). -1: in neither. */
 static int64_t sent_beside(const struct mm *x) {
     int64_t side = (int64_t)RG_MAX(x->f.t.m, x->f.t.n) * x->f.t.k * x->bytes * places_of(x);
-    if (places_of(x) * place_bytes(x) + roles_bytes(x, 1) + sent_bytes(x) <= SHARED_MOST)
+    if (places_of(x) * place_bytes(x) + roles_bytes(x, 1) + sent_bytes(x) <= x->v->gpu->smem_block)
         return sent_bytes(x);
     return sent_bytes(x) <= side ? 0 : -1;
 }
 
 static int panels_of(const struct mm *x) {
     int64_t ring = places_of(x) * place_bytes(x);
-    return !x->f.roles                               ? 0
-           : ring + roles_bytes(x, 2) <= SHARED_MOST ? 2
-                                                     : ring + roles_bytes(x, 1) <= SHARED_MOST;
+    return !x->f.roles ? 0
+           : ring + roles_bytes(x, 2) <= x->v->gpu->smem_block
+               ? 2
+               : ring + roles_bytes(x, 1) <= x->v->gpu->smem_block;
 }
 
 /* Registers of a part of the sums. */
@@ -588,7 +586,7 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
                            .ahead = RG_MAX(places_of(x) - (x->group && !x->f.roles ? 2 : 1), 1),
                            .teams = x->f.roles,
                            .panels = panels_of(x),
-                           .walk = x->f.walk ? x->units : 0,
+                           .walk = x->f.walk ? x->v->gpu->sms : 0,
                            .matrix_share = 1};
     int sums = (int)(area / (32 * warps / RG_MAX(x->f.roles, 1)));
     w->fill = rows_fetched(x) * depth * x->bytes;
@@ -605,7 +603,7 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
         double wm = (double)t->m / t->wm, wn = (double)t->n / t->wn;
         w->registers = sums + (int)(wm + wn) / 2 + 48;
         w->matrix = 2 * area * depth;
-        w->matrix_share = x->tf32 ? 0.33 : 0.666;
+        w->matrix_share = x->tf32 ? gpu_cost.mma_sync_tf32_peak : gpu_cost.mma_sync_peak;
         w->shared_bytes += warps * (wm + wn) * depth * x->bytes;
         w->issue += area * depth / (16 * 8 * x->k_step) * 1.3;
     } else {
@@ -628,8 +626,8 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
     }
     w->registers += held_of(x, 32 * warps);
     if (x->f.roles && warps > 4)
-        w->registers = 65536 / w->threads / 8 * 8; /* a block has all (warp_specialize.c) */
-    w->dram = dram_bytes(x, (double)UNITS * predict_gpu_resident(w), batch);
+        w->registers = x->v->gpu->regs_sm / w->threads / 8 * 8; /* a block has all (warp_specialize.c) */
+    w->dram = dram_bytes(x, (double)x->v->gpu->sms * predict_gpu_resident(w, x->v->gpu), batch);
     w->own = RG_MIN(w->dram / w->blocks, w->fill);
 }
 
@@ -688,8 +686,10 @@ static void price_form(struct pricing *p) {
     if (x->f.cluster > 2 && blocks_of(x) > MOST_IN_FOURS) return;
     if (x->f.places < least || is_known(p->out, p->found, &x->f)) return;
     work_of(x, &w);
-    if (w.registers > RG_MIN(255, 65536 / w.threads / 8 * 8) + HELD_OVER && held_of(x, w.threads)) return;
-    p->out[p->found] = (struct priced){x->f, predict_gpu(&w, p->model), w.blocks, (int)p->found};
+    if (w.registers > RG_MIN(255, x->v->gpu->regs_sm / w.threads / 8 * 8) + HELD_OVER &&
+        held_of(x, w.threads))
+        return;
+    p->out[p->found] = (struct priced){x->f, predict_gpu(&w, x->v->gpu, p->model), w.blocks, (int)p->found};
     p->found++;
 }
 
@@ -698,7 +698,6 @@ static uint32_t all_forms(struct mm *x, const struct model *model, struct priced
     struct pricing p = {x, model, out, 0, room};
     size_t n;
     const struct tile *list = tiles_of(x, &n);
-    x->units = (int)model_value(model, MODEL_CORES);
     for (size_t d = 0; d < (x->boxes ? RG_COUNT(deals) : 1); d++)
         for (size_t i = 0; i < n; i++)
             for (size_t q = 0; q < RG_COUNT(places) && deals[d].roles * list[i].wm <= MOST_GROUPS; q++)
@@ -713,12 +712,9 @@ static uint32_t all_forms(struct mm *x, const struct model *model, struct priced
 
 enum { FORMS = 2048 };
 
-/* A large GPU, for lists that are made without knowing it. */
-static const struct model *some_gpu(struct arena *a) {
-    struct model *m = arena_new(a, struct model);
-    model_guess_gpu(
-        m, &(struct model_gpu){
-               .name = "GPU", .units = UNITS, .ghz = 1.98, .memory_rate = 4800, .l2 = 50e6, .shared = 227e3});
+static const struct model *model_of_row(const struct view *v) {
+    struct model *m = arena_new(v->arena, struct model);
+    model_of_gpu(m, v->gpu);
     return m;
 }
 
@@ -736,7 +732,8 @@ static void lower_trial(void *arg) {
     struct linear lin;
     ir_init(&ir, &t->arena);
     k.sink = ir_import(&ir, t->v->ir, k.sink);
-    lower(&ir, &k, &(struct lower_opts){.opts = t->opts, .target = {.kind = TARGET_GPU}}, &lin);
+    lower(&ir, &k, &(struct lower_opts){.opts = t->opts, .target = {.kind = TARGET_GPU, .gpu = t->v->gpu}},
+          &lin);
 }
 
 /* Whether a tile is a box, or lies as an instruction wants it, is known when it is lowered. */
@@ -748,11 +745,11 @@ bool gpu_lowers(const struct view *v, const char *opts) {
     return ok;
 }
 
-const char *gpu_gemm(struct view *v, int capability) {
+const char *gpu_gemm(struct view *v) {
     struct mm x = {.v = v};
-    if (!find_product(&x, capability) || x.m.size < 32 || x.n.size < 32) return "";
+    if (!find_product(&x) || x.m.size < 32 || x.n.size < 32) return "";
     struct priced *form = arena_array(v->arena, struct priced, FORMS);
-    uint32_t n = all_forms(&x, some_gpu(v->arena), form, FORMS);
+    uint32_t n = all_forms(&x, model_of_row(v), form, FORMS);
     for (uint32_t i = 0, roles = 0; i < n; i++) {
         if (form[i].f.roles && roles) continue; /* once is enough to know */
         const char *text = write_form(&x, &form[i].f);
@@ -807,11 +804,11 @@ static void note_cluster(void *cx, struct sched *s, const uop *sink) {
     if (s->ws.cluster) *(int64_t *)cx = sched_axis(s, s->ws.cluster)->size;
 }
 
-void gpu_gemm_forms(struct view *v, int capability, const struct model *model, const char *like,
-                    uint32_t best, uint32_t more, gpu_lists *out) {
+void gpu_gemm_forms(struct view *v, const struct model *model, const char *like, uint32_t best, uint32_t more,
+                    gpu_lists *out) {
     struct mm x = {.v = v};
     int64_t cluster = 1; /* what else forms differ in does not change the order of additions */
-    if (!find_product(&x, capability)) return;
+    if (!find_product(&x)) return;
     struct priced *form = arena_array(v->arena, struct priced, FORMS);
     uint32_t n = 0, all = all_forms(&x, model, form, FORMS);
     if (like) opts_look(v->ir, v->kernel, like, NULL, note_cluster, &cluster);

@@ -11,8 +11,6 @@
 #include "tune/choose/choose.h"
 
 #define SECTOR 32.0
-#define FULL (132 * 1024.0)   /* threads that keep a large GPU busy */
-#define EARLY (264 * 256.0)   /* threads of a kernel that is brought before its turn */
 #define SHARE_LEAST 32        /* values of a loop that are worth a block */
 #define MOST_GRID 1e9         /* iterations of the grid; 2^31 is the limit */
 #define MOST_SHARE 512.0      /* threads of a block, each with four values */
@@ -20,7 +18,10 @@
 #define FEW_RESULTS 1048576.0 /* .. of so few that blocks of threads should share them */
 #define MOST_SUMS 64          /* that the threads of a block tell each other (gpu_coop.c) */
 #define MANY_BLOCKS 2048.0    /* that keep a large GPU busy */
-#define MOST_KEPT 65536.0     /* numbers of the rows that the registers of a block keep (threads.c) */
+
+/* Threads that keep the GPU busy; threads of a kernel that PDL starts early. */
+static double full(const struct view *v) { return v->gpu->sms * gpu_cost.threads_full; }
+static double early(const struct view *v) { return v->gpu->sms * gpu_cost.threads_early; }
 
 static bool is_shareable(const struct axis_view *a) {
     return !a->grid && !a->scan && !a->fixed && a->most >= SHARE_LEAST;
@@ -72,7 +73,7 @@ static int sector_lanes(const struct view *v) {
 /* The axis whose values a block should share, or -1; *cost: of that. *lanes: of the inner grid axis, for each thread: a sum along
  * columns of which there are few. */
 static int shared_axis(const struct view *v, double *cost, int *lanes) {
-    double n = threads_of(v), best = traffic(v, inner_grid(v)) / RG_MIN(n / FULL, 1), all_bytes = 0;
+    double n = threads_of(v), best = traffic(v, inner_grid(v)) / RG_MIN(n / full(v), 1), all_bytes = 0;
     int at = -1, wide = sector_lanes(v);
     bool adds = false; /* to places that are loaded */
     if (wide * v->reduces > MOST_SUMS) wide = 1;
@@ -82,9 +83,9 @@ static int shared_axis(const struct view *v, double *cost, int *lanes) {
     for (int i = 0; i < v->naxis; i++) {
         if (!is_shareable(&v->axis[i])) continue;
         double all = n * RG_MIN(v->axis[i].most / 4, MOST_SHARE);
-        double share = 1.2 * traffic(v, i) / RG_MIN(all / FULL, 1);
+        double share = gpu_cost.coop_traffic * traffic(v, i) / RG_MIN(all / full(v), 1);
         if (share < best) best = share, at = i, *lanes = 1;
-        double down = 2 * all_bytes / RG_MIN(all / wide / FULL, 1);
+        double down = gpu_cost.column_traffic * all_bytes / RG_MIN(all / wide / full(v), 1);
         if (wide > 1 && (v->axis[i].reduce || adds) && down < best) best = down, at = i, *lanes = wide;
     }
     *cost = best;
@@ -151,7 +152,7 @@ static bool keeps_rows(const struct view *v, int axis) {
         }
         rows += first && again && !v->access[i].store && has_axis(v, v->access[i].mask, axis);
     }
-    return (double)rows * a->most <= MOST_KEPT;
+    return (double)rows * a->most <= v->gpu->regs_sm;
 }
 
 static void tile_of_rows(struct view *v, struct str *out, bool *many);
@@ -238,7 +239,7 @@ static const char *tile_of_results(struct view *v) {
         struct str s;
         int m = divisor_below(v->axis[other].size, size[k / 2][0]),
             n = divisor_below(v->axis[inner].size, size[k / 2][1]);
-        if (threads_of(v) / (m * n) < FULL / 4 || m * n == 1) continue;
+        if (threads_of(v) / (m * n) < full(v) / 4 || m * n == 1) continue;
         int row = n <= 2 && *taps(v) ? row_axis(v, x, inner) : -1;
         str_init(&s, v->arena);
         cut(v, other, m, "REG", &s);
@@ -302,7 +303,7 @@ static int lanes_of_parts(const struct view *v, int lanes) {
     if (v->reduces != 1 || v->scans || v->stages) return 1;
     for (int i = 0; i < v->naxis; i++)
         if (!v->axis[i].grid && (!v->axis[i].reduce || v->axis[i].most > SHARE_LEAST)) return 1;
-    while (n < lanes && threads_of(v) / n > EARLY) n *= 2;
+    while (n < lanes && threads_of(v) / n > early(v)) n *= 2;
     return n;
 }
 
@@ -325,13 +326,13 @@ static const char *choose(struct view *v) {
         bool keep = keeps_rows(v, axis);
         share(v, axis, keep, &s);
         if (keep && !is_legal(v, &s)) s.n = 0, share(v, axis, false, &s);
-    } else if (lanes > 1 && (threads_of(v) / lanes >= FULL || lanes_of_parts(v, lanes) > 1)) {
-        if (threads_of(v) / lanes < FULL) lanes = lanes_of_parts(v, lanes);
+    } else if (lanes > 1 && (threads_of(v) / lanes >= full(v) || lanes_of_parts(v, lanes) > 1)) {
+        if (threads_of(v) / lanes < full(v)) lanes = lanes_of_parts(v, lanes);
         const char *name = view_new_axis(v, v->axis[inner].name, "v");
         str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);
     }
     int odd = axis < 0 && !s.n ? odd_pieces(v, inner) : 1;
-    if (odd > 1 && threads_of(v) / odd >= FULL) {
+    if (odd > 1 && threads_of(v) / odd >= full(v)) {
         const char *name = view_new_axis(v, v->axis[inner].name, "v");
         str_printf(&s, " ALIGN(%s,%d) TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, odd, v->axis[inner].name,
                    odd, name, name);
@@ -423,6 +424,12 @@ static const char *long_dots(struct view *v) {
 
 /* ---- loops that are shared better together ------------------------------------------------------------------- */
 
+static bool gpu_view(struct view *v, struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu) {
+    bool ok = view_init(v, ir, k, 16, 1);
+    v->gpu = gpu;
+    return ok;
+}
+
 /* The text of a JOIN of two loops, one inside the other, that brings the cost down; NULL if there is none. */
 static const char *join_of(struct view *v, double *cost, const uop **sink) {
     const uop *x = product_of(v);
@@ -443,7 +450,7 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
         k.sink = s.sink;
         double now;
         int lanes;
-        if (!view_init(&joined, v->ir, &k, 16, 1) || shared_axis(&joined, &now, &lanes) < 0 || now >= *cost)
+        if (!gpu_view(&joined, v->ir, &k, v->gpu) || shared_axis(&joined, &now, &lanes) < 0 || now >= *cost)
             continue;
         *cost = now, *sink = s.sink;
         return text;
@@ -469,19 +476,19 @@ static const char *order_of(struct view *v, double cost) {
     return "";
 }
 
-static void write_list(struct ir *ir, const struct kernel *k, int capability, char *text) {
+static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu, char *text) {
     struct view *v = arena_new(ir->arena, struct view);
     struct kernel now = *k;
     struct str joins;
     double cost;
     int lanes;
     str_init(&joins, ir->arena);
-    if (!view_init(v, ir, &now, 16, 1)) return;
-    const char *block = capability ? gpu_skinny_gemm(v, capability) : "";
-    if (capability && !*block) block = gpu_conv(v, capability);
-    if (capability && !*block) block = gpu_gemm(v, capability);
-    if (capability && !*block) block = gpu_attention(v, capability);
-    if (capability && !*block) block = gpu_transpose(v);
+    if (!gpu_view(v, ir, &now, gpu)) return;
+    const char *block = gpu->cc ? gpu_skinny_gemm(v) : "";
+    if (gpu->cc && !*block) block = gpu_conv(v);
+    if (gpu->cc && !*block) block = gpu_gemm(v);
+    if (gpu->cc && !*block) block = gpu_attention(v);
+    if (gpu->cc && !*block) block = gpu_transpose(v);
     if (!*block) block = long_dots(v);
     if (*block) {
         snprintf(text, CHOOSE_TEXT, "%s", block);
@@ -496,21 +503,22 @@ static void write_list(struct ir *ir, const struct kernel *k, int capability, ch
     }
     for (const char *join; (join = join_of(v, &cost, &now.sink));) {
         str_printf(&joins, "%s ", join);
-        if (!view_init(v, ir, &now, 16, 1)) return;
+        if (!gpu_view(v, ir, &now, gpu)) return;
     }
     snprintf(text, CHOOSE_TEXT, "%s%s", joins.n ? joins.p : "", choose(v));
     if (joins.n && !opts_legal(ir, k, text, NULL)) *text = 0;
 }
 
-const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, int capability) {
+const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu) {
     char text[CHOOSE_TEXT] = "";
-    write_list(ir, k, capability, text); /* a JOIN makes nodes, which stay */
+    write_list(ir, k, gpu, text); /* a JOIN makes nodes, which stay */
     return arena_strdup(ir->arena, text, strlen(text));
 }
 
-void opts_forms_gpu(struct ir *ir, const struct kernel *k, int capability, const struct model *model,
-                    const char *like, uint32_t best, uint32_t more, gpu_lists *out) {
+void opts_forms_gpu(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu,
+                    const struct model *model, const char *like, uint32_t best, uint32_t more,
+                    gpu_lists *out) {
     struct view *v = arena_new(ir->arena, struct view);
     *out = (gpu_lists){0};
-    if (capability && view_init(v, ir, k, 16, 1)) gpu_gemm_forms(v, capability, model, like, best, more, out);
+    if (gpu->cc && gpu_view(v, ir, k, gpu)) gpu_gemm_forms(v, model, like, best, more, out);
 }

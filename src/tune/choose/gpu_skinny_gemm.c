@@ -177,12 +177,12 @@ static bool by_adds(struct few *x) {
     return true;
 }
 
-const char *gpu_skinny_gemm(struct view *v, int capability) {
+const char *gpu_skinny_gemm(struct view *v) {
     struct few x = {.v = v};
     str_init(&x.s, v->arena);
     if (!find_few(&x)) return "";
-    if (capability / 10 == 9 && x.m > MOST_ACROSS && !is_along(&x, x.k) && x.wspot->bytes == 2) return "";
-    bool found = capability >= 80 && by_matrix(&x);
+    if (v->gpu->cc / 10 == 9 && x.m > MOST_ACROSS && !is_along(&x, x.k) && x.wspot->bytes == 2) return "";
+    bool found = v->gpu->cc >= 80 && by_matrix(&x);
     if (!found) x.s.n = 0, found = by_adds(&x);
     return found && x.s.n < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, x.s.p + 1, NULL) ? x.s.p + 1 : "";
 }

@@ -357,7 +357,7 @@ void opts_space(struct ir *ir, const struct kernel *k, const char *base, int vec
     if (threads)
         take_recipes(&s, vec_bytes ? vec_bytes : os_cpu()->vec_bytes, threads);
     else
-        take(&s, opts_heuristic_gpu(ir, k, 0)); /* capability 0: no tiling */
+        take(&s, opts_heuristic_gpu(ir, k, GPU_OF_CC(0))); /* capability 0: no tiling */
     if (most > 1) take(&s, "");
     uint32_t seeds = out->n;
     for (uint32_t i = 0; i < most * TRIES && out->n < most; i++) /* half of them mutate base */

@@ -102,7 +102,7 @@ static void count_matrix(struct counter *c, const uop *n, double warps) {
     double ops = 2.0 * m->size[0] * m->size[1] * m->size[2];
     c->w->matrix += ops * warps * WARP / mma_lanes(instr);
     c->w->issue += warps * m->count;
-    c->w->matrix_share = mma_is_wgmma(instr) ? 1 : 0.666;
+    c->w->matrix_share = mma_is_wgmma(instr) ? 1 : gpu_cost.mma_sync_peak;
 }
 
 static void count_node(struct counter *c, const uop *n, double warps) {

@@ -37,7 +37,6 @@
 #define REPEAT_NS 60000           /* shorter kernels are run several times for one reading */
 #define FLUSH ((size_t)256 << 20) /* bytes that empty the caches of a GPU */
 #define LONG_PROGRAM 2000         /* entries: NVIDIA's compiler takes seconds for more */
-#define REGISTERS 65536           /* of a SM, which a block's threads share */
 #define REPEAT_GPU_NS 400000      /* the same, where the GPU waits for the first */
 #define LASTING_NS 20000000       /* of work without a pause: long enough for a GPU to be short of power .. */
 #define SHORT_LASTING_NS 3000000  /* .. and where it is not */
@@ -104,7 +103,7 @@ struct tune {
     struct ir ir;       /* with the kernel, for lists */
     struct kernel kernel;
     const struct tune_job *job;
-    int beam, threads, capability;
+    int beam, threads;
     VEC(struct candidate) cand; /* 0: the list in use */
     struct map seen;            /* texts of lists */
     void **work, **want; /* by slot: what candidates write to; what they must write. NULL: not written */
@@ -152,10 +151,10 @@ static void lower_trial(void *arg) {
     if (compile_render(x->t->en, &x->err, &x->lin, &x->text))
         err_throw(&x->err, x->err.code, "%s", x->err.msg);
     gpu_work_of(&x->arena, &x->lin, x->text.block, x->text.per_block, &w);
-    x->predicted = predict_gpu(&w, m);
+    x->predicted = predict_gpu(&w, &x->t->en->gpu, m);
     int copy =
         strstr(x->opts, "WARP_SPECIALIZE(") ? 128 : 0; /* threads that give their registers to the others */
-    x->crowded = (int64_t)w.registers * (w.threads - copy) > REGISTERS;
+    x->crowded = (int64_t)w.registers * (w.threads - copy) > x->t->en->gpu.regs_sm;
 }
 
 /* False: it cannot be lowered. The arena is to be freed in any case. */
@@ -225,7 +224,7 @@ static bool propose_forms(struct tune *t, uint32_t most) {
     gpu_lists forms;
     bool wide = t->en->tuning.wide;
     if (!is_gpu(t) || t->cand.n > 1) return false;
-    opts_forms_gpu(&t->ir, &t->kernel, t->capability, &t->en->plans.model, t->cand.p[0].opts,
+    opts_forms_gpu(&t->ir, &t->kernel, &t->en->gpu, &t->en->plans.model, t->cand.p[0].opts,
                    wide ? most / 2 : most, wide ? most - most / 2 : 0, &forms);
     for (uint32_t i = 0; i < forms.n; i++) {
         if (!strcmp(forms.p[i].opts, t->cand.p[0].opts)) t->cand.p[0].predicted = forms.p[i].predicted;
@@ -677,11 +676,7 @@ static void search(void *arg) {
 }
 
 static struct tune tune_of(struct engine *en, const struct tune_job *job) {
-    return (struct tune){.en = en,
-                         .job = job,
-                         .beam = engine_beam(en),
-                         .threads = en->ops->workers(en->dev),
-                         .capability = engine_capability(en)};
+    return (struct tune){.en = en, .job = job, .beam = engine_beam(en), .threads = en->ops->workers(en->dev)};
 }
 
 static bool is_known_well(struct engine *en, struct sched_prog *p, int beam) {
