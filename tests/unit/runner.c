@@ -62,7 +62,7 @@ TEST(runner_leaves_some_alone) {
     snprintf(mark, sizeof mark, "/tmp/ridge-hermit-%d", (int)getpid());
     setenv("NAUGHTY_MARK", mark, 1);
     const char *const argv[] = {self, "-a", "-j3", "hermit", NULL};
-    CHECK_EQ(os_run(&err, &a, argv, &status, &out), 0);
+    if (os_run(&err, &a, argv, &status, &out)) FAIL("%s", err.msg);
     CHECK_STR(out, "3 passed, 0 failed\n");
     arena_free(&a);
 }
@@ -87,7 +87,7 @@ TEST_SLOW(runner_tells_failures_apart, 300) {
     CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
     const char *const argv[] = {self, "-a", "-j3", "-x", "/bin/true", "-x", "/bin/false", "naughty", NULL};
     setenv("NAUGHTY", "1", 1);
-    CHECK_EQ(os_run(&err, &a, argv, &status, &out), 0);
+    if (os_run(&err, &a, argv, &status, &out)) FAIL("%s", err.msg);
     for (size_t i = 0; i < RG_COUNT(says); i++)
         if (!strstr(out, says[i])) FAIL("'%s' is not in\n%s", says[i], out);
     size_t n = strlen(out), k = strlen("2 passed, 6 failed, 1 skipped\n");
@@ -96,7 +96,7 @@ TEST_SLOW(runner_tells_failures_apart, 300) {
     CHECK_EQ(status, 1);
 
     unsetenv("NAUGHTY");
-    CHECK_EQ(os_run(&err, &a, argv, &status, &out), 0);
+    if (os_run(&err, &a, argv, &status, &out)) FAIL("%s", err.msg);
     CHECK(strstr(out, "8 passed, 1 failed\n")); /* the script that is /bin/false */
     const char *const none[] = {self, "no such test", NULL};
     CHECK_EQ(os_run(&err, &a, none, &status, &out), 0);
