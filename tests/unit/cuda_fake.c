@@ -511,7 +511,7 @@ TEST(cuda_fake_ceilings) {
     }
     CHECK_EQ(c.threads, 132);
     CHECK_NEAR(c.row[4].theory_all, 132 * 1.98 * 256, 1); /* GFLOP/s of float32 */
-    CHECK_NEAR(c.row[0].theory_all, 3.201 * 2 * 6144 / 8, 1);
+    CHECK_NEAR(c.row[0].theory_all, 3.125 * 2 * 6144 / 8, 1);
     CHECK_EQ(f->nodes, 1000);
     engine_close(en);
     arena_free(&a);
