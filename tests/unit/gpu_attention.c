@@ -379,7 +379,7 @@ TEST(stream_says_why) {
     static const struct {
         const char *opts, *why;
     } bad[] = {{"STREAM(k4,64,kn,k5)", "one block"},
-               {"STREAM(k4,16,kn)", "is not read at the place"},
+               {"STREAM(k4,16,kn)", "is not read at the current position"},
                {"STREAM(i1,16,kn)", "not one of passes over a row"},
                {"STREAM(k4,16,kn,k3)", "not one of passes over a row"}};
     for (size_t i = 0; i < RG_COUNT(bad); i++) {
