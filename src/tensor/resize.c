@@ -139,7 +139,7 @@ static const uop *nearest(struct tg *g, const uop *x, uint32_t axis, int64_t out
         for (uint32_t i = 0; i <= s->n; i++) d[i] = i == axis + 1 ? out / a.n : s->d[i - (i > axis)];
         return t_flatten(g, t_expand(g, t_unsqueeze(g, x, axis + 1), d, s->n + 1), axis, axis + 1);
     }
-    if (a.n % out == 0) { /* each so-and-so-manieth */
+    if (a.n % out == 0) { /* every (n / out)-th element */
         struct t_slice box[SHAPE_MAX];
         for (uint32_t i = 0; i < s->n; i++) box[i] = (struct t_slice){.stop = T_END};
         box[axis].start = exact ? a.n / out / 2 : 0, box[axis].step = a.n / out;

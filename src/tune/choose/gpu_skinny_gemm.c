@@ -10,7 +10,7 @@
  *   rows along k      a lane has 32 bytes of neighbours along k of one column, four lanes a line of 128
  *   rows across k     a lane has 16 bytes of neighbouring columns, one for each of 8 or 16 instructions, eight lanes a line
  * (Lines that two warps read by halves come from memory a sixth slower: docs/measurements/2026-11-16-h200-notes.md.)
- * Anything else with rows across k: FMAs, a thread has the columns of its 16 bytes and every so-manieth k.
+ * Anything else with rows across k: FMAs, a thread has the columns of its 16 bytes and takes k round-robin.
  * Tests: tests/unit/gpu_threads.c, tests/unit/cuda.c */
 #include "tune/choose/choose.h"
 
