@@ -1,16 +1,16 @@
-/* event.c: per-thread rings of records, the names they use, and snapshots of both.
+/* event.c: the flight recorder: a ring buffer of records per thread, the names they use, and snapshots of both.
  *
- * A ring has one writer, its thread, which never waits. Each slot is six 64-bit words written as
- * relaxed-or-stronger atomics, so a reader may look at any time. It copies first and asks afterwards
- * how far the writer came: what the writer may have been overwriting meanwhile is thrown away.
+ * A ring buffer has one writer, its thread, which never waits. Each slot is six 64-bit words written as
+ * relaxed-or-stronger atomics, so a reader may look at any time. It copies first, then checks how far the
+ * writer came, and discards what may have been overwritten meanwhile.
  *
  * Why that is sound: before it touches slot i the writer announces i + 1 in `begun`, then writes the
  * words with release; a reader that saw any such word (acquire) therefore sees `begun` >= i + 1 when it
  * looks later, and knows that record i - EVENT_RING is gone. `done`, stored with release after the words,
  * says which records are complete.
  *
- * When a thread ends, its ring and the records in it stay, and the next new thread continues in it: the
- * memory is bounded by the threads alive at once. Rings and names stay reachable until the process ends
+ * When a thread ends, its buffer and the records in it stay, and the next new thread continues in it: the
+ * memory is bounded by the threads alive at once. Buffers and names stay reachable until the process ends
  * and are not freed, because at that time some thread may still be recording.
  * Tests: tests/unit/event.c, also under MODE=tsan. */
 #include "event/internal.h"
@@ -21,64 +21,64 @@
 
 #define WORDS 6
 _Static_assert(sizeof(struct event) == 8 * WORDS, "a record is six words");
-_Static_assert((EVENT_RING & (EVENT_RING - 1)) == 0, "the ring is masked");
+_Static_assert((EVENT_RING & (EVENT_RING - 1)) == 0, "slots are found with a mask");
 
 typedef atomic_uint_fast64_t word;
 
-struct event_ring {
-    struct event_ring *next; /* set once */
-    atomic_bool taken;       /* a live thread owns it */
-    uint32_t thread;         /* number of the owner */
-    _Alignas(64) word begun; /* records begun, records complete: the writer's line */
+struct ring_buffer {
+    struct ring_buffer *next; /* set once */
+    atomic_bool taken;        /* a live thread owns it */
+    uint32_t thread;          /* number of the owner */
+    _Alignas(64) word begun;  /* records begun, records complete: the writer's line */
     word done;
     _Alignas(64) word base; /* the first record that snapshots show: the readers' line */
     word slot[EVENT_RING][WORDS];
 };
 
-static _Atomic(struct event_ring *) rings;
+static _Atomic(struct ring_buffer *) buffers;
 static atomic_uint threads;
-static word lost;         /* records of threads that got no ring */
-static atomic_bool still; /* rings are not written */
+static word lost;         /* records of threads that got no buffer */
+static atomic_bool still; /* buffers are not written */
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Thread_local struct event_ring *mine;
-static _Thread_local bool hopeless; /* no memory for a ring: do not ask again */
+static _Thread_local struct ring_buffer *mine;
+static _Thread_local bool hopeless; /* no memory for a buffer: do not ask again */
 
-/* ---- rings ---------------------------------------------------------------------------------------- */
+/* ---- ring buffers ------------------------------------------------------------------------------- */
 
-static void give_up_ring(void *arg) {
-    struct event_ring *r = arg;
+static void release_buffer(void *arg) {
+    struct ring_buffer *r = arg;
     mine = NULL;
     record_thread_end();
     atomic_store_explicit(&r->taken, false, memory_order_release);
 }
 
-static void make_key(void) { pthread_key_create(&at_thread_end, give_up_ring); }
+static void make_key(void) { pthread_key_create(&at_thread_end, release_buffer); }
 
-static struct event_ring *take_idle(void) {
-    for (struct event_ring *r = atomic_load(&rings); r; r = r->next) {
+static struct ring_buffer *take_idle(void) {
+    for (struct ring_buffer *r = atomic_load(&buffers); r; r = r->next) {
         bool idle = false;
         if (atomic_compare_exchange_strong(&r->taken, &idle, true)) return r;
     }
     return NULL;
 }
 
-static struct event_ring *make_ring(void) {
-    struct event_ring *r = mem_alloc(sizeof *r + 63);
+static struct ring_buffer *new_buffer(void) {
+    struct ring_buffer *r = mem_alloc(sizeof *r + 63);
     if (!r) return NULL;
-    r = (struct event_ring *)(((uintptr_t)r + 63) & ~(uintptr_t)63); /* never freed: the start may be lost */
-    memset(r, 0, offsetof(struct event_ring, slot)); /* slots need none, and stay untouched until used */
+    r = (struct ring_buffer *)(((uintptr_t)r + 63) & ~(uintptr_t)63); /* never freed: the start may be lost */
+    memset(r, 0, offsetof(struct ring_buffer, slot)); /* slots need none, and stay untouched until used */
     atomic_store(&r->taken, true);
-    r->next = atomic_load(&rings);
-    while (!atomic_compare_exchange_weak(&rings, &r->next, r)) {}
+    r->next = atomic_load(&buffers);
+    while (!atomic_compare_exchange_weak(&buffers, &r->next, r)) {}
     return r;
 }
 
-static struct event_ring *attach(void) {
+static struct ring_buffer *attach(void) {
     if (hopeless) return NULL;
     pthread_once(&once, make_key);
-    struct event_ring *r = take_idle();
-    if (!r) r = make_ring();
+    struct ring_buffer *r = take_idle();
+    if (!r) r = new_buffer();
     if (!r) {
         hopeless = true;
         return NULL;
@@ -88,14 +88,14 @@ static struct event_ring *attach(void) {
     return mine = r;
 }
 
-/* The ring of this thread, or NULL: the record is lost. */
-static inline struct event_ring *my_ring(void) {
-    struct event_ring *r = mine;
+/* The ring buffer of this thread, or NULL: the record is lost. */
+static inline struct ring_buffer *thread_buffer(void) {
+    struct ring_buffer *r = mine;
     if (__builtin_expect(!r, 0) && !(r = attach())) atomic_fetch_add(&lost, 1);
     return r;
 }
 
-static inline void put(struct event_ring *r, const struct event *e) {
+static inline void put(struct ring_buffer *r, const struct event *e) {
     if (__builtin_expect(event_recording_kind((enum event_kind)e->kind), 0)) record_event(e, r->thread);
     if (__builtin_expect(atomic_load_explicit(&still, memory_order_relaxed), 0)) return;
     uint64_t w[WORDS], i = atomic_load_explicit(&r->done, memory_order_relaxed);
@@ -108,13 +108,13 @@ static inline void put(struct event_ring *r, const struct event *e) {
 
 void event_add_info(enum event_kind kind, uint32_t name, uint32_t info, uint64_t t0, uint64_t t1, int64_t a,
                     int64_t b) {
-    struct event_ring *r = my_ring();
+    struct ring_buffer *r = thread_buffer();
     if (r) put(r, &(struct event){t0, t1, a, b, name, r->thread, (uint16_t)kind, 0, info});
 }
 
 void event_add_row(enum event_kind kind, uint32_t name, uint32_t info, uint16_t row, uint32_t launch,
                    uint64_t t0, uint64_t t1, int64_t a, int64_t b) {
-    struct event_ring *r = my_ring();
+    struct ring_buffer *r = thread_buffer();
     if (r) put(r, &(struct event){t0, t1, a, b, name, launch, (uint16_t)kind, row, info});
 }
 
@@ -124,8 +124,8 @@ void event_add(enum event_kind kind, uint32_t name, uint64_t t0, uint64_t t1, in
     event_add_info(kind, name, 0, t0, t1, a, b);
 }
 
-/* Copies the ring's records; returns how many, adds to *dropped those that were overwritten. */
-static size_t copy_ring(struct event_ring *r, struct event *out, uint64_t *dropped) {
+/* Copies the buffer's records; returns how many, adds to *dropped those that were overwritten. */
+static size_t copy_buffer(struct ring_buffer *r, struct event *out, uint64_t *dropped) {
     uint64_t base = atomic_load_explicit(&r->base, memory_order_relaxed);
     uint64_t end = atomic_load_explicit(&r->done, memory_order_acquire);
     uint64_t start = end - base > EVENT_RING ? end - EVENT_RING : base;
@@ -153,17 +153,17 @@ static int by_start(const void *pa, const void *pb) {
 
 void event_snapshot(struct arena *arena, struct event_list *out) {
     size_t n = 0;
-    struct event_ring *first = atomic_load(&rings); /* rings that come later are not part of this snapshot */
-    for (struct event_ring *r = first; r; r = r->next) n++;
+    struct ring_buffer *first = atomic_load(&buffers); /* later ones are not part of this snapshot */
+    for (struct ring_buffer *r = first; r; r = r->next) n++;
     struct event *p = arena_raw(arena, n * EVENT_RING * sizeof *p);
     *out = (struct event_list){.p = p, .dropped = atomic_load(&lost), .threads = atomic_load(&threads)};
-    for (struct event_ring *r = first; r; r = r->next) out->n += copy_ring(r, p + out->n, &out->dropped);
+    for (struct ring_buffer *r = first; r; r = r->next) out->n += copy_buffer(r, p + out->n, &out->dropped);
     out->p = arena_resize(arena, p, n * EVENT_RING * sizeof *p, out->n * sizeof *p);
     if (out->n) qsort(out->p, out->n, sizeof *p, by_start);
 }
 
 void event_reset(void) {
-    for (struct event_ring *r = atomic_load(&rings); r; r = r->next)
+    for (struct ring_buffer *r = atomic_load(&buffers); r; r = r->next)
         atomic_store_explicit(&r->base, atomic_load(&r->done), memory_order_relaxed);
     atomic_store(&lost, 0);
 }

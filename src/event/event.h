@@ -1,7 +1,7 @@
 /* event.h: what happened and when, for the profiler; the only header of src/event.
  *
  * A flight recorder that is always on: every pass, compile, kernel, copy and wait leaves one record of
- * 48 bytes in a ring that belongs to its thread, for a few nanoseconds beside the clock. The last
+ * 48 bytes in a ring buffer of its thread, for a few nanoseconds beside the clock. The last
  * EVENT_RING records of each thread are kept; how many were overwritten is counted and reported.
  * Times are os_now_ns(): monotonic, one clock for all threads.
  * While a profile is recorded (recorder.c) every record goes to its file as well, and nothing is overwritten.
@@ -94,7 +94,7 @@ static inline uint16_t event_row(uint32_t device, uint32_t stream) {
 /* The number of a name: the same text gives the same number. Takes a lock: call it once per kernel or
  * pass, not per record. 0 ("") when out of memory. */
 uint32_t event_name(const char *text);
-/* Without memory for this thread's ring the record is dropped, and counted. */
+/* Without memory for this thread's ring buffer the record is dropped, and counted. */
 void event_add(enum event_kind, uint32_t name, uint64_t t0, uint64_t t1, int64_t a, int64_t b);
 void event_add_info(enum event_kind, uint32_t name, uint32_t info, uint64_t t0, uint64_t t1, int64_t a,
                     int64_t b);
@@ -114,7 +114,7 @@ static inline void event_end(struct event_span s, int64_t a, int64_t b) {
     event_add((enum event_kind)s.kind, s.name, s.t0, os_now_ns(), a, b);
 }
 
-/* For measurements: false keeps the rings still, so that what they cost can be seen. A profile is not concerned. */
+/* For measurements: false pauses the flight recorder, so that its overhead can be measured. Profiles go on. */
 void event_flight(bool on);
 
 /* ---- recorder.c: the profile of a whole run ----------------------------------------------------------- */

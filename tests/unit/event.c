@@ -55,7 +55,7 @@ TEST(event_spans_use_the_clock) {
     arena_free(&arena);
 }
 
-TEST(event_ring_keeps_the_last_and_counts_the_rest) {
+TEST(event_buffer_keeps_the_last_and_counts_the_rest) {
     open_arena();
     for (int i = 0; i < EVENT_RING + 1000; i++) event_add(EVENT_KERNEL, 0, (uint64_t)i, (uint64_t)i, i, 0);
     struct event_list l;
@@ -120,7 +120,7 @@ static void *write_one(void *arg) {
     return NULL;
 }
 
-TEST(event_rings_are_reused_by_new_threads) {
+TEST(event_buffers_are_reused_by_new_threads) {
     open_arena();
     uint64_t before = 0;
     for (int i = 0; i < 200; i++) {
@@ -129,7 +129,7 @@ TEST(event_rings_are_reused_by_new_threads) {
         pthread_join(t, NULL);
         if (i == 0) before = mem_count();
     }
-    CHECK_EQ(mem_count(), before); /* no ring after the first */
+    CHECK_EQ(mem_count(), before); /* no buffer after the first */
     struct event_list l;
     event_snapshot(&arena, &l);
     CHECK_EQ(l.n, 200);
