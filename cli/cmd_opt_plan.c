@@ -23,8 +23,8 @@ static const char *buffer_name(struct writer *w, uint32_t buf) {
     static const char *const word[] = {
         [BUF_GRAPH] = "buf", [BUF_RESULT] = "out", [BUF_TEMP] = "temp", [BUF_TABLE] = "tasks"};
     const struct sched_buf *b = &w->sched->buf.p[buf];
-    bool numbered = b->place == BUF_GRAPH || b->place == BUF_RESULT;
-    return arena_printf(&w->s->arena, "%s%u", word[b->place], numbered ? b->number : buf);
+    bool numbered = b->kind == BUF_GRAPH || b->kind == BUF_RESULT;
+    return arena_printf(&w->s->arena, "%s%u", word[b->kind], numbered ? b->number : buf);
 }
 
 static void add_data(struct writer *w, const char *name, const char *fill, double *num, uint32_t n) {
@@ -61,7 +61,7 @@ static const char *node_name(struct writer *w, const uop_vec *topo, const uop *n
         return name;
     }
     const char *name = buffer_name(w, w->call->buf[slot]);
-    if (w->sched->buf.p[w->call->buf[slot]].place == BUF_TABLE) add_table(w, w->call->buf[slot], name);
+    if (w->sched->buf.p[w->call->buf[slot]].kind == BUF_TABLE) add_table(w, w->call->buf[slot], name);
     return name;
 }
 

@@ -12,7 +12,7 @@ struct graph_gen {
     uint32_t max_outputs; /* default 3; assigned buffers come in addition */
     int64_t max_elements; /* of one tensor, default 4096; what a contraction sums may have 8 times as many */
     bool exact; /* small integers and exact ops: any correct program gives the same numbers, bit by bit */
-    bool all_dtypes; /* halves, f64, narrow and unsigned integers too; else f32, i32 and bool */
+    bool all_dtypes; /* 16-bit floats, f64, narrow and unsigned integers too; else f32, i32 and bool */
     bool assigns;    /* ASSIGN, whole and to a box */
     bool vars;       /* VARs: starts of slices, masks, factors */
     bool no_index;   /* no GATHER and SCATTER */

@@ -61,13 +61,13 @@ void planned_memory(struct planned_run *r) {
     r->result = arena_array(r->arena, void *, r->graph->nsrc + 1);
     for (uint32_t i = 0; i < s->buf.n; i++) {
         struct sched_buf *b = &s->buf.p[i];
-        if (b->place == BUF_TEMP) {
+        if (b->kind == BUF_TEMP) {
             r->mem[i] = temp + b->offset;
             continue;
         }
         r->mem[i] = arena_alloc(r->arena, bytes_of(b) + 1);
-        if (b->place == BUF_GRAPH) memcpy(r->mem[i], r->data.bufs[b->number].p, bytes_of(b));
-        if (b->place == BUF_TABLE) memcpy(r->mem[i], s->table + b->number, bytes_of(b));
+        if (b->kind == BUF_GRAPH) memcpy(r->mem[i], r->data.bufs[b->number].p, bytes_of(b));
+        if (b->kind == BUF_TABLE) memcpy(r->mem[i], s->table + b->number, bytes_of(b));
     }
     for (uint32_t i = 0; i < r->graph->nsrc; i++) r->result[i] = r->mem[s->result[i]];
 }

@@ -16,7 +16,7 @@ struct planned_run {
     const struct sched_opts *opts;
     enum opts_from from;
     uint64_t seed;
-    bool for_cc;      /* with the math written out, for this machine */
+    bool for_cc;      /* math functions decomposed, for this machine */
     uint32_t persist; /* blocks of every PERSISTENT, so that few walk over many tiles; 0: as the list says */
     struct schedule sched; /* filled in */
     struct linear *lin;    /* by program */

@@ -1,7 +1,7 @@
 /* synth.h: makes traces whose right answer is known, because they are built from it.
  *
  * A trace is laid out from the device's side: a stretch of work, then a gap of known length with the host
- * events that explain it. What each nanosecond was lost to is added up while writing, in code that shares
+ * events that explain it. What each nanosecond was lost to is counted while writing, in code that shares
  * nothing with the analysis. Used by tests/unit/analyze_synth.c and the fuzzers. */
 #ifndef RIDGE_TEST_SYNTH_H
 #define RIDGE_TEST_SYNTH_H

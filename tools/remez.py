@@ -312,10 +312,10 @@ def header():
             out += ["static const double %s_%s[] = {%s};" % (name, t, ", ".join(hexf(c) for c in parts(x, n, bits)))]
     getcontext().prec = 420
     x = 1 / (2 * 4 * (4 * arctan_inv(5, 300) - arctan_inv(239, 300)))
-    out += ["", "/* 1/(2 pi) in binary: 8 zero bits, then the digits, in words of 32 */", "static const uint32_t turn_f32[7] = {"]
+    out += ["", "/* 1/(2 pi) in binary: 8 zero bits, then the digits, in words of 32 */", "static const uint32_t inv_2pi_f32[7] = {"]
     words = [int(x * D(2) ** (32 * (i + 1) - 8)) % 2**32 for i in range(7)]
     out += ["    %s," % ", ".join("0x%08x" % w for w in words), "};"]
-    out += ["/* the same after 32 zero bits, in words of 64 */", "static const uint64_t turn_f64[19] = {"]
+    out += ["/* the same after 32 zero bits, in words of 64 */", "static const uint64_t inv_2pi_f64[19] = {"]
     words = [int(x * D(2) ** (64 * (i + 1) - 32)) % 2**64 for i in range(19)]
     out += ["    %s," % ", ".join("0x%016x" % w for w in words[i : i + 4]) for i in range(0, 19, 4)]
     out += ["};", "", "#endif"]

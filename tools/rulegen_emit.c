@@ -311,7 +311,7 @@ static void emit_block(FILE *o, const rule *u, const pat *lhs) {
     match(&l, lhs, "n", true);
     if (u->guard) fprintf(o, "        if (!(%s)) break;\n", u->guard);
     bool simple = u->rhs->kind == PAT_VAR;
-    if (!simple) fprintf(o, "        uint32_t ring_ = rw->ring;\n");
+    if (!simple) fprintf(o, "        uint32_t tried_ = rw->tried;\n");
     fprintf(o, "        if (!rw_try(rw, %u)) break;\n", u->id);
     if (!simple) fprintf(o, "        const uop *r = NULL;\n        do {\n");
     struct right r = {
@@ -319,7 +319,7 @@ static void emit_block(FILE *o, const rule *u, const pat *lhs) {
     const char *t = build(&r, u->rhs, "n->dt");
     if (!simple)
         fprintf(o,
-                "            r = %s;\n        } while (0);\n        if (!r) { rw->ring = ring_; break; }\n",
+                "            r = %s;\n        } while (0);\n        if (!r) { rw->tried = tried_; break; }\n",
                 t);
     fprintf(o, "        rw_hit(rw, %u, n, %s);\n        return %s;\n    } while (0);\n", u->id,
             simple ? t : "r", simple ? t : "r");

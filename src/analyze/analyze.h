@@ -414,7 +414,7 @@ struct heap_row { /* memory of one kind, shape and source line */
     int64_t bytes; /* asked for; of `grows`: in each step */
 };
 typedef VEC(struct heap_row) heap_rows;
-struct heap {
+struct heap_peak {
     int64_t t;                /* of the peak, which is diag.mem_peak */
     int64_t kind[HEAP_KINDS]; /* bytes then; they sum to the peak */
     uint32_t blocks;
@@ -476,7 +476,7 @@ struct diag {
     uint32_t mem_steps;
     double fragmentation;
     bool mem_leak;
-    struct heap heap;
+    struct heap_peak heap;
     /* every idle piece, for the page: sorted by time */
     struct idle_piece {
         int64_t t0, t1;

@@ -226,7 +226,7 @@ static void take_apart(struct heap_replay *r, struct heap_rows *rows, const stru
 }
 
 static void at_peak(struct heap_replay *r) {
-    struct heap *h = &r->d->heap;
+    struct heap_peak *h = &r->d->heap;
     struct heap_rows rows;
     int64_t sum = 0;
     rows_begin(&rows, r->d, &h->peak);

@@ -52,13 +52,13 @@ rg_status api_set_grad(const char *file, int line, rg_tensor p, rg_tensor g); /*
 
 /* ---- source lines --------------------------------------------------------------------------------------------- */
 
-/* Whose work the calls from here on are: nodes get the module's path, and calls without a source line of their own (plain functions) this one.
- * Returns what was there before; the caller puts it back. The texts must live so long. */
-struct api_place {
+/* Sets the origin of the following calls: nodes get the module's path; calls without a source line of their own (plain functions)
+ * get this one. Returns the previous origin, which the caller restores. The strings must live until then. */
+struct api_origin {
     const char *module, *file;
     int line;
     bool optimiser;
 };
-struct api_place api_enter(rg_ctx *, struct api_place);
+struct api_origin api_enter(rg_ctx *, struct api_origin);
 
 #endif

@@ -152,7 +152,7 @@ static void note_tensor(struct noted *t, struct api_call *k, const uop *n) {
 }
 
 static uint64_t hash_call(const struct api_call *k, const struct noted *t) {
-    const char *module = k->c->place.module;
+    const char *module = k->c->origin.module;
     uint64_t h = hash_bytes(k->file ? k->file : "", k->file ? strlen(k->file) : 0, (uint64_t)k->line);
     if (module) h = hash_bytes(module, strlen(module), h);
     for (uint32_t i = 0; i < t->n; i++)
@@ -162,7 +162,7 @@ static uint64_t hash_call(const struct api_call *k, const struct noted *t) {
 
 static uint32_t name_call(const struct api_call *k, const struct noted *t) {
     char text[1600], *at = text, *end = text + sizeof text;
-    const char *module = k->c->place.module;
+    const char *module = k->c->origin.module;
 #define PUT(...) at += RG_MIN(snprintf(at, (size_t)(end - at), __VA_ARGS__), (int)(end - at - 1))
     if (k->file) PUT("%.1000s:%d", k->file, k->line);
     PUT("\t%.200s\t", module ? module : "");
@@ -220,7 +220,7 @@ static rg_status run(struct api_call *k, void (*body)(void *), struct call_work 
     if (c->err.code) return (rg_status)c->err.code;
     slots_drain(c);
     w->k = k;
-    if (!k->file) k->file = c->place.file, k->line = c->place.line;
+    if (!k->file) k->file = c->origin.file, k->line = c->origin.line;
     struct arena_mark mark = arena_mark(&c->scratch);
     bool watched = w->fn && event_nvtx();
     if (watched) push_call(k);
@@ -228,7 +228,7 @@ static rg_status run(struct api_call *k, void (*body)(void *), struct call_work 
     if (watched) event_nvtx_pop();
     if (bad) {
         if (c->err.code == RG_ENOMEM) c->damaged = true;
-        if (c->place.module) err_prefix(&c->err, "(in %s) ", c->place.module);
+        if (c->origin.module) err_prefix(&c->err, "(in %s) ", c->origin.module);
         if (k->file)
             err_prefix(&c->err, "%s:%d: %s: ", k->file, k->line, k->fn);
         else
@@ -245,8 +245,8 @@ static rg_status run(struct api_call *k, void (*body)(void *), struct call_work 
 /* Leaves have no provenance. */
 void call_site(struct api_call *k, uint32_t first, const uop *out) {
     struct prov *p = &k->g->prov;
-    uint32_t site = prov_site(p, k->file ? k->file : "", k->line, k->fn + 3, k->c->place.module,
-                              k->c->place.optimiser ? SITE_OPTIMISER : 0);
+    uint32_t site = prov_site(p, k->file ? k->file : "", k->line, k->fn + 3, k->c->origin.module,
+                              k->c->origin.optimiser ? SITE_OPTIMISER : 0);
     for (uint32_t id = first; id < k->g->ir->n; id++) {
         enum op op = (enum op)k->g->ir->node[id]->op;
         if (op != OP_CONST && op != OP_BUFFER && op != OP_VAR) prov_add(p, id, site);

@@ -117,7 +117,7 @@ struct rg_ctx {
     bool damaged; /* memory ran out inside a call: the graph is rebuilt before it is used again */
     char device[16];
     struct engine *engine;
-    struct api_place place; /* the module that is going forward */
+    struct api_origin origin; /* the module that is going forward */
 
     struct graph *graph;
     struct arena scratch; /* of one call */

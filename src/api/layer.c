@@ -12,7 +12,7 @@ rg_status api_fail(rg_ctx *c, AT, const char *fn, int code, const char *fmt, ...
     va_start(ap, fmt);
     err_setv(&c->err, code, fmt, ap);
     va_end(ap);
-    if (!file) file = c->place.file, line = c->place.line;
+    if (!file) file = c->origin.file, line = c->origin.line;
     if (file)
         err_prefix(&c->err, "%s:%d: %s: ", file, line, fn);
     else
@@ -39,9 +39,9 @@ rg_status api_own(rg_ctx *c, AT, const char *fn, void *obj, void (*free_fn)(void
     return (rg_status)c->err.code;
 }
 
-struct api_place api_enter(rg_ctx *c, struct api_place p) {
-    struct api_place old = {0};
-    if (c) old = c->place, c->place = p;
+struct api_origin api_enter(rg_ctx *c, struct api_origin p) {
+    struct api_origin old = {0};
+    if (c) old = c->origin, c->origin = p;
     return old;
 }
 

@@ -76,11 +76,11 @@ void gr_forget_scalars(rg_ctx *c) {
 /* ---- walks --------------------------------------------------------------------------------------------- */
 
 void gr_walk(rg_ctx *c, const uop *const *root, uint32_t n, walk_fn *into, void *cx, uop_vec *out) {
-    struct frame {
+    struct walk_frame {
         const uop *n;
         uint32_t next, end;
     };
-    VEC(struct frame) stack = {0};
+    VEC(struct walk_frame) stack = {0};
     struct arena *a = &c->scratch;
     uint8_t *seen = arena_alloc(a, c->graph->ir.n + 1);
     for (uint32_t i = 0; i < n; i++) {
@@ -88,12 +88,12 @@ void gr_walk(rg_ctx *c, const uop *const *root, uint32_t n, walk_fn *into, void 
         for (;;) {
             if (s && !seen[s->id]) {
                 seen[s->id] = 1;
-                vec_push(a, &stack, ((struct frame){s, 0, into(cx, s) ? s->nsrc : 0}));
+                vec_push(a, &stack, ((struct walk_frame){s, 0, into(cx, s) ? s->nsrc : 0}));
             }
             while (stack.n && stack.p[stack.n - 1].next == stack.p[stack.n - 1].end)
                 vec_push(a, out, stack.p[--stack.n].n);
             if (!stack.n) break;
-            struct frame *f = &stack.p[stack.n - 1];
+            struct walk_frame *f = &stack.p[stack.n - 1];
             s = f->n->src[f->next++];
         }
     }

@@ -214,7 +214,7 @@ struct taking {
     bool there;
 };
 
-static void free_place(rg_loader *l) {
+static void free_slot(rg_loader *l) {
     pthread_mutex_lock(&l->lock);
     l->used++;
     pthread_cond_signal(&l->room);
@@ -232,7 +232,7 @@ static void do_await(struct api_call *k) {
     if (l->far && l->used < l->taken) { /* the batch of the call before: its copy is done by now, or soon */
         if (land(l, &k->c->err, flight(l, l->used), false))
             err_throw(&k->c->err, k->c->err.code, "the copy failed");
-        free_place(l);
+        free_slot(l);
     }
     pthread_mutex_lock(&l->lock);
     while (l->made == l->taken && !l->result) pthread_cond_wait(&l->more, &l->lock);
@@ -321,7 +321,7 @@ rg_status rg_loader_next_at(const char *file, int line, rg_loader *l, rg_tensor 
         if (l->far)
             begin_next(l);
         else
-            free_place(l);
+            free_slot(l);
         return RG_OK;
     }
     st = (rg_status)l->c->err.code;

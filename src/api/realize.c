@@ -223,7 +223,7 @@ static void check_in_place(struct api_plan *p) {
                   "still alive "
                   "needs its old value; a replay updates in place: end the scope of what was computed from "
                   "it first",
-                  s->fn, s->file ? s->file : "an unknown place", s->line);
+                  s->fn, s->file ? s->file : "an unknown file", s->line);
     }
 }
 

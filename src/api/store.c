@@ -107,12 +107,12 @@ void store_need(rg_ctx *c, uint32_t i, const uop *n) {
 }
 
 void store_need_call(struct api_call *k, uint32_t i, enum dtype dt, const struct shape *sh) {
-    struct site at = {.file = k->file, .fn = k->fn + 3, .module = k->c->place.module, .line = k->line};
+    struct site at = {.file = k->file, .fn = k->fn + 3, .module = k->c->origin.module, .line = k->line};
     take_memory(k->c, i, owner(k->c, &k->c->store[i], &at, 0, dt, sh));
 }
 
 void store_give(struct api_call *k, uint32_t i, void *mem, enum dtype dt, const struct shape *sh) {
-    struct site at = {.file = k->file, .fn = k->fn + 3, .module = k->c->place.module, .line = k->line};
+    struct site at = {.file = k->file, .fn = k->fn + 3, .module = k->c->origin.module, .line = k->line};
     uint32_t whose = owner(k->c, &k->c->store[i], &at, 0, dt, sh);
     k->c->store[i].mem = mem;
     engine_own(k->c->engine, mem, whose);

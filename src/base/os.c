@@ -79,7 +79,7 @@ static int read_all(struct err *e, struct str *s, int fd, const char *path, size
     }
 }
 
-struct read_job {
+struct read_file {
     struct err *e;
     struct str *s;
     int fd;
@@ -88,7 +88,7 @@ struct read_job {
 };
 
 static void read_guarded(void *arg) {
-    struct read_job *j = arg;
+    struct read_file *j = arg;
     read_all(j->e, j->s, j->fd, j->path, j->limit);
 }
 
@@ -103,7 +103,7 @@ int os_read_file(struct err *e, struct arena *a, const char *path, size_t limit,
     }
     struct str s;
     str_init(&s, a);
-    struct read_job job = {e, &s, fd, path, limit};
+    struct read_file job = {e, &s, fd, path, limit};
     int code = err_guard(a->err, read_guarded, &job); /* the arena may throw; the file must close */
     close(fd);
     if (code && a->err != e) err_set(e, code, "%s", a->err->msg);

@@ -40,7 +40,7 @@ struct lowering {
     struct sched sched;
     const uop *sink;    /* the graph, once its axes are final */
     const uop *tree;    /* what the last pass left */
-    struct rw pred;     /* rules_pred, from expand on */
+    struct rw pred;     /* rules_predicate, from expand on */
     struct linear *out; /* NULL if lowering ends before linearize */
 };
 void lower_start(struct lowering *, struct ir *, const struct kernel *, const struct lower_opts *,

@@ -3,7 +3,7 @@
  * Tests: tests/unit/codegen.c, tests/unit/golden.c (every list that is legal lowers) */
 #include "codegen/internal.h"
 
-struct trial {
+struct legal_trial {
     struct err err;
     struct arena arena;
     struct ir ir;
@@ -16,7 +16,7 @@ struct trial {
 };
 
 static void run_trial(void *p) {
-    struct trial *t = p;
+    struct legal_trial *t = p;
     struct lowering l;
     ir_init(&t->ir, &t->arena);
     struct kernel *k = arena_new(&t->arena, struct kernel);
@@ -30,8 +30,8 @@ static void run_trial(void *p) {
     if (t->last == PASS_THREADS && l.sched.pipe.n) lower_until(&l, PASS_PREFETCH);
 }
 
-static bool try_opts(struct ir *ir, struct trial try, struct str *why) {
-    struct trial *t = arena_new(ir->arena, struct trial);
+static bool try_opts(struct ir *ir, struct legal_trial try, struct str *why) {
+    struct legal_trial *t = arena_new(ir->arena, struct legal_trial);
     *t = try;
     arena_init(&t->arena, &t->err);
     t->from = ir;
@@ -49,12 +49,13 @@ bool opts_look(struct ir *ir, const struct kernel *k, const char *opts, struct s
                void *cx) {
     tried++;
     return try_opts(
-        ir, (struct trial){.kernel = k, .opts = opts, .last = PASS_THREADS, .look = look, .cx = cx}, why);
+        ir, (struct legal_trial){.kernel = k, .opts = opts, .last = PASS_THREADS, .look = look, .cx = cx},
+        why);
 }
 
 bool opts_axes(struct ir *ir, const struct kernel *k, const char *opts, sched_look_fn look, void *cx) {
-    return try_opts(ir, (struct trial){.kernel = k, .opts = opts, .last = PASS_OPTS, .look = look, .cx = cx},
-                    NULL);
+    return try_opts(
+        ir, (struct legal_trial){.kernel = k, .opts = opts, .last = PASS_OPTS, .look = look, .cx = cx}, NULL);
 }
 
 bool opts_legal(struct ir *ir, const struct kernel *k, const char *opts, struct str *why) {

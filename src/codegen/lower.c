@@ -12,7 +12,7 @@ static const uop *rewrite(struct ir *ir, rw_fn rules, const uop *root) {
 /* ---- conditions ------------------------------------------------------------------------------------- */
 
 static bool always(const struct lowering *l) { return (void)l, true; }
-static bool block(const struct lowering *l) { return sched_has_lanes(&l->sched); }
+static bool block(const struct lowering *l) { return sched_has_threads(&l->sched); }
 static bool no_block(const struct lowering *l) { return !block(l); } /* copies have predicates of their own */
 static bool has_mma(const struct lowering *l) { return l->sched.ntc != 0; }
 static bool warp_spec(const struct lowering *l) { return block(l) && l->sched.ws.consumers; }
@@ -48,10 +48,10 @@ static const uop *warp_specialize(struct lowering *l) { return tree_warp_special
 static const uop *pipeline(struct lowering *l) { return tree_pipeline(&l->sched, l->tree); }
 static const uop *threads(struct lowering *l) { return tree_threads(&l->sched, l->tree); }
 static const uop *peel(struct lowering *l) { return tree_peel(&l->sched.rw, l->tree, &l->target); }
-static const uop *predicate(struct lowering *l) { return rewrite(l->ir, rules_pred, l->tree); }
+static const uop *predicate(struct lowering *l) { return rewrite(l->ir, rules_predicate, l->tree); }
 
 static const uop *expand(struct lowering *l) {
-    rw_init(&l->pred, l->ir, rules_pred, NULL);
+    rw_init(&l->pred, l->ir, rules_predicate, NULL);
     return tree_expand(&l->pred, l->tree);
 }
 

@@ -55,7 +55,7 @@ struct sched {
     VEC(struct axis) axis;
     uint32_t stages; /* names given so far */
     VEC(struct pipe) pipe;
-    struct product { /* TC: an MMA instruction and the axes of its m, n, k */
+    struct mma_axes { /* TC: an MMA instruction and the axes of its m, n, k */
         enum mma instr;
         uint32_t axis[3];
         /* after mma.c: THREAD range of the lane; REG ranges of the accumulator's digits */
@@ -82,7 +82,7 @@ static inline bool axis_is_grid(const struct axis *a) {
 void sched_init(struct sched *, struct ir *, const struct kernel *);
 void sched_apply(struct sched *, const char *opts); /* throws RG_EOPT */
 void sched_refresh(struct sched *);                 /* recount members and flags after the graph changed */
-bool sched_has_lanes(const struct sched *);         /* a block program: its tiles are shared by the threads */
+bool sched_has_threads(const struct sched *);       /* a block program: its tiles are shared by the threads */
 /* Writes kinds and positions into the RANGEs, and splits reductions into levels. The graph loop_tree.c wants. */
 const uop *sched_finish(struct sched *);
 struct axis *sched_axis(struct sched *, uint32_t name); /* NULL if there is none */

@@ -83,7 +83,7 @@ struct probe {
     const struct ekernel *unit[RG_COUNT(units)], *clock, *memory[KINDS], *one;
     struct pool *pool;
     int threads;
-    struct span *span;
+    struct busy_span *span;
     uint64_t end; /* of all measuring */
     struct engine_list *list;
     char *mem; /* for all levels */
@@ -255,7 +255,7 @@ struct ceiling_work {
     size_t step, wrap;
     int threads;
     /* of a measurement, shared by its threads */
-    struct span {
+    struct busy_span {
         _Alignas(64) uint64_t from, to;
     } * span; /* by thread: when it was at work in this round */
     atomic_int came;
@@ -529,8 +529,8 @@ static void pin_all(struct probe *p, bool pin) {
 
 static void measure_all(void *arg) {
     struct probe *p = arg;
-    p->span = arena_array(p->arena, struct span, p->threads + 1);
-    p->span = (struct span *)(((uintptr_t)p->span + 63) & ~(uintptr_t)63); /* an arena aligns to 16 */
+    p->span = arena_array(p->arena, struct busy_span, p->threads + 1);
+    p->span = (struct busy_span *)(((uintptr_t)p->span + 63) & ~(uintptr_t)63); /* an arena aligns to 16 */
     compile(p);
     take_memory(p);
     measure_clock(p);

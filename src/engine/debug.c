@@ -105,7 +105,7 @@ static void debug_plan(const struct engine *en, const struct plan_key *k, const 
 static double temporaries(const struct schedule *s, uint32_t *n) {
     double bytes = 0;
     for (uint32_t i = 0; i < s->buf.n; i++) {
-        if (s->buf.p[i].place != BUF_TEMP) continue;
+        if (s->buf.p[i].kind != BUF_TEMP) continue;
         bytes += (double)s->buf.p[i].elements * dtype_info[s->buf.p[i].dt].bytes;
         ++*n;
     }

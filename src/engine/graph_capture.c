@@ -80,9 +80,9 @@ static void record_guarded(void *arg) {
     }
 }
 
-/* One command; or two that take longer than asking for each, of which the second waits for the first, is short beside it and is brought
- * to the device's units while the first ends. A recording begins as a whole, but follows one command up by the next faster than a
- * command that waits for its turn is started: it is better if the second is not brought early, or is long itself. */
+/* Launched directly, not as a graph: a single kernel, or two dependent ones that both outlast their launch, if the second is short
+ * and can start early (PDL) while the first drains. A graph starts as a whole, but has the shorter gap between kernels: better
+ * for a second kernel that is long or cannot start early. */
 static bool better_alone(const struct engine_list *l) {
     const struct command *a = l->cmd.p, *b = a + 1;
     const struct device_ops *ops = l->en->ops;

@@ -95,7 +95,7 @@ void owners_recipe(struct arena *work, const struct schedule *s, const struct pl
         struct str t;
         uint64_t at = 0;
         v.asked = b->elements * dtype_info[b->dt].bytes;
-        if (b->place != BUF_TEMP || !v.asked || b->first > b->last || v.writer == UINT32_MAX) continue;
+        if (b->kind != BUF_TEMP || !v.asked || b->first > b->last || v.writer == UINT32_MAX) continue;
         map_get(&index, b->node, &at);
         str_init(&t, work);
         add_shape(&t, b);

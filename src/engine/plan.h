@@ -20,7 +20,7 @@ void plan_key(struct arena *, const struct engine *, const struct ir *, const uo
 /* plan_cache.c: the plans an engine knows, the temporaries they share, the machine model they were made for. */
 struct bind { /* one buffer of one command */
     void **at;
-    enum sched_place place;
+    enum buf_kind kind;
     uint32_t number; /* BUF_GRAPH, BUF_RESULT */
     int64_t offset;  /* bytes; BUF_TEMP, BUF_TABLE */
 };
@@ -39,7 +39,7 @@ struct planned_value { /* a value between kernels, in the block of temporaries *
     const char *owner;    /* info of its record */
 };
 struct bind_mem { /* one buffer of the program or result, whatever commands use it */
-    enum sched_place place;
+    enum buf_kind kind;
     uint32_t number;
     size_t bytes;
     bool written;
@@ -99,7 +99,7 @@ int plans_temp(struct engine *, struct err *, size_t bytes);
 
 /* plan_file.c: a plan without addresses: made of a schedule, or read from the disk cache. */
 struct recipe_buf {
-    enum sched_place place;
+    enum buf_kind kind;
     uint32_t number; /* as in struct bind */
     int64_t offset;
     uint64_t bytes, use; /* use: USE_LOADED .. */

@@ -138,8 +138,8 @@ static struct slots slots_of(const struct plan_key *k) {
 }
 
 static bool buf_is_sound(const struct recipe *r, const struct slots *s, const struct recipe_buf *b) {
-    int64_t held = b->place == BUF_TEMP ? r->temp_bytes : (int64_t)r->table_n * 8;
-    switch (b->place) {
+    int64_t held = b->kind == BUF_TEMP ? r->temp_bytes : (int64_t)r->table_n * 8;
+    switch (b->kind) {
     case BUF_GRAPH: return b->number < s->buffers;
     case BUF_RESULT: return b->number < s->results;
     case BUF_TEMP:

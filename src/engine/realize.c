@@ -55,7 +55,7 @@ static uint64_t identity(const struct schedule *s) {
         h = hash_bytes(p->text, strlen(p->text), h);
         for (uint32_t b = 0; b < p->nbuf; b++) {
             const struct sched_buf *x = &s->buf.p[s->call.p[i].buf[b]];
-            uint64_t at[] = {(uint64_t)x->place, x->number, (uint64_t)x->offset};
+            uint64_t at[] = {(uint64_t)x->kind, x->number, (uint64_t)x->offset};
             h = hash_bytes(at, sizeof at, h);
         }
     }
@@ -265,8 +265,8 @@ static const struct ekernel **compile(struct realize_call *c, const struct recip
 
 static struct recipe_buf buf_of(const struct schedule *s, uint32_t buf) {
     const struct sched_buf *b = &s->buf.p[buf];
-    int64_t offset = b->place == BUF_TEMP ? b->offset : b->place == BUF_TABLE ? (int64_t)b->number * 8 : 0;
-    return (struct recipe_buf){b->place, b->number, offset, (uint64_t)b->elements * dtype_info[b->dt].bytes,
+    int64_t offset = b->kind == BUF_TEMP ? b->offset : b->kind == BUF_TABLE ? (int64_t)b->number * 8 : 0;
+    return (struct recipe_buf){b->kind, b->number, offset, (uint64_t)b->elements * dtype_info[b->dt].bytes,
                                0};
 }
 
@@ -316,7 +316,7 @@ static void add_copies(struct realize_call *c, const struct schedule *s, struct 
     for (uint32_t i = 0; i < g->nsrc; i++) {
         if (g->src[i]->op == OP_BUFFER || g->src[i]->op == OP_ASSIGN) continue;
         const struct sched_buf *b = &s->buf.p[s->result[i]];
-        if (b->place == BUF_RESULT && b->number == i) continue;
+        if (b->kind == BUF_RESULT && b->number == i) continue;
         r->copy[r->ncopy++] =
             (struct recipe_copy){buf_of(s, s->result[i]), i, (uint64_t)b->elements * dtype_info[b->dt].bytes};
     }
@@ -327,13 +327,13 @@ static void add_copies(struct realize_call *c, const struct schedule *s, struct 
 /* The memory that outer buffers are in, each piece once, for fits(). */
 static void add_mem(struct exec_plan *x, const struct recipe_buf *b) {
     uint32_t i = 0;
-    while (i < x->nmem && (x->mem[i].place != b->place || x->mem[i].number != b->number)) i++;
-    if (i == x->nmem) x->mem[x->nmem++] = (struct bind_mem){.place = b->place, .number = b->number};
+    while (i < x->nmem && (x->mem[i].kind != b->kind || x->mem[i].number != b->number)) i++;
+    if (i == x->nmem) x->mem[x->nmem++] = (struct bind_mem){.kind = b->kind, .number = b->number};
     x->mem[i].bytes = RG_MAX(x->mem[i].bytes, (size_t)b->bytes);
     x->mem[i].written |= b->use != USE_LOADED;
 }
 
-static bool moves(enum sched_place p) { return p == BUF_GRAPH || p == BUF_RESULT; }
+static bool moves(enum buf_kind p) { return p == BUF_GRAPH || p == BUF_RESULT; }
 
 static void add_commands(struct realize_call *c, const struct recipe *r, const struct ekernel **k) {
     struct exec_plan *x = c->made;
@@ -357,9 +357,9 @@ static void add_commands(struct realize_call *c, const struct recipe *r, const s
         size_t *size = arena_array(c->work, size_t, RG_MAX(kernel->nbuf, call->nbuf) + 1);
         for (uint32_t b = 0; b < call->nbuf; b++) {
             const struct recipe_buf *from = &call->buf[b];
-            struct bind bind = {&buf[b], from->place, from->number, from->offset};
-            *(moves(bind.place) ? &x->outer[x->nouter++] : &x->inner[x->ninner++]) = bind;
-            if (moves(bind.place)) add_mem(x, from);
+            struct bind bind = {&buf[b], from->kind, from->number, from->offset};
+            *(moves(bind.kind) ? &x->outer[x->nouter++] : &x->inner[x->ninner++]) = bind;
+            if (moves(bind.kind)) add_mem(x, from);
             use[b] = (uint8_t)from->use, size[b] = from->bytes;
         }
         must(c, engine_list_uses(x->list, &e, i, use, size), &e);
@@ -521,7 +521,7 @@ static struct exec_plan *make_plan(struct realize_call *c) {
     for (; x->ncopy < r.ncopy; x->ncopy++) {
         const struct recipe_copy *from = &r.copy[x->ncopy];
         x->copy[x->ncopy] = (struct bind_copy){
-            {NULL, from->from.place, from->from.number, from->from.offset}, from->result, from->bytes};
+            {NULL, from->from.kind, from->from.number, from->from.offset}, from->result, from->bytes};
     }
     if (x->list) add_commands(c, &r, k);
     add_provenance(c, &r, k);
@@ -540,7 +540,7 @@ static struct exec_plan *make_plan(struct realize_call *c) {
 /* ---- bind and run ------------------------------------------------------------------------------------------- */
 
 static void *address(const struct realize_call *c, const struct exec_plan *x, const struct bind *b) {
-    switch (b->place) {
+    switch (b->kind) {
     case BUF_GRAPH: return c->r->buf[b->number];
     case BUF_RESULT: return c->r->result[b->number];
     case BUF_TEMP: return c->en->plans.temp + b->offset;
@@ -559,7 +559,7 @@ static bool fits(struct realize_call *c, struct exec_plan *x) {
     bool ok = true;
     for (uint32_t i = 0; i < x->nmem; i++) {
         struct bind_mem *m = &x->mem[i];
-        void *at = m->place == BUF_GRAPH ? c->r->buf[m->number] : c->r->result[m->number];
+        void *at = m->kind == BUF_GRAPH ? c->r->buf[m->number] : c->r->result[m->number];
         if (at == m->at) continue;
         m->at = at;
         for (uint32_t k = 0; k < x->nmem && ok; k++)

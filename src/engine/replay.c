@@ -14,13 +14,13 @@ struct replay {
     const uop *graph;
 };
 
-struct keep {
+struct replay_program {
     struct replay *p;
     const struct realize *r;
 };
 
 static void keep_program(void *arg) {
-    struct keep *k = arg;
+    struct replay_program *k = arg;
     ir_init(&k->p->ir, &k->p->arena);
     k->p->graph = ir_import(&k->p->ir, k->r->ir, k->r->graph);
 }
@@ -34,7 +34,7 @@ struct replay *engine_replay_new(struct engine *en, struct err *e, const struct 
     memset(p, 0, sizeof *p);
     p->en = en;
     arena_init(&p->arena, &p->err);
-    if (en->ops->kind == DEV_REF && err_guard(&p->err, keep_program, &(struct keep){p, r})) {
+    if (en->ops->kind == DEV_REF && err_guard(&p->err, keep_program, &(struct replay_program){p, r})) {
         err_set(e, p->err.code, "%s", p->err.msg);
         engine_replay_free(p);
         return NULL;

@@ -14,7 +14,7 @@ struct npy {
     struct io_array *a;
 };
 
-static void quoted(struct text *t, char *out, size_t room) {
+static void quoted(struct text_cursor *t, char *out, size_t room) {
     char q = tx_take(t, '"') ? '"' : '\'';
     if (q == '\'') tx_need(t, q);
     size_t n = 0;
@@ -28,7 +28,7 @@ static void quoted(struct text *t, char *out, size_t room) {
     out[n] = 0;
 }
 
-static void take_descr(struct text *t, struct io_array *a) {
+static void take_descr(struct text_cursor *t, struct io_array *a) {
     char d[32];
     if (tx_take(t, '['))
         err_throw(t->err, RG_EUNSUPPORTED,
@@ -47,7 +47,7 @@ static void take_descr(struct text *t, struct io_array *a) {
     a->swap = *d == '>';
 }
 
-static void take_shape(struct text *t, struct io_array *a) {
+static void take_shape(struct text_cursor *t, struct io_array *a) {
     tx_need(t, '(');
     while (!tx_take(t, ')')) {
         if (a->rank == IO_AXES) tx_bad(t, "more than %d axes", IO_AXES);
@@ -60,7 +60,7 @@ static void take_shape(struct text *t, struct io_array *a) {
     }
 }
 
-static void take_header(struct text *t, struct io_array *a) {
+static void take_header(struct text_cursor *t, struct io_array *a) {
     enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
     char key[32];
     int seen = 0, now;
@@ -105,7 +105,7 @@ static void parse(void *arg) {
         err_throw(f->err, RG_ELIMIT, "a header of %llu bytes; %zu are expected at most",
                   (unsigned long long)len, IO_NPY_HEADER_MAX - head);
     if (len > f->n - head) err_throw(f->err, RG_EPARSE, "it ends in the header");
-    struct text t = {.err = f->err, .start = p + head, .p = p + head, .end = p + head + len};
+    struct text_cursor t = {.err = f->err, .start = p + head, .p = p + head, .end = p + head + len};
     take_header(&t, a);
     a->at = head + len;
     if (io_measure(f->err, a)) err_throw(f->err, f->err->code, "too large");

@@ -15,13 +15,13 @@
 
 #define HEADER_MAX 100000000u
 
-struct job {
+struct st_file {
     struct arena *arena;
     const uint8_t *p;
     size_t n;
     uint64_t data;
     struct io_index *x;
-    struct text t;
+    struct text_cursor t;
     VEC(struct io_tensor) tensors;
     VEC(struct io_note) notes;
     bool has_notes;
@@ -31,7 +31,7 @@ struct job {
 
 /* err_throw, with the tensor's name in front. */
 static void RG_NORETURN RG_FMT(4, 5)
-    bad_tensor(struct job *j, const char *name, int code, const char *fmt, ...) {
+    bad_tensor(struct st_file *j, const char *name, int code, const char *fmt, ...) {
     char what[600];
     va_list ap;
     va_start(ap, fmt);
@@ -40,7 +40,7 @@ static void RG_NORETURN RG_FMT(4, 5)
     err_throw(j->arena->err, code, "tensor '%.200s': %s", name, what);
 }
 
-static void take_type(struct job *j, struct io_tensor *t) {
+static void take_type(struct st_file *j, struct io_tensor *t) {
     const char *name = tx_string(&j->t, j->arena);
     for (uint32_t i = 0; i < IO_COUNT; i++) {
         if (strcmp(name, io_type_info[i].safetensors)) continue;
@@ -52,7 +52,7 @@ static void take_type(struct job *j, struct io_tensor *t) {
                name);
 }
 
-static void take_shape(struct job *j, struct io_tensor *t) {
+static void take_shape(struct st_file *j, struct io_tensor *t) {
     int64_t d[IO_AXES];
     tx_need(&j->t, '[');
     if (!tx_take(&j->t, ']')) {
@@ -67,7 +67,7 @@ static void take_shape(struct job *j, struct io_tensor *t) {
     t->d = keep;
 }
 
-static void take_tensor(struct job *j, const char *name) {
+static void take_tensor(struct st_file *j, const char *name) {
     static const char *const fields[] = {"dtype", "shape", "data_offsets"};
     struct io_tensor t = {.name = name};
     uint32_t seen = 0;
@@ -98,7 +98,7 @@ static void take_tensor(struct job *j, const char *name) {
     vec_push(j->arena, &j->tensors, t);
 }
 
-static void take_notes(struct job *j) {
+static void take_notes(struct st_file *j) {
     if (j->has_notes) tx_bad(&j->t, "__metadata__ appears twice");
     j->has_notes = true;
     tx_need(&j->t, '{');
@@ -126,7 +126,7 @@ static int by_offset(const void *a, const void *b) {
     return s->end < t->end ? -1 : s->end > t->end;
 }
 
-static void check_size(struct job *j, const struct io_tensor *t) {
+static void check_size(struct st_file *j, const struct io_tensor *t) {
     struct io_array a = {.type = t->type, .rank = t->rank};
     if (t->rank) memcpy(a.d, t->d, t->rank * sizeof *t->d);
     if (t->end < t->begin || t->end > j->data)
@@ -143,7 +143,7 @@ static void check_size(struct job *j, const struct io_tensor *t) {
                    (unsigned long long)(t->end - t->begin));
 }
 
-static void check_cover(struct job *j, struct io_tensor **t, uint32_t n) {
+static void check_cover(struct st_file *j, struct io_tensor **t, uint32_t n) {
     uint64_t at = 0;
     if (n > 1) qsort(t, n, sizeof *t, by_offset);
     for (uint32_t i = 0; i < n; at = t[i++]->end) {
@@ -160,7 +160,7 @@ static void check_cover(struct job *j, struct io_tensor **t, uint32_t n) {
                   (unsigned long long)at, (unsigned long long)j->data);
 }
 
-static void check_all(struct job *j) {
+static void check_all(struct st_file *j) {
     uint32_t n = j->tensors.n, notes = j->notes.n;
     struct io_tensor **t = arena_array(j->arena, struct io_tensor *, n + 1);
     for (uint32_t i = 0; i < n; i++) {
@@ -180,8 +180,8 @@ static void check_all(struct job *j) {
 }
 
 static void parse(void *arg) {
-    struct job *j = arg;
-    j->t = (struct text){.err = j->arena->err, .start = j->p, .p = j->p, .end = j->p + j->n};
+    struct st_file *j = arg;
+    j->t = (struct text_cursor){.err = j->arena->err, .start = j->p, .p = j->p, .end = j->p + j->n};
     if (!j->n || j->p[0] != '{') tx_bad(&j->t, "not a safetensors header: it does not begin with '{'");
     if (!io_utf8(j->p, j->n)) tx_bad(&j->t, "not a safetensors header: it is not valid UTF-8");
     tx_need(&j->t, '{');
@@ -202,7 +202,7 @@ static void parse(void *arg) {
 
 int io_safetensors_parse(struct arena *a, const void *json, size_t n, uint64_t data, struct io_index *x) {
     *x = (struct io_index){0};
-    return err_guard(a->err, parse, &(struct job){.arena = a, .p = json, .n = n, .data = data, .x = x});
+    return err_guard(a->err, parse, &(struct st_file){.arena = a, .p = json, .n = n, .data = data, .x = x});
 }
 
 const struct io_tensor *io_index_find(const struct io_index *x, const char *name) {

@@ -5,7 +5,7 @@
  * Nothing recurses, and each byte is looked at a bounded number of times. Tests: tests/unit/io.c, tests/unit/io_fuzz.c */
 #include "text.h"
 
-void tx_bad(const struct text *t, const char *fmt, ...) {
+void tx_bad(const struct text_cursor *t, const char *fmt, ...) {
     char what[400];
     va_list ap;
     va_start(ap, fmt);
@@ -14,30 +14,30 @@ void tx_bad(const struct text *t, const char *fmt, ...) {
     err_throw(t->err, RG_EPARSE, "header, byte %zu: %s", (size_t)(t->p - t->start), what);
 }
 
-static void skip(struct text *t) {
+static void skip(struct text_cursor *t) {
     while (t->p < t->end && (*t->p == ' ' || *t->p == '\n' || *t->p == '\t' || *t->p == '\r')) t->p++;
 }
 
-bool tx_take(struct text *t, char c) {
+bool tx_take(struct text_cursor *t, char c) {
     skip(t);
     if (t->p == t->end || *t->p != (uint8_t)c) return false;
     t->p++;
     return true;
 }
 
-void tx_need(struct text *t, char c) {
+void tx_need(struct text_cursor *t, char c) {
     if (tx_take(t, c)) return;
     if (t->p == t->end) tx_bad(t, "'%c' expected, found the end", c);
     bool shows = *t->p > ' ' && *t->p < 127;
     tx_bad(t, shows ? "'%c' expected, found '%c'" : "'%c' expected, found byte %02x", c, *t->p);
 }
 
-void tx_end(struct text *t) {
+void tx_end(struct text_cursor *t) {
     skip(t);
     if (t->p != t->end) tx_bad(t, "there is more text after the end of the description");
 }
 
-bool tx_word(struct text *t, const char *word) {
+bool tx_word(struct text_cursor *t, const char *word) {
     skip(t);
     size_t n = strlen(word);
     if ((size_t)(t->end - t->p) < n || memcmp(t->p, word, n)) return false;
@@ -45,7 +45,7 @@ bool tx_word(struct text *t, const char *word) {
     return true;
 }
 
-uint64_t tx_count(struct text *t) {
+uint64_t tx_count(struct text_cursor *t) {
     skip(t);
     const uint8_t *first = t->p;
     int64_t v = 0;
@@ -77,7 +77,7 @@ bool io_utf8(const void *text, size_t n) {
     return true;
 }
 
-static uint32_t hex4(struct text *t) {
+static uint32_t hex4(struct text_cursor *t) {
     uint32_t v = 0;
     for (int i = 0; i < 4; i++, t->p++) {
         uint8_t c = t->p < t->end ? *t->p : 0, low = c | 0x20;
@@ -107,7 +107,7 @@ static char *put_utf8(char *o, uint32_t c) {
 }
 
 /* p is after the backslash. Six characters of text give at most three bytes, twelve at most four. */
-static char *escape(struct text *t, char *o) {
+static char *escape(struct text_cursor *t, char *o) {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     char c = t->p < t->end ? (char)*t->p : 0;
     const char *known = c ? strchr(from, c) : NULL;
@@ -131,7 +131,7 @@ static char *escape(struct text *t, char *o) {
     return put_utf8(o, v);
 }
 
-const char *tx_string(struct text *t, struct arena *a) {
+const char *tx_string(struct text_cursor *t, struct arena *a) {
     tx_need(t, '"');
     const uint8_t *q = t->p;
     while (q < t->end && *q != '"') q += *q == '\\' ? 2 : 1;

@@ -7,12 +7,12 @@
  * Tests: tests/unit/affine.c */
 #include "ir.h"
 
-struct heap {
+struct term_heap {
     struct arena *arena;
     VEC(struct term) v;
 };
 
-static void heap_push(struct heap *h, struct term t) {
+static void heap_push(struct term_heap *h, struct term t) {
     vec_push(h->arena, &h->v, t);
     uint32_t i = h->v.n - 1;
     while (i && h->v.p[(i - 1) / 2].atom->id < t.atom->id) {
@@ -22,7 +22,7 @@ static void heap_push(struct heap *h, struct term t) {
     h->v.p[i] = t;
 }
 
-static struct term heap_pop(struct heap *h) {
+static struct term heap_pop(struct term_heap *h) {
     struct term top = h->v.p[0], last = h->v.p[--h->v.n];
     uint32_t i = 0, n = h->v.n;
     for (uint32_t c; (c = 2 * i + 1) < n; i = c) {
@@ -35,7 +35,7 @@ static struct term heap_pop(struct heap *h) {
 }
 
 /* Opens one node of the sum; true if it was no atom. *ok turns false on overflow. */
-static bool open_node(struct heap *h, struct term t, int64_t *k, bool *ok) {
+static bool open_node(struct term_heap *h, struct term t, int64_t *k, bool *ok) {
     const uop *n = t.atom;
     int64_t c;
     switch (n->op) {
@@ -63,7 +63,7 @@ static bool open_node(struct heap *h, struct term t, int64_t *k, bool *ok) {
 }
 
 struct affine affine_of(struct arena *arena, const uop *n) {
-    struct heap h = {.arena = arena};
+    struct term_heap h = {.arena = arena};
     VEC(struct term) out = {0};
     int64_t k = 0;
     bool ok = dt_is_int((enum dtype)n->dt);

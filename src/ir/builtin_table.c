@@ -71,12 +71,13 @@ const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
     case CALL_winner:
         if (n->src[0]->dt != DT_I64) return "the index of a function is i64";
         if (flag < 0 || (!flag && *last)) return "a size of 0 or more, with room for every index";
-        if (dt != DT_I64 && (dt != DT_I32 || *last > INT32_MAX)) return "i64, or i32 if the places fit";
+        if (dt != DT_I64 && (dt != DT_I32 || *last > INT32_MAX)) return "i64, or i32 if the indices fit";
         *last = flag;
         return NULL;
     case CALL_scatter_sum: return sum_error(s, n, flag, last);
     default: return scatter_error(s, n);
     }
-    bool places = id == CALL_argsort || id == CALL_topk_index;
-    return dt == (places ? DT_I64 : (enum dtype)n->src[0]->dt) ? NULL : "places are i64, values as they were";
+    bool indices = id == CALL_argsort || id == CALL_topk_index;
+    return dt == (indices ? DT_I64 : (enum dtype)n->src[0]->dt) ? NULL
+                                                                : "indices are i64, values keep their dtype";
 }

@@ -256,7 +256,7 @@ static bool check_tensor(struct check *c) {
         values = c->nsrc;
     for (uint32_t i = 0; i < c->nsrc; i++) {
         if (!value(c, i)) return false;
-        if (i >= values && !typed(c, i, DT_IDX, "sizes, axes and places")) return false;
+        if (i >= values && !typed(c, i, DT_IDX, "sizes, axes and offsets")) return false;
     }
     return true;
 }

@@ -107,14 +107,14 @@ static int64_t shift_right(enum dtype dt, int64_t x, int64_t y, int width) {
 static int width_of(enum dtype dt) { return dt == DT_BOOL ? 1 : dtype_info[dt].bytes * 8; }
 
 /* Threefry-2x32 with 20 rounds, Salmon et al. 2011: counter and key are two words each, the low one first. After every
- * fourth round a word of the key is added, turned by one place each time, and the number of the turn. */
+ * fourth round the key is injected: its words rotated by one, plus the number of the injection. */
 static uint64_t threefry(uint64_t counter, uint64_t key) {
-    static const int turn[8] = {13, 15, 26, 6, 17, 29, 16, 24};
+    static const int rotation[8] = {13, 15, 26, 6, 17, 29, 16, 24};
     uint32_t k[3] = {(uint32_t)key, (uint32_t)(key >> 32)};
     k[2] = k[0] ^ k[1] ^ THREEFRY_PARITY;
     uint32_t a = (uint32_t)counter + k[0], b = (uint32_t)(counter >> 32) + k[1];
     for (uint32_t i = 0; i < 20; i++) {
-        int by = turn[i % 8];
+        int by = rotation[i % 8];
         a += b;
         b = (b << by | b >> (32 - by)) ^ a;
         if (i % 4 != 3) continue;

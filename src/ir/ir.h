@@ -102,7 +102,7 @@ enum axis_kind {
 };
 extern const char *const axis_name[AX_COUNT]; /* NULL: no kind has this code */
 static inline bool axis_is_expanded(enum axis_kind k) { return k == AX_UNROLL || k == AX_REG || k == AX_VEC; }
-/* Neither written out nor taken over by the threads of a block. */
+/* Neither unrolled nor mapped to the threads of a block. */
 static inline bool axis_is_loop(enum axis_kind k) {
     return !axis_is_expanded(k) && k != AX_THREAD && k != AX_COPY && k != AX_MMA;
 }
@@ -141,7 +141,7 @@ struct mma_map {
 /* Of a warpgroup: b, and a if it has no map either, is read from shared memory. */
 static inline bool mma_is_wgmma(enum mma i) { return !*mma_info[i].map[MMA_B]; }
 static inline unsigned mma_lanes(enum mma i) { return mma_is_wgmma(i) ? WARPGROUP : MMA_LANES; }
-/* Factors of 8 bits: what an instruction adds up keeps about 14 binary digits, whatever its accumulators could hold. */
+/* 8-bit operands: the instruction accumulates with about 14 bits of precision, whatever the accumulators could hold. */
 static inline bool mma_low_precision_acc(enum mma i) {
     return mma_info[i].in == DT_F8E4M3 || mma_info[i].in == DT_F8E5M2;
 }
@@ -166,19 +166,17 @@ union arg {
     struct {
         uint32_t name;
         uint8_t space;
-        uint8_t
-            panels; /* rows of 128 bytes whose 16-byte pieces change places by the row's number: how an index becomes
-                         * an address is the renderer's; STAGE: longer rows are cut into panels, which follow each other */
+        /* 128-byte swizzle: 16-byte chunk index XOR (row mod 8), applied by the renderer. STAGE: longer rows are split into
+         * consecutive panels of 128 bytes. */
+        uint8_t panels;
         uint16_t
-            row; /* STAGE, and LOCAL with panels: elements of a row, which is padded if there are no panels; 0: nothing is */
+            row; /* STAGE, LOCAL with panels: elements of a row, padded unless there are panels; 0: unpadded */
     } mem;
     struct {
         uint8_t instr;     /* enum mma */
         uint8_t zero_init; /* 1: the accumulators start at 0, whatever they hold (wgmma's scale-d = 0) */
-        uint8_t
-            leap[2]; /* of an operand whose rows are across k: rows from the first half of k to the second */
-        uint16_t rows
-            [2]; /* of an operand in shared memory: 0, its rows are along k; else they are across, in panels of so many */
+        uint8_t leap[2];   /* of an MN-major operand: rows from the first half of k to the second */
+        uint16_t rows[2];  /* of an operand in shared memory: 0, K-major; else MN-major, rows of a panel */
     } mma;
 };
 #define ARG_NONE ((union arg){.u = 0})
@@ -341,8 +339,8 @@ void ir_print_tree(struct str *, const struct ir *, const uop *block); /* a loop
 /* The linear program: nodes in the order in which they are evaluated. What stands in the list:
  *   RANGE       opens a loop, closed by END(range). At most one of kind GRID: if present it is the first
  *               entry, its size is `grid`, and the caller runs a part [t0, t1) of it; its END is the last.
- *               One of kind THREAD may stand at the outermost place inside it: a block program. Its values are threads
- *               that run what is inside at once, each with its own values and accumulators, and meet at BARRIERs.
+ *               One of kind THREAD may stand directly inside it, outermost: a block program. Its values are the threads of
+ *               a block, each with its own values and accumulators; BARRIER synchronises them.
  *   IF(cond)    opens, then perhaps ELSE(if), closed by END(if)
  *   STORE, STORE_ADD, SET
  *   values      LOAD, PRED_LOAD, arithmetic, BUILD, EXTRACT, VEC_REDUCE, PARAMS: evaluated here, from sources evaluated
@@ -418,7 +416,7 @@ void linear_print(struct str *, const struct ir *,
 
 /* The same nodes with shapes: what a program asks for, before any loop. A tensor program is (GRAPH value ...).
  * Leaves are BUFFER (arg: its number; equal numbers are the same memory at the same time), CONST, VAR and IOTA; rank-0
- * operands of elementwise ops broadcast, everything else is written out with RESHAPE and EXPAND. A graph is a pure
+ * operands of elementwise ops broadcast, every other broadcast is an explicit RESHAPE and EXPAND. A graph is a pure
  * function: ASSIGN is the whole buffer with a box replaced; that it happens in place is the scheduler's business. */
 #define SHAPE_MAX 16 /* axes */
 struct shape {
@@ -448,11 +446,11 @@ int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
 /* clang-format off */
 #define CALL_FNS(X)                                                                                                       \
     X(sort,          1, 1)  /* x's shape      x; 1: descending                                                          */ \
-    X(argsort,       1, 1)  /* the same, i64: places that the sorted elements come from                                 */ \
+    X(argsort,       1, 1)  /* the same, i64: indices of the sorted elements in x                                       */ \
     X(topk,          1, 2)  /* (.., k)        x; 1: the greatest first, 0: the least; k                                 */ \
-    X(topk_index,    1, 2)  /* the same, i64: their places                                                              */ \
-    X(winner,        1, 1)  /* (.., size)     index; size: for each place the last j with index[j] = place, or -1       */ \
-    X(scatter_max,   3, 1)  /* x's shape      x, index, src; 1: places that are hit forget x: x[index[j]] and src[j] .. */ \
+    X(topk_index,    1, 2)  /* the same, i64: their indices                                                             */ \
+    X(winner,        1, 1)  /* (.., size)     index; size: for each i the last j with index[j] = i, or -1               */ \
+    X(scatter_max,   3, 1)  /* x's shape      x, index, src; 1: elements that are hit forget x: x[index[j]], src[j] ..  */ \
     X(scatter_min,   3, 1)  /*                .. combined, j from 0 on                                                  */ \
     X(scatter_prod,  3, 1)                                                                                                \
     X(scatter_sum,   2, 1)  /* (.., size * w) src (.., n * w), index (.., n); size: pieces of w, j's added at index[j] */
@@ -468,7 +466,7 @@ struct call_info {
     uint8_t values, numbers; /* sources: tensors, then idx constants */
 };
 extern const struct call_info call_info[CALL_COUNT];
-enum call_id call_of(const struct ir *, const uop *); /* CALL_COUNT: nobody knows it */
+enum call_id call_of(const struct ir *, const uop *); /* CALL_COUNT: unknown */
 
 /* ---- verifier (verify.c, verify.def) ----------------------------------------------------------- */
 
@@ -498,9 +496,9 @@ struct rw {
     uint32_t memo_cap;
     uint64_t fuel, fired; /* firings left (then: "rewrite does not terminate" with the last rules), done */
     uint32_t depth;
-    uint16_t last[32];              /* ring of the last rules that fired */
+    uint16_t last[32];              /* ring buffer of the last rules that fired */
     struct arena *arena;            /* scratch; = ir->arena */
-    uint32_t ring;                  /* rules begun so far; last[(ring-1) % 32] is the newest */
+    uint32_t tried;                 /* rules begun so far; last[(tried-1) % 32] is the newest */
     const struct rule_table *table; /* names and counters of the rules of fn */
     const uint8_t *off;             /* RULE_OFF: by rule, 1 is off; NULL: none */
     bool careful;                   /* RULE_OFF, RULE_MAX or RULE_TRACE is set */
@@ -528,7 +526,7 @@ const uop *rw_stop(struct rw *, const uop *); /* in rw_pre: the result's sources
 bool rw_allowed(struct rw *, unsigned rule);
 static inline bool rw_try(struct rw *rw, unsigned rule) {
     if (rw->careful && !rw_allowed(rw, rule)) return false;
-    rw->last[rw->ring++ % 32] = (uint16_t)rule;
+    rw->last[rw->tried++ % 32] = (uint16_t)rule;
     return true;
 }
 void rw_hit(struct rw *, unsigned rule, const uop *before, const uop *after);

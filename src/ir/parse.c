@@ -14,9 +14,9 @@
 enum { MAX_DEPTH = 256, MAX_NUMBER = 400 };
 #define MAX_TEXT ((size_t)64 << 20)
 
-enum form { FORM_NODE, FORM_INT, FORM_FLOAT };
+enum item_form { FORM_NODE, FORM_INT, FORM_FLOAT };
 struct item { /* one source: a node, or a number that still looks for its dtype */
-    enum form form;
+    enum item_form form;
     const uop *node;
     bool negative; /* FORM_INT: sign and magnitude, so that u64 fits */
     uint64_t mag;
@@ -29,7 +29,7 @@ struct binding {
     size_t n;
     const uop *node;
 };
-struct word {
+struct parse_word {
     const char *s;
     size_t n;
 };
@@ -44,8 +44,8 @@ struct parser {
     struct kernel k;
     struct str opts; /* of this kernel */
     bool in_kernel;
-    const char *line_at; /* line number of a place not after the next one asked for */
-    int line;
+    const char *line_at; /* where lines are counted up to; positions are asked for in order */
+    int line;            /* there */
 };
 
 /* ---- messages ---------------------------------------------------------------------------------- */
@@ -109,14 +109,14 @@ static void need(struct parser *p, char ch, const char *what) {
     if (!take(p, ch)) expected(p, what);
 }
 
-static struct word take_word(struct parser *p) {
-    struct word w = {p->p, 0};
+static struct parse_word take_word(struct parser *p) {
+    struct parse_word w = {p->p, 0};
     while (p->p<p->end && * p->p> ' ' && *p->p < 127 && !strchr("()[]<>=:;\"", *p->p)) p->p++;
     w.n = (size_t)(p->p - w.s);
     return w;
 }
 
-static bool word_is(struct word w, const char *s) { return strlen(s) == w.n && !memcmp(w.s, s, w.n); }
+static bool word_is(struct parse_word w, const char *s) { return strlen(s) == w.n && !memcmp(w.s, s, w.n); }
 
 static int hex_digit(char ch) {
     if (ch >= '0' && ch <= '9') return ch - '0';
@@ -126,7 +126,7 @@ static int hex_digit(char ch) {
 }
 
 /* "text" with \" \\ \xNN; made in the arena. */
-static struct word take_string(struct parser *p) {
+static struct parse_word take_string(struct parser *p) {
     const char *open = p->p++;
     struct str s;
     str_init(&s, p->ir->arena);
@@ -150,14 +150,14 @@ static struct word take_string(struct parser *p) {
         str_addc(&s, ch);
     }
     p->p++;
-    return (struct word){s.n ? s.p : "", s.n};
+    return (struct parse_word){s.n ? s.p : "", s.n};
 }
 
 /* A name or a quoted one. */
-static struct word take_name(struct parser *p, const char *what) {
+static struct parse_word take_name(struct parser *p, const char *what) {
     if (at_char(p, '"')) return take_string(p);
     const char *start = p->p;
-    struct word w = take_word(p);
+    struct parse_word w = take_word(p);
     if (!name_is_plain(w.s, w.n)) {
         p->p = start;
         expected(p, what);
@@ -167,7 +167,7 @@ static struct word take_name(struct parser *p, const char *what) {
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-static struct binding *find_name(struct parser *p, struct word w, uint64_t *key) {
+static struct binding *find_name(struct parser *p, struct parse_word w, uint64_t *key) {
     uint64_t i;
     for (uint64_t seed = 0;; seed++) {
         *key = hash_bytes(w.s, w.n, seed);
@@ -177,7 +177,7 @@ static struct binding *find_name(struct parser *p, struct word w, uint64_t *key)
     }
 }
 
-static void bind_name(struct parser *p, struct word w, const uop *node) {
+static void bind_name(struct parser *p, struct parse_word w, const uop *node) {
     uint64_t key;
     if (find_name(p, w, &key))
         fail_at(p, w.s, "expected a new name, found `%.*s`, which this kernel has already defined",
@@ -188,7 +188,7 @@ static void bind_name(struct parser *p, struct word w, const uop *node) {
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
 
-static bool looks_like_number(struct word w) {
+static bool looks_like_number(struct parse_word w) {
     static const char *const words[] = {"inf", "-inf", "+inf", "nan", "true", "false"};
     for (size_t i = 0; i < RG_COUNT(words); i++)
         if (word_is(w, words[i])) return true;
@@ -196,7 +196,7 @@ static bool looks_like_number(struct word w) {
 }
 
 /* Decimal float, whatever the locale's decimal point is. */
-static bool parse_double(struct word w, double *out) {
+static bool parse_double(struct parse_word w, double *out) {
     char b[MAX_NUMBER + 16], *stop;
     const char *point = localeconv()->decimal_point;
     size_t n = 0;
@@ -214,7 +214,7 @@ static bool parse_double(struct word w, double *out) {
     return n && *stop == 0;
 }
 
-static bool parse_integer(struct word w, bool *negative, uint64_t *mag) {
+static bool parse_integer(struct parse_word w, bool *negative, uint64_t *mag) {
     size_t i = w.n && (w.s[0] == '-' || w.s[0] == '+');
     *negative = w.n && w.s[0] == '-', *mag = 0;
     if (i == w.n) return false;
@@ -227,7 +227,7 @@ static bool parse_integer(struct word w, bool *negative, uint64_t *mag) {
     return true;
 }
 
-static struct item number(struct parser *p, struct word w) {
+static struct item number(struct parser *p, struct parse_word w) {
     struct item it = {.form = FORM_FLOAT, .dt = DT_COUNT, .at = w.s};
     if (word_is(w, "true") || word_is(w, "false")) {
         it.form = FORM_INT, it.mag = w.s[0] == 't', it.dt = DT_BOOL;
@@ -245,7 +245,7 @@ static struct item number(struct parser *p, struct word w) {
         fail_at(p, w.s, "expected a number, found %s", found(p, w.s));
     if (take(p, ':')) {
         const char *at = p->p;
-        struct word t = take_word(p);
+        struct parse_word t = take_word(p);
         it.dt = dt_parse(t.s, t.n);
         if (it.dt == DT_COUNT || it.dt == DT_VOID)
             fail_at(p, at, "expected an element type (f32, i32, idx ..) after `:`, found %s", found(p, at));
@@ -294,7 +294,7 @@ static uint64_t arg_number(struct parser *p, uint64_t limit, const char *what) {
 
 static uint32_t arg_symbol(struct parser *p, const char *what) {
     const char *at = p->p;
-    struct word w = take_name(p, what);
+    struct parse_word w = take_name(p, what);
     skip_lines(p);
     if (w.n > 4096) fail_at(p, at, "expected %s of at most 4096 characters, found %zu", what, w.n);
     return ir_sym(p->ir, w.s, w.n);
@@ -302,7 +302,7 @@ static uint32_t arg_symbol(struct parser *p, const char *what) {
 
 static unsigned arg_choice(struct parser *p, const char *const *name, unsigned n, const char *what) {
     const char *at = p->p;
-    struct word w = take_word(p);
+    struct parse_word w = take_word(p);
     for (unsigned i = 0; i < n; i++)
         if (name[i] && word_is(w, name[i])) {
             skip_lines(p);
@@ -334,7 +334,7 @@ static union arg take_arg(struct parser *p, enum op op) {
     switch (op_info[op].arg) {
     case OPA_INT: a.i = arg_int(p); break;
     case OPA_OP: {
-        struct word w = take_word(p);
+        struct parse_word w = take_word(p);
         a.u = op_parse(w.s, w.n);
         if (a.u == OP_COUNT) fail_at(p, w.s, "expected the name of an op, found %s", found(p, w.s));
         skip_lines(p);
@@ -365,7 +365,7 @@ static void take_type(struct parser *p, enum dtype *dt, unsigned *lanes) {
     *dt = DT_COUNT, *lanes = 0;
     if (!take(p, '<')) return;
     const char *at = p->p;
-    struct word w = take_word(p);
+    struct parse_word w = take_word(p);
     *dt = dt_parse(w.s, w.n);
     size_t x = w.n;
     while (*dt == DT_COUNT && x > 0 && w.s[x - 1] >= '0' && w.s[x - 1] <= '9') x--;
@@ -412,7 +412,7 @@ static const uop *take_node(struct parser *p, int depth) {
         fail_at(p, open, "expected at most %d nested parentheses; give inner expressions names", MAX_DEPTH);
     skip_lines(p);
     const char *at = p->p;
-    struct word w = take_word(p);
+    struct parse_word w = take_word(p);
     enum op op = op_parse(w.s, w.n);
     if (op == OP_COUNT) fail_at(p, at, "expected the name of an op, found %s", found(p, at));
     enum dtype spelled, dt;
@@ -453,7 +453,7 @@ static struct item take_expr(struct parser *p, int depth) {
         it.node = take_node(p, depth);
         return it;
     }
-    struct word w = take_word(p);
+    struct parse_word w = take_word(p);
     if (looks_like_number(w)) return number(p, w);
     uint64_t key;
     struct binding *b = w.n ? find_name(p, w, &key) : NULL;
@@ -482,8 +482,7 @@ static void end_kernel(struct parser *p) {
     p->in_kernel = false;
 }
 
-static int line_of(struct parser *p, const char *at) /* asked for ascending places */
-{
+static int line_of(struct parser *p, const char *at) {
     for (; p->line_at < at; p->line_at++) p->line += *p->line_at == '\n';
     return p->line;
 }
@@ -491,7 +490,7 @@ static int line_of(struct parser *p, const char *at) /* asked for ascending plac
 static void kernel_line(struct parser *p, const char *at) {
     end_kernel(p);
     skip_blank(p);
-    struct word w = take_name(p, "the kernel's name");
+    struct parse_word w = take_name(p, "the kernel's name");
     p->k = (struct kernel){.name = arena_strdup(p->ir->arena, w.s, w.n), .opts = "", .line = line_of(p, at)};
     p->in_kernel = true;
     p->names.n = 0;
@@ -515,7 +514,7 @@ static void opts_line(struct parser *p) {
 }
 
 /* One of the words that fill a buffer; NULL if it is none. */
-static const char *fill_word(struct word w) {
+static const char *fill_word(struct parse_word w) {
     static const char *const fills[] = {"uniform", "normal", "randint", "zeros", "ones",
                                         "iota",    "values", "tasks",   "params"};
     for (size_t i = 0; i < RG_COUNT(fills); i++)
@@ -527,7 +526,7 @@ static double *fill_numbers(struct parser *p, uint32_t *n) {
     VEC(double) num = {0};
     for (skip_blank(p); !at_line_end(p); skip_blank(p)) {
         const char *here = p->p;
-        struct word w = take_word(p);
+        struct parse_word w = take_word(p);
         if (fill_word(w)) {
             p->p = here;
             break;
@@ -545,7 +544,7 @@ static void data_line(struct parser *p, const char *at) {
     struct data_decl d = {.line = line_of(p, at)};
     end_kernel(p);
     skip_blank(p);
-    struct word w = take_name(p, "the name of a buffer");
+    struct parse_word w = take_name(p, "the name of a buffer");
     d.name = arena_strdup(p->ir->arena, w.s, w.n);
     skip_blank(p);
     need(p, '=', "`=`");
@@ -577,7 +576,7 @@ static void sink_line(struct parser *p) {
     end_line(p);
 }
 
-static void name_line(struct parser *p, struct word w) {
+static void name_line(struct parser *p, struct parse_word w) {
     if (!name_is_plain(w.s, w.n))
         fail_at(p, w.s, "expected `name = ..`, (SINK ..), (GRAPH ..), kernel, opts or data, found %s",
                 found(p, w.s));
@@ -590,7 +589,7 @@ static void name_line(struct parser *p, struct word w) {
 
 static void line(struct parser *p) {
     const char *at = p->p;
-    struct word w = {at, 0};
+    struct parse_word w = {at, 0};
     if (!at_char(p, '(')) {
         w = take_word(p);
         skip_blank(p);

@@ -1,7 +1,7 @@
 /* print.c: nodes as text.
  *
  * ir_print writes what parse.c reads back to the same nodes: one line per shared node, sources first,
- * numbered by their place in a depth-first walk, so that equal graphs give equal text in any ir.
+ * numbered in depth-first order, so that equal graphs give equal text in any ir.
  * Buffers and ranges are written under their own names where those are unique. A node with one user is
  * written inside it while the line stays short. A number is written with its dtype only where the
  * parser would not give it that one (literal_dtype in check.c decides for both).
@@ -126,16 +126,16 @@ struct printer {
     struct str *o;
     const struct ir *ir;
     uop_vec order;
-    struct place {
+    struct expr_layout {
         uint32_t uses;
-        uint16_t size, depth; /* of the text written at its place: itself and what is inside it */
+        uint16_t size, depth; /* of the expression: itself and what is written inside it */
         bool inside;          /* written inside its user */
         bool named;           /* under its own name, not %number */
-    } * place;                /* by position in order */
+    } * layout;               /* by position in order */
     uint32_t *pos;            /* by node id */
 };
 
-static struct place *place_of(struct printer *p, const uop *n) { return &p->place[p->pos[n->id]]; }
+static struct expr_layout *layout_of(struct printer *p, const uop *n) { return &p->layout[p->pos[n->id]]; }
 
 static bool has_own_line(const uop *n) {
     switch (n->op) {
@@ -153,22 +153,22 @@ static bool has_own_line(const uop *n) {
     }
 }
 
-static void find_places(struct printer *p) {
+static void find_layout(struct printer *p) {
     for (uint32_t i = 0; i < p->order.n; i++)
-        for (uint32_t j = 0; j < p->order.p[i]->nsrc; j++) place_of(p, p->order.p[i]->src[j])->uses++;
+        for (uint32_t j = 0; j < p->order.p[i]->nsrc; j++) layout_of(p, p->order.p[i]->src[j])->uses++;
     for (uint32_t i = 0; i < p->order.n; i++) {
         const uop *n = p->order.p[i];
-        struct place *pl = &p->place[i];
+        struct expr_layout *l = &p->layout[i];
         uint32_t size = 1, depth = 1;
         for (uint32_t j = 0; j < n->nsrc; j++) {
-            struct place *s = place_of(p, n->src[j]);
+            struct expr_layout *s = layout_of(p, n->src[j]);
             if (!s->inside) continue;
             size += s->size, depth = RG_MAX(depth, s->depth + 1u);
         }
-        pl->size = (uint16_t)RG_MIN(size, 60000u), pl->depth = (uint16_t)RG_MIN(depth, 60000u);
+        l->size = (uint16_t)RG_MIN(size, 60000u), l->depth = (uint16_t)RG_MIN(depth, 60000u);
         if (i + 1 == p->order.n) continue; /* the root has its line */
-        bool small = pl->size <= LINE_NODES && pl->depth <= LINE_DEPTH;
-        pl->inside = n->nsrc == 0 || (pl->uses == 1 && small && !has_own_line(n));
+        bool small = l->size <= LINE_NODES && l->depth <= LINE_DEPTH;
+        l->inside = n->nsrc == 0 || (l->uses == 1 && small && !has_own_line(n));
     }
 }
 
@@ -194,19 +194,19 @@ static void find_names(struct printer *p) {
     map_init(&taken, p->o->arena);
     for (uint32_t i = 0; i < p->order.n; i++) {
         const uop *n = p->order.p[i];
-        if (p->place[i].inside || !own_name(p->ir, n, b, sizeof b)) continue;
+        if (p->layout[i].inside || !own_name(p->ir, n, b, sizeof b)) continue;
         size_t len = strlen(b);
         if (!name_is_plain(b, len) || strchr(b, '%')) continue;
         uint64_t h = hash_bytes(b, len, 0);
         if (map_get(&taken, h, NULL)) continue;
         map_put(&taken, h, 1);
-        p->place[i].named = true;
+        p->layout[i].named = true;
     }
 }
 
 static void print_ref(struct printer *p, const uop *n) {
     char b[64];
-    if (place_of(p, n)->named && own_name(p->ir, n, b, sizeof b))
+    if (layout_of(p, n)->named && own_name(p->ir, n, b, sizeof b))
         str_add(p->o, b);
     else
         str_printf(p->o, "%%%u", p->pos[n->id]);
@@ -253,7 +253,7 @@ static void print_source(struct printer *p, const uop *n, uint32_t i) {
     const uop *s = n->src[i];
     if (s->op == OP_CONST)
         print_number(p->o, s, !type_is_implied(n, i));
-    else if (place_of(p, s)->inside)
+    else if (layout_of(p, s)->inside)
         print_expr(p, s);
     else
         print_ref(p, s);
@@ -278,14 +278,14 @@ static void print_expr(struct printer *p, const uop *n) {
 void ir_print(struct str *o, const struct ir *ir, const uop *root) {
     struct printer p = {.o = o, .ir = ir};
     uop_topo(o->arena, &root, 1, &p.order);
-    p.place = arena_array(o->arena, struct place, p.order.n);
+    p.layout = arena_array(o->arena, struct expr_layout, p.order.n);
     p.pos = arena_array(o->arena, uint32_t, (size_t)root->id + 1);
     for (uint32_t i = 0; i < p.order.n; i++) p.pos[p.order.p[i]->id] = i;
-    find_places(&p);
+    find_layout(&p);
     find_names(&p);
     for (uint32_t i = 0; i < p.order.n; i++) {
         const uop *n = p.order.p[i];
-        if (p.place[i].inside) continue;
+        if (p.layout[i].inside) continue;
         bool is_end = n->op == OP_SINK || (n->op == OP_GRAPH && n == root);
         if (!is_end) {
             print_ref(&p, n);
@@ -340,21 +340,21 @@ static void print_op(struct str *o, const struct ir *ir, const uop *n, int depth
 
 void ir_print_node(struct str *o, const struct ir *ir, const uop *n, int depth) { print_op(o, ir, n, depth); }
 
-struct tree {
+struct tree_printer {
     struct str *o;
     const struct ir *ir;
     uint32_t *uses; /* by node id; shared values get a line of their own before their first use */
     bool *done;
 };
 
-static void indent(struct tree *t, int level) { str_printf(t->o, "%*s", level * 2, ""); }
+static void indent(struct tree_printer *t, int level) { str_printf(t->o, "%*s", level * 2, ""); }
 
-static bool is_shared_value(const struct tree *t, const uop *n) {
+static bool is_shared_value(const struct tree_printer *t, const uop *n) {
     return t->uses[n->id] > 1 && n->nsrc && n->dt != DT_VOID && !has_own_line(n) && n->op != OP_ACC &&
            n->op != OP_INDEX;
 }
 
-static void tree_expr(struct tree *t, const uop *n, int depth) {
+static void tree_expr(struct tree_printer *t, const uop *n, int depth) {
     char b[64];
     if (n->op == OP_CONST) {
         print_number(t->o, n, false);
@@ -379,7 +379,7 @@ static void tree_expr(struct tree *t, const uop *n, int depth) {
 }
 
 /* Lines for the shared values below n that have none yet, sources first. */
-static void tree_values(struct tree *t, const uop *n, int level, int depth) {
+static void tree_values(struct tree_printer *t, const uop *n, int level, int depth) {
     if (t->done[n->id] || depth > 400) return;
     t->done[n->id] = true;
     for (uint32_t i = 0; i < n->nsrc; i++) tree_values(t, n->src[i], level, depth + 1);
@@ -390,7 +390,7 @@ static void tree_values(struct tree *t, const uop *n, int level, int depth) {
     str_addc(t->o, '\n');
 }
 
-static void tree_statement(struct tree *t, const uop *n, int level) {
+static void tree_statement(struct tree_printer *t, const uop *n, int level) {
     if (level > 100) return;
     if (n->op == OP_BLOCK || n->op == OP_SINK) {
         for (uint32_t i = 0; i < n->nsrc; i++) tree_statement(t, n->src[i], level);
@@ -425,7 +425,7 @@ static void tree_statement(struct tree *t, const uop *n, int level) {
 }
 
 void ir_print_tree(struct str *o, const struct ir *ir, const uop *block) {
-    struct tree t = {.o = o, .ir = ir};
+    struct tree_printer t = {.o = o, .ir = ir};
     uop_vec order = {0};
     uop_topo(o->arena, &block, 1, &order);
     t.uses = arena_array(o->arena, uint32_t, (size_t)block->id + 1);

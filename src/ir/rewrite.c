@@ -19,7 +19,7 @@
 
 #include <stdatomic.h>
 
-enum { DEPTH_MAX = 200, RING = 32 };
+enum { DEPTH_MAX = 200, RECENT = 32 };
 
 struct rw_frame {
     const uop *n;   /* the node asked for */
@@ -92,17 +92,17 @@ static void trace(struct rw *rw, unsigned rule, const uop *before, const uop *af
 
 /* ---- termination -------------------------------------------------------------------------------------- */
 
-static const char *ring_name(const struct rw *rw, uint32_t back) {
-    unsigned r = rw->last[(rw->ring - 1 - back) % RING];
+static const char *recent_rule(const struct rw *rw, uint32_t back) {
+    unsigned r = rw->last[(rw->tried - 1 - back) % RECENT];
     return r < rw->table->n ? rw->table->info[r].name : "?";
 }
 
 /* Shortest period of the last rules, or 0. */
 static uint32_t cycle_length(const struct rw *rw) {
-    for (uint32_t p = 1; p <= RING / 2; p++) {
+    for (uint32_t p = 1; p <= RECENT / 2; p++) {
         bool same = true;
-        for (uint32_t i = 0; i + p < RING && same; i++)
-            same = rw->last[(rw->ring - 1 - i) % RING] == rw->last[(rw->ring - 1 - i - p) % RING];
+        for (uint32_t i = 0; i + p < RECENT && same; i++)
+            same = rw->last[(rw->tried - 1 - i) % RECENT] == rw->last[(rw->tried - 1 - i - p) % RECENT];
         if (same) return p;
     }
     return 0;
@@ -111,16 +111,16 @@ static uint32_t cycle_length(const struct rw *rw) {
 RG_NORETURN static void no_end(struct rw *rw, const char *why) {
     char names[1200];
     size_t n = 0;
-    uint32_t p = rw->ring >= RING ? cycle_length(rw) : 0;
-    uint32_t show = p ? p + 1 : RG_MIN(rw->ring, RING);
+    uint32_t p = rw->tried >= RECENT ? cycle_length(rw) : 0;
+    uint32_t show = p ? p + 1 : RG_MIN(rw->tried, RECENT);
     names[0] = 0;
     for (uint32_t i = show; i-- > 0 && n < sizeof names - 100;)
-        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", ring_name(rw, i), i ? " -> " : "");
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", recent_rule(rw, i), i ? " -> " : "");
     err_throw(
         rw->ir->err, RG_EINTERNAL,
         "rewrite does not terminate (%s): %s%s; trace it with RIDGE_RULE_TRACE=1, switch a rule off with "
         "RIDGE_RULE_OFF=%s",
-        why, names, p ? " ..." : "", rw->ring ? ring_name(rw, 0) : "");
+        why, names, p ? " ..." : "", rw->tried ? recent_rule(rw, 0) : "");
 }
 
 void rw_hit(struct rw *rw, unsigned rule, const uop *before, const uop *after) {

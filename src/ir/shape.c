@@ -62,13 +62,13 @@ int64_t uop_const_i(struct ir *ir, const uop *n, uint32_t i) {
 
 /* ---- one node ------------------------------------------------------------------------------------ */
 
-struct job {
+struct shape_job {
     struct shapes *s;
     const uop *n;
     const struct shape *in; /* of source 0 */
 };
 
-static void RG_NORETURN bad(struct job *j, const char *what) {
+static void RG_NORETURN bad(struct shape_job *j, const char *what) {
     struct str t, u;
     str_init(&t, j->s->arena), str_init(&u, j->s->arena);
     ir_print_node(&t, j->s->ir, j->n, 1);
@@ -77,9 +77,9 @@ static void RG_NORETURN bad(struct job *j, const char *what) {
               j->in ? "; source 0 has shape " : "", j->in ? u.p : "");
 }
 
-static int64_t num(struct job *j, uint32_t i) { return uop_const_i(j->s->ir, j->n, i); }
+static int64_t num(struct shape_job *j, uint32_t i) { return uop_const_i(j->s->ir, j->n, i); }
 
-static const struct shape *dims_from(struct job *j, uint32_t first) {
+static const struct shape *dims_from(struct shape_job *j, uint32_t first) {
     int64_t d[SHAPE_MAX];
     uint32_t n = j->n->nsrc - first;
     if (n > SHAPE_MAX) bad(j, "too many axes");
@@ -87,13 +87,13 @@ static const struct shape *dims_from(struct job *j, uint32_t first) {
     return shape_make(j->s, d, n);
 }
 
-static const struct shape *shape_reshape(struct job *j) {
+static const struct shape *shape_reshape(struct shape_job *j) {
     const struct shape *out = dims_from(j, 1);
     if (shape_size(out) != shape_size(j->in)) bad(j, "a reshape keeps the number of elements");
     return out;
 }
 
-static const struct shape *shape_permute(struct job *j) {
+static const struct shape *shape_permute(struct shape_job *j) {
     int64_t d[SHAPE_MAX];
     uint32_t seen = 0;
     if (j->n->nsrc - 1 != j->in->n) bad(j, "one axis for each axis");
@@ -106,7 +106,7 @@ static const struct shape *shape_permute(struct job *j) {
     return shape_make(j->s, d, j->in->n);
 }
 
-static const struct shape *shape_expand(struct job *j) {
+static const struct shape *shape_expand(struct shape_job *j) {
     const struct shape *out = dims_from(j, 1);
     if (out->n != j->in->n) bad(j, "an expand keeps the number of axes");
     for (uint32_t i = 0; i < out->n; i++)
@@ -114,7 +114,7 @@ static const struct shape *shape_expand(struct job *j) {
     return out;
 }
 
-static const struct shape *shape_pad(struct job *j) {
+static const struct shape *shape_pad(struct shape_job *j) {
     int64_t d[SHAPE_MAX];
     if (j->n->nsrc != 2 + 3 * j->in->n) bad(j, "three numbers for each axis");
     if (j->n->src[1]->dt != j->n->dt) bad(j, "the value has another dtype");
@@ -132,7 +132,7 @@ static const struct shape *shape_pad(struct job *j) {
 }
 
 /* start, size, step of each axis, from source `first` on, inside `in`: the shape of the box. */
-static const struct shape *shape_box(struct job *j, uint32_t first) {
+static const struct shape *shape_box(struct shape_job *j, uint32_t first) {
     int64_t d[SHAPE_MAX];
     if (j->n->nsrc != first + 3 * j->in->n) bad(j, "three numbers for each axis");
     for (uint32_t i = 0; i < j->in->n; i++) {
@@ -149,12 +149,12 @@ static const struct shape *shape_box(struct job *j, uint32_t first) {
 }
 
 /* UNFOLD and FOLD: size, stride, dilation of each of the m axes before the last m. */
-static const struct shape *shape_tap(struct job *j) {
+static const struct shape *shape_tap(struct shape_job *j) {
     int64_t d[SHAPE_MAX];
     uint32_t m = (j->n->nsrc - 1) / 3, first = j->in->n - 2 * m;
     bool tap = j->n->op == OP_UNFOLD;
     if (!m || (j->n->nsrc - 1) % 3 || 2 * m > j->in->n)
-        bad(j, "three numbers for each of the axes, which come twice: places and windows");
+        bad(j, "three numbers per axis, and each axis twice: windows, then elements of a window");
     for (uint32_t i = 0; i < j->in->n; i++) d[i] = j->in->d[i];
     for (uint32_t i = 0; i < m; i++) {
         int64_t size = num(j, 1 + 3 * i), stride = num(j, 2 + 3 * i), dilation = num(j, 3 + 3 * i), a, b;
@@ -170,7 +170,7 @@ static const struct shape *shape_tap(struct job *j) {
     return shape_make(j->s, d, j->in->n);
 }
 
-static const struct shape *shape_axes(struct job *j, bool shrink) {
+static const struct shape *shape_axes(struct shape_job *j, bool shrink) {
     int64_t d[SHAPE_MAX];
     uint32_t seen = 0;
     for (uint32_t i = 0; i < j->in->n; i++) d[i] = j->in->d[i];
@@ -183,7 +183,7 @@ static const struct shape *shape_axes(struct job *j, bool shrink) {
     return shape_make(j->s, d, j->in->n);
 }
 
-static const struct shape *shape_gather(struct job *j) {
+static const struct shape *shape_gather(struct shape_job *j) {
     const struct shape *index = shape_of(j->s, j->n->src[1]);
     if (!dt_is_int((enum dtype)j->n->src[1]->dt)) bad(j, "an index is an integer");
     if (index->n != j->in->n || j->n->arg.i < 0 || j->n->arg.i >= j->in->n)
@@ -198,7 +198,7 @@ static const struct shape *shape_gather(struct job *j) {
     return index;
 }
 
-static const struct shape *shape_assign(struct job *j) {
+static const struct shape *shape_assign(struct shape_job *j) {
     const uop *to = j->n->src[0];
     if (to->op != OP_BUFFER && to->op != OP_ASSIGN) bad(j, "only a BUFFER or its next version is assigned");
     if (j->n->src[1]->dt != j->n->dt) bad(j, "buffer and value have different dtypes");
@@ -207,7 +207,7 @@ static const struct shape *shape_assign(struct job *j) {
     return j->in;
 }
 
-static const struct shape *shape_call(struct job *j) {
+static const struct shape *shape_call(struct shape_job *j) {
     int64_t d[SHAPE_MAX], last = 0;
     const char *wrong = call_check(j->s, j->n, &last);
     if (wrong) bad(j, wrong);
@@ -217,7 +217,7 @@ static const struct shape *shape_call(struct job *j) {
 }
 
 /* Elementwise: one shape, or rank 0. */
-static const struct shape *shape_same(struct job *j) {
+static const struct shape *shape_same(struct shape_job *j) {
     const struct shape *out = j->in;
     for (uint32_t i = 1; i < j->n->nsrc; i++) {
         const struct shape *s = shape_of(j->s, j->n->src[i]);
@@ -229,12 +229,12 @@ static const struct shape *shape_same(struct job *j) {
 }
 
 static const struct shape *shape_node(struct shapes *s, const uop *n) {
-    struct job j = {.s = s,
-                    .n = n,
-                    .in = n->nsrc && n->op != OP_BUFFER && n->op != OP_IOTA && n->op != OP_GRAPH &&
-                                  n->op != OP_VAR
-                              ? shape_of(s, n->src[0])
-                              : NULL};
+    struct shape_job j = {.s = s,
+                          .n = n,
+                          .in = n->nsrc && n->op != OP_BUFFER && n->op != OP_IOTA && n->op != OP_GRAPH &&
+                                        n->op != OP_VAR
+                                    ? shape_of(s, n->src[0])
+                                    : NULL};
     char why[WHY_MAX];
     int at;
     if (!node_check(s->ir, (enum op)n->op, (enum dtype)n->dt, n->lanes, n->src, n->nsrc, n->arg, why, &at))

@@ -268,20 +268,20 @@ const uop *uop_identity(struct ir *ir, enum op op, enum dtype dt) {
 /* Depth first with an explicit stack: graphs reach depths that a C stack does not. A source's id is
  * below its user's, so a bitmap up to the greatest root id marks what was seen. */
 void uop_topo(struct arena *arena, const uop *const *root, uint32_t n, uop_vec *out) {
-    struct frame {
+    struct topo_frame {
         const uop *n;
         uint32_t next;
     };
-    VEC(struct frame) stack = {0};
+    VEC(struct topo_frame) stack = {0};
     uint32_t top = 0;
     for (uint32_t i = 0; i < n; i++) top = RG_MAX(top, root[i]->id);
     uint64_t *seen = arena_array(arena, uint64_t, top / 64 + 1);
     for (uint32_t i = 0; i < n; i++) {
         if (seen[root[i]->id / 64] >> root[i]->id % 64 & 1) continue;
         seen[root[i]->id / 64] |= (uint64_t)1 << root[i]->id % 64;
-        vec_push(arena, &stack, ((struct frame){root[i], 0}));
+        vec_push(arena, &stack, ((struct topo_frame){root[i], 0}));
         while (stack.n) {
-            struct frame *f = &stack.p[stack.n - 1];
+            struct topo_frame *f = &stack.p[stack.n - 1];
             if (f->next == f->n->nsrc) {
                 vec_push(arena, out, f->n);
                 stack.n--;
@@ -290,7 +290,7 @@ void uop_topo(struct arena *arena, const uop *const *root, uint32_t n, uop_vec *
             const uop *s = f->n->src[f->next++];
             if (seen[s->id / 64] >> s->id % 64 & 1) continue;
             seen[s->id / 64] |= (uint64_t)1 << s->id % 64;
-            vec_push(arena, &stack, ((struct frame){s, 0}));
+            vec_push(arena, &stack, ((struct topo_frame){s, 0}));
         }
     }
 }

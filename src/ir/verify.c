@@ -42,7 +42,7 @@ static bool is_binder(const uop *n) { return n->op == OP_REDUCE || n->op == OP_S
 
 /* ---- single nodes ------------------------------------------------------------------------------ */
 
-static void check_place(struct verify *v, const uop *n) {
+static void check_position(struct verify *v, const uop *n) {
     switch (n->op) {
     case OP_BLOCK:
     case OP_FOR:
@@ -67,7 +67,7 @@ static void check_place(struct verify *v, const uop *n) {
     for (uint32_t i = 0; i < n->nsrc; i++) {
         const uop *s = n->src[i];
         if (s->op == OP_INVALID && !(n->op == OP_WHERE && i > 0))
-            verify_fail(v, n, VR_INVALID_PLACE, "it is source %u of %s", i, op_info[n->op].name);
+            verify_fail(v, n, VR_INVALID_OPERAND, "it is source %u of %s", i, op_info[n->op].name);
         if (s->op == OP_SINK || (is_store(s) && n->op != OP_SINK))
             verify_fail(v, n, VR_SINK, "found %s inside %s", op_info[s->op].name, op_info[n->op].name);
     }
@@ -83,7 +83,7 @@ static void check_nodes(struct verify *v) {
         if (!node_check(v->ir, (enum op)n->op, (enum dtype)n->dt, n->lanes, n->src, n->nsrc, n->arg, why,
                         &at))
             verify_fail(v, n, VR_NODE, "%s", why);
-        check_place(v, n);
+        check_position(v, n);
     }
     for (uint32_t i = 0; i < v->sink->nsrc; i++)
         if (!is_store(v->sink->src[i]))

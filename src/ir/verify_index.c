@@ -19,7 +19,7 @@ static const uop *index_of(const uop *access) { return access_offset(access); }
 
 /* ---- affine expressions with wide coefficients, so that proofs do not overflow ----------------- */
 
-struct sum {
+struct wide_sum {
     struct wterm {
         const uop *atom;
         wide coef;
@@ -28,16 +28,16 @@ struct sum {
     wide k;
 };
 
-static struct sum sum_of(struct arena *a, const uop *n) {
+static struct wide_sum sum_of(struct arena *a, const uop *n) {
     struct affine f = affine_of(a, n);
-    struct sum s = {arena_array(a, struct wterm, f.n + 1), f.n, f.k};
+    struct wide_sum s = {arena_array(a, struct wterm, f.n + 1), f.n, f.k};
     for (uint32_t i = 0; i < f.n; i++) s.t[i] = (struct wterm){f.t[i].atom, f.t[i].coef};
     return s;
 }
 
 /* p*x + q*y */
-static struct sum sum_combine(struct arena *a, struct sum x, wide p, struct sum y, wide q) {
-    struct sum r = {arena_array(a, struct wterm, x.n + y.n + 1), 0, p * x.k + q * y.k};
+static struct wide_sum sum_combine(struct arena *a, struct wide_sum x, wide p, struct wide_sum y, wide q) {
+    struct wide_sum r = {arena_array(a, struct wterm, x.n + y.n + 1), 0, p * x.k + q * y.k};
     uint32_t i = 0, j = 0;
     while (i < x.n || j < y.n) {
         struct wterm t = {NULL, 0};
@@ -50,7 +50,7 @@ static struct sum sum_combine(struct arena *a, struct sum x, wide p, struct sum 
     return r;
 }
 
-static struct sum sum_const(struct sum s, wide p, wide k) /* p*s + k, p is 1 or -1 */
+static struct wide_sum sum_const(struct wide_sum s, wide p, wide k) /* p*s + k, p is 1 or -1 */
 {
     for (uint32_t i = 0; i < s.n; i++) s.t[i].coef *= p;
     s.k = s.k * p + k;
@@ -58,7 +58,7 @@ static struct sum sum_const(struct sum s, wide p, wide k) /* p*s + k, p is 1 or 
 }
 
 /* Coefficients beyond this are not worth a proof; it keeps every product inside 128 bits. */
-static bool sum_is_small(const struct sum *s) {
+static bool sum_is_small(const struct wide_sum *s) {
     wide big = (wide)1 << 55;
     if (s->k > big || s->k < -big) return false;
     for (uint32_t i = 0; i < s->n; i++)
@@ -66,7 +66,7 @@ static bool sum_is_small(const struct sum *s) {
     return true;
 }
 
-static bool not_negative(const struct sum *s) {
+static bool not_negative(const struct wide_sum *s) {
     wide lo = s->k;
     for (uint32_t i = 0; i < s->n; i++) {
         wide c = s->t[i].coef, e = c > 0 ? s->t[i].atom->lo : s->t[i].atom->hi;
@@ -80,7 +80,7 @@ static bool not_negative(const struct sum *s) {
 
 struct proof {
     struct arena *arena;
-    struct sum fact[MAX_FACTS];
+    struct wide_sum fact[MAX_FACTS];
     uint32_t n;
 };
 
@@ -88,7 +88,7 @@ static void add_fact(struct proof *p, const uop *greater, const uop *lesser, wid
     if (p->n == MAX_FACTS || !dt_is_int((enum dtype)lesser->dt) || lesser->dt == DT_U64) return;
     /* The affine form of a type that wraps is right only modulo 2^width. */
     if (lesser->dt != DT_IDX) return;
-    struct sum s = sum_combine(p->arena, sum_of(p->arena, greater), 1, sum_of(p->arena, lesser), -1);
+    struct wide_sum s = sum_combine(p->arena, sum_of(p->arena, greater), 1, sum_of(p->arena, lesser), -1);
     p->fact[p->n++] = sum_const(s, 1, k);
 }
 
@@ -127,11 +127,11 @@ static void add_condition(struct proof *p, const uop *c, bool is_true) {
     }
 }
 
-static bool prove(struct proof *p, struct sum t, int steps) {
+static bool prove(struct proof *p, struct wide_sum t, int steps) {
     if (not_negative(&t)) return true;
     if (!steps || !sum_is_small(&t)) return false;
     for (uint32_t i = 0; i < p->n; i++) {
-        const struct sum *f = &p->fact[i];
+        const struct wide_sum *f = &p->fact[i];
         if (!sum_is_small(f)) continue;
         for (uint32_t a = 0, b = 0; a < t.n && b < f->n;) {
             if (t.t[a].atom != f->t[b].atom) {
@@ -167,15 +167,15 @@ static bool is_pred(const uop *n) {
 }
 
 /* The sum with one of its atoms replaced. */
-static struct sum replaced(struct bound_check *b, struct sum s, uint32_t at, const uop *by) {
+static struct wide_sum replaced(struct bound_check *b, struct wide_sum s, uint32_t at, const uop *by) {
     wide c = s.t[at].coef;
-    struct sum one = {arena_array(b->v->arena, struct wterm, 1), 1, 0};
+    struct wide_sum one = {arena_array(b->v->arena, struct wterm, 1), 1, 0};
     one.t[0] = (struct wterm){s.t[at].atom, c};
     s = sum_combine(b->v->arena, s, 1, one, -1);
     return sum_combine(b->v->arena, s, 1, sum_of(b->v->arena, by), c);
 }
 
-static bool check_sum(struct bound_check *b, struct sum s, int splits) {
+static bool check_sum(struct bound_check *b, struct wide_sum s, int splits) {
     for (uint32_t i = 0; i < s.n; i++) {
         const uop *w = s.t[i].atom;
         if (w->op != OP_WHERE) continue;
@@ -190,7 +190,7 @@ static bool check_sum(struct bound_check *b, struct sum s, int splits) {
         if (splits) return ok;
     }
     if (!sum_is_small(&s)) return b->low = true, false;
-    struct sum up = sum_combine(b->v->arena, (struct sum){0}, 1, s, -1);
+    struct wide_sum up = sum_combine(b->v->arena, (struct wide_sum){0}, 1, s, -1);
     if (!prove(&b->p, s, MAX_STEPS)) return b->low = true, false;
     if (b->size < 0) return true;
     if (!prove(&b->p, sum_const(up, 1, b->size - 1), MAX_STEPS)) return b->high = true, false;
@@ -253,12 +253,12 @@ void verify_bounds(struct verify *v, const uop *access) {
 
 /* ---- ownership --------------------------------------------------------------------------------- */
 
-struct owner {
+struct index_owner {
     struct verify *v;
     uop_vec known; /* expressions that the written address determines */
 };
 
-static bool is_known(const struct owner *o, const uop *n) {
+static bool is_known(const struct index_owner *o, const uop *n) {
     if (uop_is_const(n)) return true;
     for (uint32_t i = 0; i < o->known.n; i++)
         if (o->known.p[i] == n) return true;
@@ -276,7 +276,7 @@ static uint64_t gcd(uint64_t a, uint64_t b) {
 static uint64_t mag(int64_t x) { return x < 0 ? 0 - (uint64_t)x : (uint64_t)x; }
 
 /* Terms that move with an iteration, ascending by |coef|; the same everywhere is no term. */
-static void moving_terms(struct owner *o, struct affine *a) {
+static void moving_terms(struct index_owner *o, struct affine *a) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->n; i++)
         if (free_of(&o->v->free, a->t[i].atom)->n) a->t[n++] = a->t[i];
@@ -294,10 +294,10 @@ static wide span_of(struct term t) {
     return (wide)mag(t.coef) * ((wide)t.atom->hi - t.atom->lo);
 }
 
-static void learn(struct owner *o, const uop *n);
+static void learn(struct index_owner *o, const uop *n);
 
 /* The value of the sum is known: cut it into parts that are known on their own. */
-static void learn_terms(struct owner *o, const uop *n) {
+static void learn_terms(struct index_owner *o, const uop *n) {
     struct affine a = affine_of(o->v->arena, n);
     moving_terms(o, &a);
     uint64_t *upper = arena_array(o->v->arena, uint64_t, a.n + 1); /* gcd of coefficients from i on */
@@ -314,7 +314,7 @@ static void learn_terms(struct owner *o, const uop *n) {
 }
 
 /* n is known; so may be what it is made of. */
-static void learn(struct owner *o, const uop *n) {
+static void learn(struct index_owner *o, const uop *n) {
     if (is_known(o, n)) return;
     vec_push(o->v->arena, &o->known, n);
     if (n->op == OP_IDIV || n->op == OP_MOD) {
@@ -345,7 +345,7 @@ static bool depends_on(struct verify *v, const uop *n, const uop *r) { return fr
 
 void verify_race(struct verify *v, const uop *store) {
     const uop *buf = buffer_of(store), *idx = unpredicated(index_of(store));
-    struct owner o = {.v = v};
+    struct index_owner o = {.v = v};
     learn(&o, idx);
     if (buf->op == OP_PARAMS) learn(&o, unpredicated(buf->src[0]));
     for (uint32_t i = 0; i < v->grid.n; i++) {

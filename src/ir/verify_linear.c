@@ -6,19 +6,19 @@
 #include "verify.h"
 #include "node.h"
 
-struct scope {
+struct verify_scope {
     const uop *opener; /* RANGE or IF; NULL for the whole list */
     uint32_t undo;     /* length of the undo list when it opened */
     bool in_else;
 };
-struct undo {
+struct verify_undo {
     uint32_t id, depth;
 };
 
 struct linear_check {
     struct verify v;
-    VEC(struct scope) scope;
-    VEC(struct undo) undo;
+    VEC(struct verify_scope) scope;
+    VEC(struct verify_undo) undo;
     uint32_t *depth; /* by node id: 1 + index of the scope it was evaluated in, 0 not usable */
     uint8_t *set;    /* by ACC node id: a SET was seen */
     uint32_t nodes;
@@ -29,22 +29,22 @@ static void fail(struct linear_check *c, const uop *n, enum rule_id rule, const 
 }
 
 static void define(struct linear_check *c, const uop *n) {
-    vec_push(c->v.arena, &c->undo, ((struct undo){n->id, c->depth[n->id]}));
+    vec_push(c->v.arena, &c->undo, ((struct verify_undo){n->id, c->depth[n->id]}));
     c->depth[n->id] = c->scope.n;
 }
 
 static void open_scope(struct linear_check *c, const uop *n) {
-    vec_push(c->v.arena, &c->scope, ((struct scope){n, c->undo.n, false}));
+    vec_push(c->v.arena, &c->scope, ((struct verify_scope){n, c->undo.n, false}));
 }
 
 static void forget(struct linear_check *c, uint32_t down_to) {
     while (c->undo.n > down_to) {
-        struct undo u = c->undo.p[--c->undo.n];
+        struct verify_undo u = c->undo.p[--c->undo.n];
         c->depth[u.id] = u.depth;
     }
 }
 
-static struct scope *innermost(struct linear_check *c) { return &c->scope.p[c->scope.n - 1]; }
+static struct verify_scope *innermost(struct linear_check *c) { return &c->scope.p[c->scope.n - 1]; }
 
 static void check_value(struct linear_check *c, const uop *user, const uop *s);
 
@@ -102,7 +102,7 @@ static void check_range(struct linear_check *c, const uop *n, uint32_t at) {
 }
 
 static void check_close(struct linear_check *c, const uop *n, bool last) {
-    struct scope *s = innermost(c);
+    struct verify_scope *s = innermost(c);
     if (s->opener != n->src[0] || !s->opener)
         fail(c, n, VR_LIN_SCOPE, "it does not close the innermost scope");
     if (n->op == OP_ELSE) {

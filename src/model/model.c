@@ -2,7 +2,7 @@
  *
  * The guess comes from what the instruction set says (os_cpu) and a small table of cores whose number of
  * FMA units is public. It only has to be right to a factor of two: `ridge ceilings` measures, and a
- * measured value wins wherever it stands. The parser trusts nothing: it is fed files by hand and by tests.
+ * measured value wins wherever it stands. The parser trusts nothing: people edit the files.
  *
  * Invariants: every theory value is finite and >= 0, and > 0 for all fields but the matrix rates and the
  * shared cache; measured is 0 or as theory. print and parse are inverse to each other.

@@ -2,7 +2,7 @@
  *
  * time = launch + max over units of work / rate. Units overlap perfectly in this picture, which is what a
  * good kernel achieves and a bad one is measured against. Work on different types shares the vector unit,
- * so its times add up; so do those of the tensor cores.
+ * so their times are summed; so are those of the tensor cores.
  * Tests: tests/unit/model.c (roofline_*). */
 #include "model.h"
 

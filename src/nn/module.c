@@ -380,7 +380,7 @@ rg_tensor rg_nn_forward_at(AT, rg_module *m, rg_tensor x) {
     nn_path(m, path + 4);
     if (path[4]) path[3] = '.';
     rg_scope scope = rg_begin(c);
-    struct api_place old = api_enter(c, (struct api_place){path, HERE, false});
+    struct api_origin old = api_enter(c, (struct api_origin){path, HERE, false});
     rg_tensor out = m->layer->forward(HERE, m, x);
     if (m->half_root) out = rg_cast_at(HERE, out, RG_F32);
     out = api_result(HERE, scope, out);

@@ -322,7 +322,7 @@ rg_status rg_optim_step_at(AT, rg_optim *o) {
     rg_tensor *g = mem_alloc((o->n + 1) * sizeof *g);
     if (!g) return api_fail(o->c, HERE, "rg_optim_step", RG_ENOMEM, "out of memory");
     rg_scope scope = rg_begin(o->c);
-    struct api_place old = api_enter(o->c, (struct api_place){o->rule->name, HERE, true});
+    struct api_origin old = api_enter(o->c, (struct api_origin){o->rule->name, HERE, true});
     step(&(struct at){.file = file, .line = line, .o = o}, g);
     api_enter(o->c, old);
     rg_end(scope);

@@ -233,7 +233,7 @@ static bool float_binary(enum op op, double x, double y, double *r) {
     return true;
 }
 
-static double float_mulacc(enum dtype dt, double x, double y, double z) {
+static double float_fma(enum dtype dt, double x, double y, double z) {
     if (dt == DT_F64) return fma(x, y, z);
     return ref_round(dt, add_odd(x * y, z)); /* the product of two 24-digit numbers is exact */
 }
@@ -324,7 +324,7 @@ bool ref_eval(enum op op, enum dtype dt, enum dtype sdt, const union ref_val s[3
     }
     if (!dt_is_float(dt)) return int_op(op, dt, s, &out->i);
     if (op == OP_FMA) {
-        out->f = float_mulacc(dt, s[0].f, s[1].f, s[2].f);
+        out->f = float_fma(dt, s[0].f, s[1].f, s[2].f);
         return true;
     }
     double r;

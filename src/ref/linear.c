@@ -71,7 +71,7 @@ static uint32_t new_slot(struct machine *m, unsigned lanes) {
 static void make_known(struct machine *m, const uop *u, uint32_t at, bool for_good) {
     uint64_t old = 0;
     map_get(&m->known, u->id, &old);
-    if (!for_good) vec_push(m->arena, &m->undo, ((struct undo){u->id, old}));
+    if (!for_good) vec_push(m->arena, &m->undo, ((struct ref_undo){u->id, old}));
     map_put(&m->known, u->id, (uint64_t)at + 1);
 }
 
@@ -186,13 +186,13 @@ struct access lin_access(struct machine *m, const uop *user, const uop *index) {
 /* ---- resolve: the list ---------------------------------------------------------------------------- */
 
 static void open_scope(struct machine *m, uint32_t at) {
-    vec_push(m->arena, &m->scope, ((struct scope){at, m->undo.n}));
+    vec_push(m->arena, &m->scope, ((struct ref_scope){at, m->undo.n}));
 }
 
 /* Forgets what was evaluated since the scope opened. */
 static void forget(struct machine *m, uint32_t undo) {
     while (m->undo.n > undo) {
-        struct undo *u = &m->undo.p[--m->undo.n];
+        struct ref_undo *u = &m->undo.p[--m->undo.n];
         map_put(&m->known, u->id, u->old);
     }
 }
@@ -201,7 +201,7 @@ static void close_scope(struct machine *m, uint32_t at) {
     struct step *s = &m->step[at];
     const uop *opener = s->u->src[0];
     if (!m->scope.n) lin_bad_program(m, s->u, "entry %u closes a scope, but none is open", at);
-    struct scope top = m->scope.p[m->scope.n - 1];
+    struct ref_scope top = m->scope.p[m->scope.n - 1];
     if (m->lin->u[top.step] != opener)
         lin_bad_program(m, s->u, "entry %u names %%%u, but the innermost open scope is that of %%%u", at,
                         opener->id, m->lin->u[top.step]->id);
@@ -460,7 +460,7 @@ static struct elem eval_lane(struct machine *m, const struct step *s, unsigned l
 }
 
 /* Combines the lanes as a balanced tree: lane i with lane i + half, then again. */
-static struct elem hred(struct machine *m, const struct step *s) {
+static struct elem vec_reduce(struct machine *m, const struct step *s) {
     struct elem e[256];
     unsigned n = s->src[0].lanes;
     for (unsigned l = 0; l < n; l++) e[l] = *lin_lane(m, s->src[0], l);
@@ -480,7 +480,7 @@ static struct elem hred(struct machine *m, const struct step *s) {
 /* ---- run: memory ---------------------------------------------------------------------------------- */
 
 /* Buffers that share their memory share their owners: the same address under two numbers. */
-static struct owner **owner_pages(struct machine *m, const struct global *g, uint32_t size) {
+static struct elem_owner **owner_pages(struct machine *m, const struct global *g, uint32_t size) {
     size_t bytes = 0;
     for (uint32_t i = 0; i < m->nglobal; i++) {
         const struct global *other = &m->global[i];
@@ -488,11 +488,11 @@ static struct owner **owner_pages(struct machine *m, const struct global *g, uin
         if (other->page && other->size == size) return other->page;
         bytes = RG_MAX(bytes, other->b.bytes);
     }
-    return arena_array(m->arena, struct owner *, bytes / size / OWNER_PAGE + 1);
+    return arena_array(m->arena, struct elem_owner *, bytes / size / OWNER_PAGE + 1);
 }
 
 /* Pages are made when first touched: a few iterations of a large kernel touch little of its buffers. */
-static struct owner *owner_of(struct machine *m, uint32_t no, int64_t at, uint32_t size) {
+static struct elem_owner *owner_of(struct machine *m, uint32_t no, int64_t at, uint32_t size) {
     struct global *g = &m->global[no];
     if (!g->page) {
         g->page = owner_pages(m, g, size);
@@ -500,13 +500,13 @@ static struct owner *owner_of(struct machine *m, uint32_t no, int64_t at, uint32
     }
     if (g->size != size)
         at = at * size / g->size; /* another type's view: the owner of the first byte will do */
-    struct owner **page = &g->page[at / OWNER_PAGE];
-    if (!*page) *page = arena_array(m->arena, struct owner, OWNER_PAGE);
+    struct elem_owner **page = &g->page[at / OWNER_PAGE];
+    if (!*page) *page = arena_array(m->arena, struct elem_owner, OWNER_PAGE);
     return &(*page)[at % OWNER_PAGE];
 }
 
 void lin_note_read(struct machine *m, const struct step *s, uint32_t no, int64_t at) {
-    struct owner *o = owner_of(m, no, at, dtype_info[s->mem.dt].bytes);
+    struct elem_owner *o = owner_of(m, no, at, dtype_info[s->mem.dt].bytes);
     int64_t me = m->t + 1;
     char buf[32];
     if (o->writer && o->writer != me)
@@ -519,7 +519,7 @@ void lin_note_read(struct machine *m, const struct step *s, uint32_t no, int64_t
 }
 
 void lin_note_write(struct machine *m, const struct step *s, uint32_t no, int64_t at) {
-    struct owner *o = owner_of(m, no, at, dtype_info[s->mem.dt].bytes);
+    struct elem_owner *o = owner_of(m, no, at, dtype_info[s->mem.dt].bytes);
     int64_t me = m->t + 1;
     bool add = s->u->op == OP_STORE_ADD;
     char buf[32];
@@ -677,7 +677,7 @@ static void run_value(struct machine *m, const struct step *s) {
             lin_bad(m, s, "lane %lld of %d", (long long)u->arg.i, s->src[0].lanes);
         *out = *lin_lane(m, s->src[0], (unsigned)u->arg.i);
         return;
-    case OP_VEC_REDUCE: *out = hred(m, s); return;
+    case OP_VEC_REDUCE: *out = vec_reduce(m, s); return;
     case OP_PARAMS: {
         int64_t no = u->arg.param.slot + lin_good(m, s, s->src[0], 0, "a buffer number")->v.i;
         if (no < 0 || no >= m->nglobal || !m->global[no].b.p)

@@ -43,7 +43,7 @@ struct loop { /* while it runs */
     int64_t count, size;
 };
 
-struct owner {      /* of one element of a global buffer; iterations are numbered from 1 here */
+struct elem_owner { /* of one element of a global buffer; iterations are numbered from 1 here */
     int64_t writer; /* 0 none, -1 several by STORE_ADD */
     int64_t reader; /* 0 none, -1 several */
     bool plain;     /* written by STORE */
@@ -52,7 +52,7 @@ struct owner {      /* of one element of a global buffer; iterations are numbere
 enum { OWNER_PAGE = 4096 };
 struct global {
     struct ref_buf b;
-    struct owner **page; /* one owner for each element of `size` bytes */
+    struct elem_owner **page; /* one owner for each element of `size` bytes */
     uint32_t size;
 };
 enum { MOST_GROUPS = 16, MOST_BLOCKS = 4 };
@@ -100,10 +100,10 @@ struct thread {
     VEC(struct ref_tma_store) out;
 };
 
-struct scope {
+struct ref_scope {
     uint32_t step, undo; /* the RANGE or IF that opened it; length of the undo list then */
 };
-struct undo {
+struct ref_undo {
     uint32_t id;
     uint64_t old; /* 0: was not known */
 };
@@ -135,8 +135,8 @@ struct machine {
     uint32_t group; /* threads at a collective op */
     /* resolve only */
     struct map known; /* node id -> slot + 1 of its latest evaluation in an open scope */
-    VEC(struct undo) undo;
-    VEC(struct scope) scope;
+    VEC(struct ref_undo) undo;
+    VEC(struct ref_scope) scope;
     VEC(uint32_t) accs;    /* pairs: slot, lanes */
     VEC(struct elem) init; /* becomes v */
 };

@@ -85,7 +85,7 @@ static bool run_thread(struct machine *m, uint32_t i, uint32_t end) {
     return moved;
 }
 
-static void run_frag(struct machine *m, const struct step *s, uint32_t first) {
+static void run_ldmatrix(struct machine *m, const struct step *s, uint32_t first) {
     struct elem row[4][8][8];
     for (uint32_t l = 0; l < MMA_LANES; l++) {
         as_thread(m, first + l, true);
@@ -209,7 +209,7 @@ static void gather_rows(struct machine *m, const struct step *s, uint32_t first,
 }
 
 /* Butterfly, bit by bit, as lanes shuffle: all get the same result. */
-static void run_lanered(struct machine *m, const struct step *s, uint32_t first, uint32_t n) {
+static void run_warp_reduce(struct machine *m, const struct step *s, uint32_t first, uint32_t n) {
     int64_t bits = s->u->src[1]->arg.i;
     enum dtype dt = (enum dtype)s->u->src[0]->dt;
     for (uint32_t bit = 1; bit < MMA_LANES; bit *= 2) {
@@ -274,9 +274,9 @@ static bool run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end
                 lin_bad(m, s, "thread %u of the warp has diverged", first + i);
         }
         if (s->u->op == OP_LDMATRIX)
-            run_frag(m, s, first);
+            run_ldmatrix(m, s, first);
         else if (s->u->op == OP_WARP_REDUCE)
-            run_lanered(m, s, first, n);
+            run_warp_reduce(m, s, first, n);
         else if (n == WARPGROUP)
             run_group_mma(m, s, first);
         else

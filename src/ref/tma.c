@@ -201,7 +201,7 @@ static void tma_store(struct machine *m, const struct step *s) {
     vec_push(m->arena, &t->out, ((struct ref_tma_store){no, at, b.elements}));
 }
 
-static void box_wait(struct machine *m, const struct step *s) {
+static void tma_store_wait(struct machine *m, const struct step *s) {
     struct thread *t = &m->threads[m->me - 1];
     uint32_t over = t->out.n > s->u->arg.i ? t->out.n - (uint32_t)s->u->arg.i : 0;
     for (uint32_t i = 0; i < over; i++)
@@ -228,6 +228,6 @@ bool lin_box(struct machine *m, struct step *s) {
     case OP_MBAR_WAIT: return is_over(m, s);
     case OP_TMA_LOAD: tma_load(m, s); return true;
     case OP_TMA_STORE: tma_store(m, s); return true;
-    default: box_wait(m, s); return true;
+    default: tma_store_wait(m, s); return true;
     }
 }

@@ -45,7 +45,7 @@ const char *bare(struct render *r, const char *s) {
     return arena_strdup(r->a, s + 1, n - 2);
 }
 
-struct text named(struct render *r, struct text v) {
+struct c_text named(struct render *r, struct c_text v) {
     if (v.atom) return v;
     const char *name = fmt(r, "v%u_%u", r->pos, ++r->tmp);
     line(r, "const %s %s = %s;", type_of(r, (enum dtype)v.dt, v.lanes, v.mask), name, bare(r, v.s));
@@ -61,9 +61,9 @@ static void bad(struct render *r, const uop *n, const char *why) {
 }
 
 /* Where n's value is kept: nodes of this program only are numbered, whatever else the ir holds. */
-static struct text *val(struct render *r, const uop *n) {
+static struct c_text *val(struct render *r, const uop *n) {
     if (!r->slot[n->id]) {
-        vec_push(r->a, &r->val, (struct text){0});
+        vec_push(r->a, &r->val, (struct c_text){0});
         r->slot[n->id] = r->val.n;
     }
     return &r->val.p[r->slot[n->id] - 1];
@@ -72,17 +72,17 @@ static struct text *val(struct render *r, const uop *n) {
 /* ---- operands ---------------------------------------------------------------------------------------*/
 
 /* In parentheses: it may be the argument of a macro, which would cut it at its commas. */
-static struct text lanes_text(struct render *r, const uop *n) {
+static struct c_text lanes_text(struct render *r, const uop *n) {
     struct str s;
     str_init(&s, r->a);
     str_printf(&s, "((%s){", type_of(r, (enum dtype)n->dt, n->lanes, 0));
     for (unsigned i = 0; i < n->lanes; i++) str_printf(&s, i ? ", %u" : "%u", i);
     str_add(&s, "})");
-    return (struct text){.s = s.p, .node = n, .dt = n->dt, .lanes = n->lanes};
+    return (struct c_text){.s = s.p, .node = n, .dt = n->dt, .lanes = n->lanes};
 }
 
-static struct text operand(struct render *r, const uop *n) {
-    struct text t;
+static struct c_text operand(struct render *r, const uop *n) {
+    struct c_text t;
     switch (n->op) {
     case OP_CONST: t = constant(r, (enum dtype)n->dt, n->arg); break;
     case OP_INVALID: t = constant(r, (enum dtype)n->dt, ARG_NONE); break;
@@ -99,8 +99,8 @@ static struct text operand(struct render *r, const uop *n) {
 struct c_access { /* INDEX, resolved */
     enum dtype dt;
     unsigned lanes;
-    const char *base;  /* pointer to elements */
-    struct text index; /* scalar: the first of `lanes` consecutive ones; vector: one each */
+    const char *base;    /* pointer to elements */
+    struct c_text index; /* scalar: the first of `lanes` consecutive ones; vector: one each */
 };
 
 static struct c_access access_of_index(struct render *r, const uop *n) {
@@ -109,7 +109,7 @@ static struct c_access access_of_index(struct render *r, const uop *n) {
         err_throw(r->ir->err, RG_ELIMIT, "kernel %s: a vector of %d lanes; the C renderer has at most %d",
                   r->lin->name, n->lanes, MAX_LANES);
     struct c_access p = {.dt = (enum dtype)n->src[0]->dt, .lanes = n->lanes};
-    const struct text *base = val(r, n->src[0]);
+    const struct c_text *base = val(r, n->src[0]);
     if (!base->s) bad(r, n->src[0], "is not a buffer of this kernel");
     p.base = base->s;
     p.index = operand(r, n->src[1]);
@@ -133,9 +133,9 @@ static const char *vector_lvalue(struct render *r, const struct c_access *p, boo
 }
 
 /* { f(0), f(1), .. } where each lane is read if its predicate is true. */
-static struct text gather(struct render *r, const struct c_access *p, const struct text *pred,
-                          struct text alt) {
-    struct text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL};
+static struct c_text gather(struct render *r, const struct c_access *p, const struct c_text *pred,
+                            struct c_text alt) {
+    struct c_text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL};
     struct str s;
     if (p->index.lanes == 1) { /* the index is written once for each lane */
         struct c_access *q = (struct c_access *)p;
@@ -153,8 +153,8 @@ static struct text gather(struct render *r, const struct c_access *p, const stru
     return t;
 }
 
-static struct text read_access(struct render *r, const struct c_access *p) {
-    struct text t = {
+static struct c_text read_access(struct render *r, const struct c_access *p) {
+    struct c_text t = {
         .dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL && p->lanes > 1};
     if (p->lanes > 1 && !is_contiguous(p)) return gather(r, p, NULL, t);
     t.s = p->lanes == 1 ? element(r, p, 0) : vector_lvalue(r, p, true);
@@ -165,15 +165,15 @@ static struct text read_access(struct render *r, const struct c_access *p) {
     return t;
 }
 
-static struct text load(struct render *r, const uop *n) {
+static struct c_text load(struct render *r, const uop *n) {
     struct c_access p = access_of_index(r, n->src[0]);
     if (n->op == OP_LOAD) return read_access(r, &p);
-    struct text alt = operand(r, n->src[1]), pred = operand(r, n->src[2]);
+    struct c_text alt = operand(r, n->src[1]), pred = operand(r, n->src[2]);
     if (pred.lanes > 1) {
         pred = named(r, pred);
         return gather(r, &p, &pred, named(r, alt));
     }
-    struct text v = read_access(r, &p);
+    struct c_text v = read_access(r, &p);
     const char *other = splat(r, alt, p.lanes, v.mask).s;
     v.s = fmt(r, "(%s ? (%s)%s : %s)", pred.s, type_of(r, p.dt, p.lanes, v.mask), v.s, other);
     v.moving = pred.moving;
@@ -181,21 +181,21 @@ static struct text load(struct render *r, const uop *n) {
 }
 
 /* What is written to memory: bool vectors are masks, memory holds 0 and 1. */
-static const char *stored(struct render *r, const struct c_access *p, struct text v) {
+static const char *stored(struct render *r, const struct c_access *p, struct c_text v) {
     v = splat(r, v, p->lanes, p->dt == DT_BOOL ? 1 : 0);
     if (p->dt != DT_BOOL || p->lanes == 1) return v.s;
     return fmt(r, "(u8x%u)-%s", storage_lanes(p->lanes), v.s);
 }
 
-static const char *added(struct render *r, const struct c_access *p, struct text v) {
-    struct text src[2] = {named(r, read_access(r, p)), v};
+static const char *added(struct render *r, const struct c_access *p, struct c_text v) {
+    struct c_text src[2] = {named(r, read_access(r, p)), v};
     src[0].node = NULL;
     return stored(r, p, op_plain(r, OP_ADD, p->dt, p->lanes, src, 2));
 }
 
 /* Lane by lane, in order: two lanes may add to the same element. */
-static void scatter(struct render *r, const uop *n, struct c_access *p, struct text v,
-                    const struct text *pred) {
+static void scatter(struct render *r, const uop *n, struct c_access *p, struct c_text v,
+                    const struct c_text *pred) {
     v = named(r, v);
     p->index = named(r, p->index);
     for (unsigned i = 0; i < p->lanes; i++) {
@@ -204,11 +204,11 @@ static void scatter(struct render *r, const uop *n, struct c_access *p, struct t
         if (n->op == OP_STORE_ADD) {
             struct c_access one = *p;
             one.lanes = 1;
-            one.index = (struct text){.s = p->index.lanes > 1 ? lane(r, p->index, i)
-                                                              : fmt(r, "%s + %u", p->index.s, i),
-                                      .dt = p->index.dt,
-                                      .lanes = 1};
-            x = added(r, &one, (struct text){.s = x, .dt = v.dt, .lanes = 1});
+            one.index = (struct c_text){.s = p->index.lanes > 1 ? lane(r, p->index, i)
+                                                                : fmt(r, "%s + %u", p->index.s, i),
+                                        .dt = p->index.dt,
+                                        .lanes = 1};
+            x = added(r, &one, (struct c_text){.s = x, .dt = v.dt, .lanes = 1});
         }
         line(r, "%s = %s;", at, x);
         if (pred) r->indent--, line(r, "}");
@@ -217,7 +217,7 @@ static void scatter(struct render *r, const uop *n, struct c_access *p, struct t
 
 static void store(struct render *r, const uop *n) {
     struct c_access p = access_of_index(r, n->src[0]);
-    struct text v = operand(r, n->src[1]), pred = {0};
+    struct c_text v = operand(r, n->src[1]), pred = {0};
     if (v.dt != p.dt) bad(r, n, "stores a value of another type than the buffer's");
     if (n->nsrc > 2) pred = operand(r, n->src[2]);
     if (pred.lanes > 1) pred = named(r, pred);
@@ -235,14 +235,14 @@ static void store(struct render *r, const uop *n) {
 
 /* ---- values ---------------------------------------------------------------------------------------- */
 
-static struct text build(struct render *r, const uop *n) {
-    struct text t = {.dt = n->dt, .lanes = n->lanes, .mask = n->dt == DT_BOOL && n->lanes > 1};
+static struct c_text build(struct render *r, const uop *n) {
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes, .mask = n->dt == DT_BOOL && n->lanes > 1};
     struct str s;
     if (n->lanes == 1) return operand(r, n->src[0]);
     str_init(&s, r->a);
     str_printf(&s, "(%s){", type_of(r, (enum dtype)n->dt, n->lanes, 1));
     for (uint32_t i = 0; i < n->nsrc; i++) {
-        struct text x = operand(r, n->src[i]);
+        struct c_text x = operand(r, n->src[i]);
         t.moving |= x.moving;
         str_printf(&s, n->dt == DT_BOOL ? "%s-%s" : "%s%s", i ? ", " : "", x.s);
     }
@@ -251,8 +251,8 @@ static struct text build(struct render *r, const uop *n) {
     return t;
 }
 
-static struct text extract(struct render *r, const uop *n) {
-    struct text v = operand(r, n->src[0]), t = {.dt = n->dt, .lanes = 1};
+static struct c_text extract(struct render *r, const uop *n) {
+    struct c_text v = operand(r, n->src[0]), t = {.dt = n->dt, .lanes = 1};
     if (v.lanes == 1) return v;
     if (n->arg.i < 0 || n->arg.i >= v.lanes) bad(r, n, "takes a lane that is not there");
     t.moving = v.moving;
@@ -261,8 +261,8 @@ static struct text extract(struct render *r, const uop *n) {
     return t;
 }
 
-static struct text evaluate(struct render *r, const uop *n) {
-    struct text src[3] = {{0}};
+static struct c_text evaluate(struct render *r, const uop *n) {
+    struct c_text src[3] = {{0}};
     switch (n->op) {
     case OP_LOAD:
     case OP_PRED_LOAD: return load(r, n);
@@ -285,7 +285,7 @@ static bool used_next(const struct render *r, const uop *n) {
 }
 
 /* Index arithmetic and conditions read better, and compile faster, where they are used. */
-static bool write_in_place(const struct render *r, const uop *n, const struct text *t) {
+static bool write_in_place(const struct render *r, const uop *n, const struct c_text *t) {
     if (used_next(r, n)) return true;
     if (t->moving || n->op == OP_LOAD || n->op == OP_PRED_LOAD) return false;
     if (t->atom) return true;
@@ -296,10 +296,10 @@ static void value(struct render *r, const uop *n) {
     if (n->lanes > MAX_LANES)
         err_throw(r->ir->err, RG_ELIMIT, "kernel %s: a vector of %d lanes; the C renderer has at most %d",
                   r->lin->name, n->lanes, MAX_LANES);
-    struct text t;
+    struct c_text t;
     if (n->op == OP_PARAMS) {
-        struct text i = operand(r, n->src[0]);
-        t = (struct text){.s = fmt(r, "v%u", r->pos), .dt = n->dt, .lanes = 1, .atom = true};
+        struct c_text i = operand(r, n->src[0]);
+        t = (struct c_text){.s = fmt(r, "v%u", r->pos), .dt = n->dt, .lanes = 1, .atom = true};
         line(r, "%s *const v%u = (%s *)buf[%u + %s];", elem_type((enum dtype)n->dt), r->pos,
              elem_type((enum dtype)n->dt), n->arg.param.slot, i.s);
         *val(r, n) = t;
@@ -321,14 +321,14 @@ static void value(struct render *r, const uop *n) {
 static void open_range(struct render *r, const uop *n) {
     const char *t = elem_type((enum dtype)n->dt), *name = fmt(r, "r%u", r->pos);
     line(r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, operand(r, n->src[0]).s, name);
-    *val(r, n) = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
+    *val(r, n) = (struct c_text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
     r->indent++;
 }
 
 static void set(struct render *r, const uop *n) {
-    const struct text acc = *val(r, n->src[0]);
+    const struct c_text acc = *val(r, n->src[0]);
     if (n->src[0]->op != OP_ACC || !acc.s) bad(r, n, "sets something that is no accumulator");
-    struct text v = splat(r, operand(r, n->src[1]), acc.lanes, acc.mask);
+    struct c_text v = splat(r, operand(r, n->src[1]), acc.lanes, acc.mask);
     line(r, "%s = %s;", acc.s, bare(r, v.s));
 }
 
@@ -421,7 +421,7 @@ static void declare_params(struct render *r, struct signature *g, uop_vec *v) {
             str_printf(&g->actual, ", (%s *)buf[%u]", t, slot);
         } else
             name = val(r, before)->s;
-        *val(r, n) = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
+        *val(r, n) = (struct c_text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
     }
 }
 
@@ -445,7 +445,7 @@ static void declare_vars(struct render *r, uop_vec *v) {
             x = fmt(r, "(%s)var[%u]", t, slot);
         bool again = i && v->p[i - 1]->arg.param.slot == slot && v->p[i - 1]->dt == n->dt;
         if (!again) line(r, "const %s %s = %s;", t, name, x);
-        *val(r, n) = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
+        *val(r, n) = (struct c_text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
     }
 }
 
@@ -456,7 +456,7 @@ static void declare_locals(struct render *r, struct signature *g) {
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(r, "L%u", i);
         str_printf(&g->formal, ", %s *restrict %s", t, name);
         str_printf(&g->actual, ", (%s *)((char *)scratch + %lld)", t, (long long)at);
-        *val(r, n) = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
+        *val(r, n) = (struct c_text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
         at = (at + n->src[0]->hi * dtype_info[n->dt].bytes + 63) & ~(int64_t)63;
     }
 }
@@ -467,7 +467,7 @@ static void declare_accs(struct render *r, uop_vec *v) {
         unsigned mask = n->dt == DT_BOOL && n->lanes > 1;
         const char *name = fmt(r, "a%u", i);
         line(r, "%s %s;", type_of(r, (enum dtype)n->dt, n->lanes, mask), name);
-        *val(r, n) = (struct text){
+        *val(r, n) = (struct c_text){
             .s = name, .dt = n->dt, .lanes = n->lanes, .mask = (uint8_t)mask, .atom = true, .moving = true};
     }
 }
@@ -492,7 +492,7 @@ void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
     if (grid) {
         const uop *g = lin->u[0];
         line(&r, "const %s r0 = (%s)t;", elem_type((enum dtype)g->dt), elem_type((enum dtype)g->dt));
-        *val(&r, g) = (struct text){.s = "r0", .node = g, .dt = g->dt, .lanes = 1, .atom = true};
+        *val(&r, g) = (struct c_text){.s = "r0", .node = g, .dt = g->dt, .lanes = 1, .atom = true};
     }
     declare_accs(&r, &l.acc);
     for (r.pos = grid; r.pos < lin->n - grid; r.pos++) entry(&r, lin->u[r.pos]);

@@ -8,7 +8,7 @@
  * Tests: tests/unit/render.c (all pairs, scalar and vector) */
 #include "render/internal.h"
 
-static struct text like(struct text v, const char *s, enum dtype d) {
+static struct c_text like(struct c_text v, const char *s, enum dtype d) {
     v.s = s;
     v.dt = (uint8_t)d;
     v.mask = 0;
@@ -20,26 +20,27 @@ static struct text like(struct text v, const char *s, enum dtype d) {
 static const char *type(struct render *r, enum dtype d, unsigned lanes) { return type_of(r, d, lanes, 1); }
 
 /* A conversion that C and __builtin_convertvector do as ops.def says. */
-static struct text simple(struct render *r, struct text v, enum dtype to) {
+static struct c_text simple(struct render *r, struct c_text v, enum dtype to) {
     const char *t = type(r, to, v.lanes);
     bool same_bits = v.lanes > 1 && dt_is_int((enum dtype)v.dt) && dt_is_int(to) &&
                      dtype_info[v.dt].bytes == dtype_info[to].bytes;
     return like(v, fmt(r, v.lanes == 1 || same_bits ? "(%s)%s" : "CV(%s, %s)", t, v.s), to);
 }
 
-static struct text call(struct render *r, const char *fn, enum dtype suffix, struct text v, enum dtype to) {
+static struct c_text call(struct render *r, const char *fn, enum dtype suffix, struct c_text v,
+                          enum dtype to) {
     return like(v, fmt(r, "%s_%s(%s)", fn, type(r, suffix, v.lanes), v.s), to);
 }
 
 /* A mask keeps those bits of 1 where it is true. */
-static struct text from_bool(struct render *r, struct text v, enum dtype to) {
+static struct c_text from_bool(struct render *r, struct c_text v, enum dtype to) {
     if (v.lanes == 1) {
         if (to == DT_F16) return like(v, fmt(r, "(f16)(%s ? F16(1.0f, 0x3c00) : F16(0.0f, 0))", v.s), to);
         if (to == DT_BF16) return like(v, fmt(r, "(bf16)(%s ? 0x3f80 : 0)", v.s), to);
         if (is_half(to)) return like(v, fmt(r, "(u8)(%s ? 0x%x : 0)", v.s, dt_f8_bits(to, 1)), to);
         return like(v, fmt(r, "(%s)%s", type(r, to, 1), v.s), to);
     }
-    struct text m = mask_width(r, v, dtype_info[to].bytes);
+    struct c_text m = mask_width(r, v, dtype_info[to].bytes);
     const char *t = type(r, to, v.lanes);
     if (!dt_is_float(to)) return like(v, fmt(r, "(%s)-%s", t, m.s), to);
     const char *one = to == DT_F32    ? "0x3f800000"
@@ -53,21 +54,21 @@ static struct text from_bool(struct render *r, struct text v, enum dtype to) {
                 to);
 }
 
-static struct text to_bool(struct render *r, struct text v) {
+static struct c_text to_bool(struct render *r, struct c_text v) {
     if (is_half((enum dtype)v.dt)) v = cast_text(r, v, DT_F32);
-    struct text zero = constant(r, (enum dtype)v.dt, ARG_NONE), src[2] = {v, zero};
+    struct c_text zero = constant(r, (enum dtype)v.dt, ARG_NONE), src[2] = {v, zero};
     return op_plain(r, OP_NE, DT_BOOL, v.lanes, src, 2);
 }
 
-static struct text clamp(struct render *r, struct text v, enum dtype to) {
+static struct c_text clamp(struct render *r, struct c_text v, enum dtype to) {
     enum dtype d = (enum dtype)v.dt;
-    struct text src[2] = {named(r, v), constant(r, d, ARG_INT(dt_min(to)))};
+    struct c_text src[2] = {named(r, v), constant(r, d, ARG_INT(dt_min(to)))};
     src[0] = named(r, op_plain(r, OP_MAX, d, v.lanes, src, 2));
     src[1] = constant(r, d, ARG_INT(dt_max(to)));
     return simple(r, named(r, op_plain(r, OP_MIN, d, v.lanes, src, 2)), to);
 }
 
-static struct text float_to_int(struct render *r, struct text v, enum dtype to) {
+static struct c_text float_to_int(struct render *r, struct c_text v, enum dtype to) {
     if (is_half((enum dtype)v.dt)) v = named(r, cast_text(r, v, DT_F32));
     enum dtype d = (enum dtype)v.dt;
     unsigned bytes = dtype_info[to].bytes;
@@ -79,14 +80,14 @@ static struct text float_to_int(struct render *r, struct text v, enum dtype to) 
     return clamp(r, named(r, call(r, "toi", d, v, d == DT_F32 ? DT_I32 : DT_I64)), to);
 }
 
-static struct text to_half(struct render *r, struct text v, enum dtype to) {
+static struct c_text to_half(struct render *r, struct c_text v, enum dtype to) {
     if (v.dt == DT_F64) v = named(r, call(r, "odd", DT_F32, v, DT_F32));
     return call(r, "down", to, v, to);
 }
 
 /* Beyond 2^24 the low 12 bits only matter as "there is something": made one bit, the rest is exact in
  * double, and rounding happens once. */
-static struct text sticky(struct render *r, struct text v) {
+static struct c_text sticky(struct render *r, struct c_text v) {
     if (dtype_info[v.dt].bytes < 8) return v;
     enum dtype d = (enum dtype)v.dt;
     bool is_unsigned = dtype_info[d].kind == DK_UINT;
@@ -106,7 +107,7 @@ static struct text sticky(struct render *r, struct text v) {
 
 /* 64-bit integers to float32, lane by lane: clang 14 converts a vector of them on ARM through double and rounds twice
  * (2^54 + 2^30 + 1 comes out as 2^54). */
-static struct text wide_to_f32(struct render *r, struct text v) {
+static struct c_text wide_to_f32(struct render *r, struct c_text v) {
     struct str s;
     v = named(r, v);
     str_init(&s, r->a);
@@ -116,13 +117,13 @@ static struct text wide_to_f32(struct render *r, struct text v) {
     return named(r, like(v, s.p, DT_F32));
 }
 
-struct text cast_text(struct render *r, struct text v, enum dtype to) {
+struct c_text cast_text(struct render *r, struct c_text v, enum dtype to) {
     enum dtype from = (enum dtype)v.dt;
     if (from == to) return v;
     if (from == DT_BOOL) return from_bool(r, v, to);
     if (to == DT_BOOL) return to_bool(r, v);
     if (is_half(from)) {
-        struct text f = call(r, "up", from, v, DT_F32);
+        struct c_text f = call(r, "up", from, v, DT_F32);
         return to == DT_F32 ? f : cast_text(r, named(r, f), to);
     }
     if (!dt_is_float(to)) return dt_is_float(from) ? float_to_int(r, v, to) : simple(r, v, to);
@@ -140,7 +141,7 @@ struct text cast_text(struct render *r, struct text v, enum dtype to) {
     return to_half(r, v, to);
 }
 
-struct text bitcast_text(struct render *r, struct text v, enum dtype to) {
+struct c_text bitcast_text(struct render *r, struct c_text v, enum dtype to) {
     enum dtype from = (enum dtype)v.dt;
     if (from == to) return v;
     if (from == DT_BOOL) return bitcast_text(r, named(r, cast_text(r, v, DT_U8)), to);

@@ -38,8 +38,8 @@ static const char *int_type(struct render *r, enum dtype d, unsigned lanes, bool
 
 static bool is_signed(enum dtype d) { return dtype_info[d].kind == DK_INT; }
 
-static struct text made(const char *s, enum dtype d, unsigned lanes, unsigned mask) {
-    return (struct text){.s = s, .dt = (uint8_t)d, .lanes = (uint8_t)lanes, .mask = (uint8_t)mask};
+static struct c_text made(const char *s, enum dtype d, unsigned lanes, unsigned mask) {
+    return (struct c_text){.s = s, .dt = (uint8_t)d, .lanes = (uint8_t)lanes, .mask = (uint8_t)mask};
 }
 
 /* ---- leaves --------------------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static const char *int_literal(struct render *r, enum dtype d, int64_t v) {
     }
 }
 
-struct text constant(struct render *r, enum dtype d, union arg v) {
+struct c_text constant(struct render *r, enum dtype d, union arg v) {
     const char *s;
     if (d == DT_F16)
         s = fmt(r, "F16(%s, 0x%x)", float_literal(r, DT_F32, v.f), half_bits(d, v.f));
@@ -95,7 +95,7 @@ struct text constant(struct render *r, enum dtype d, union arg v) {
         s = v.i ? "1" : "0";
     else
         s = int_literal(r, d, v.i);
-    struct text t = made(s, d, 1, 0);
+    struct c_text t = made(s, d, 1, 0);
     t.atom = true;
     return t;
 }
@@ -113,19 +113,19 @@ static const char *unumber(struct render *r, enum dtype d, unsigned lanes, uint6
     return lanes == 1 ? s : fmt(r, "S%u(%s, %s)", storage_lanes(lanes), int_type(r, d, lanes, false), s);
 }
 
-struct text mask_width(struct render *r, struct text v, unsigned bytes) {
+struct c_text mask_width(struct render *r, struct c_text v, unsigned bytes) {
     if (v.mask == bytes) return v;
-    struct text t = v;
+    struct c_text t = v;
     t.s = fmt(r, "CV(%s, %s)", type_of(r, DT_BOOL, v.lanes, bytes), v.s);
     t.mask = (uint8_t)bytes;
     t.atom = false;
     return t;
 }
 
-struct text splat(struct render *r, struct text v, unsigned lanes, unsigned mask) {
+struct c_text splat(struct render *r, struct c_text v, unsigned lanes, unsigned mask) {
     if (v.lanes == lanes) return mask && lanes > 1 ? mask_width(r, v, mask) : v;
     v = named(r, v);
-    struct text t = v;
+    struct c_text t = v;
     const char *type = type_of(r, (enum dtype)v.dt, lanes, mask);
     t.s = fmt(r, v.dt == DT_BOOL ? "S%u(%s, -%s)" : "S%u(%s, %s)", storage_lanes(lanes), type, v.s);
     t.lanes = (uint8_t)lanes;
@@ -134,14 +134,14 @@ struct text splat(struct render *r, struct text v, unsigned lanes, unsigned mask
     return t;
 }
 
-const char *lane(struct render *r, struct text v, unsigned i) {
+const char *lane(struct render *r, struct c_text v, unsigned i) {
     if (v.lanes == 1) return v.s;
     return v.dt == DT_BOOL ? fmt(r, "(bool8)(%s[%u] & 1)", v.s, i) : fmt(r, "%s[%u]", v.s, i);
 }
 
-static struct text lane_text(struct render *r, struct text v, unsigned i) {
+static struct c_text lane_text(struct render *r, struct c_text v, unsigned i) {
     if (v.lanes == 1) return v;
-    struct text t = v;
+    struct c_text t = v;
     t.s = lane(r, v, i);
     t.lanes = 1;
     t.mask = 0;
@@ -151,18 +151,18 @@ static struct text lane_text(struct render *r, struct text v, unsigned i) {
 
 /* ---- bounds ---------------------------------------------------------------------------------------- */
 
-struct span {
+struct bounds {
     int64_t lo, hi;
     bool ok; /* no overflow of 64 bits on the way */
 };
 
-static struct span span_of(struct text v) {
-    if (!v.node || v.dt == DT_U64) return (struct span){INT64_MIN, INT64_MAX, v.dt != DT_U64};
-    return (struct span){v.node->lo, v.node->hi, true};
+static struct bounds span_of(struct c_text v) {
+    if (!v.node || v.dt == DT_U64) return (struct bounds){INT64_MIN, INT64_MAX, v.dt != DT_U64};
+    return (struct bounds){v.node->lo, v.node->hi, true};
 }
 
-static struct span span_op(enum op op, struct span a, struct span b) {
-    struct span s = {0, 0, a.ok && b.ok};
+static struct bounds span_op(enum op op, struct bounds a, struct bounds b) {
+    struct bounds s = {0, 0, a.ok && b.ok};
     if (op == OP_ADD) {
         s.ok =
             s.ok && !__builtin_add_overflow(a.lo, b.lo, &s.lo) && !__builtin_add_overflow(a.hi, b.hi, &s.hi);
@@ -181,7 +181,7 @@ static struct span span_op(enum op op, struct span a, struct span b) {
     return s;
 }
 
-static bool fits(struct span s, enum dtype d) { return s.ok && s.lo >= dt_min(d) && s.hi <= dt_max(d); }
+static bool fits(struct bounds s, enum dtype d) { return s.ok && s.lo >= dt_min(d) && s.hi <= dt_max(d); }
 
 /* ---- integers -------------------------------------------------------------------------------------- */
 
@@ -190,8 +190,8 @@ static const char *wrap_type(struct render *r, enum dtype d, unsigned lanes) {
     return lanes == 1 && dtype_info[d].bytes < 4 ? "u32" : int_type(r, d, lanes, false);
 }
 
-static const char *infix(struct render *r, const char *op, enum dtype d, unsigned lanes, struct text a,
-                         struct text b, bool plain) {
+static const char *infix(struct render *r, const char *op, enum dtype d, unsigned lanes, struct c_text a,
+                         struct c_text b, bool plain) {
     const char *t = type_of(r, d, lanes, 0), *w = wrap_type(r, d, lanes);
     bool narrow = lanes == 1 && dtype_info[d].bytes < 4;
     if (plain && narrow) return fmt(r, "(%s)(%s %s %s)", t, a.s, op, b.s);
@@ -199,14 +199,14 @@ static const char *infix(struct render *r, const char *op, enum dtype d, unsigne
     return fmt(r, "(%s)((%s)%s %s (%s)%s)", t, w, a.s, op, w, b.s);
 }
 
-static const char *add_like(struct render *r, enum op op, enum dtype d, unsigned lanes, struct text a,
-                            struct text b) {
+static const char *add_like(struct render *r, enum op op, enum dtype d, unsigned lanes, struct c_text a,
+                            struct c_text b) {
     const char *s = op == OP_ADD ? "+" : op == OP_SUB ? "-" : "*";
     return infix(r, s, d, lanes, a, b, fits(span_op(op, span_of(a), span_of(b)), d));
 }
 
-static const char *mulacc_int(struct render *r, enum dtype d, unsigned lanes, const struct text *s) {
-    struct span p = span_op(OP_MUL, span_of(s[0]), span_of(s[1]));
+static const char *fma_int(struct render *r, enum dtype d, unsigned lanes, const struct c_text *s) {
+    struct bounds p = span_op(OP_MUL, span_of(s[0]), span_of(s[1]));
     bool plain = fits(p, d) && fits(span_op(OP_ADD, p, span_of(s[2])), d);
     const char *t = type_of(r, d, lanes, 0), *w = wrap_type(r, d, lanes);
     if (plain) return fmt(r, "(%s)(%s * %s + %s)", t, s[0].s, s[1].s, s[2].s);
@@ -214,16 +214,16 @@ static const char *mulacc_int(struct render *r, enum dtype d, unsigned lanes, co
 }
 
 /* op on each lane by itself, for what vectors cannot do. */
-static struct text by_lane(struct render *r, enum op op, enum dtype d, unsigned lanes, const struct text *src,
-                           unsigned nsrc) {
-    struct text v[3], one[3];
+static struct c_text by_lane(struct render *r, enum op op, enum dtype d, unsigned lanes,
+                             const struct c_text *src, unsigned nsrc) {
+    struct c_text v[3], one[3];
     for (unsigned k = 0; k < nsrc; k++) v[k] = named(r, src[k]);
     struct str s;
     str_init(&s, r->a);
     str_printf(&s, "(%s){", type_of(r, d, lanes, 1));
     for (unsigned i = 0; i < lanes; i++) {
         for (unsigned k = 0; k < nsrc; k++) one[k] = lane_text(r, v[k], i);
-        struct text x = op_plain(r, op, d, 1, one, nsrc);
+        struct c_text x = op_plain(r, op, d, 1, one, nsrc);
         str_printf(&s, d == DT_BOOL ? "%s-%s" : "%s%s", i ? ", " : "", x.s);
     }
     str_add(&s, "}");
@@ -234,9 +234,9 @@ static int log2_exact(int64_t v) {
     return v > 0 && !(v & (v - 1)) ? __builtin_ctzll((unsigned long long)v) : -1;
 }
 
-static const char *div_scalar(struct render *r, enum op op, enum dtype d, struct text a, struct text b) {
+static const char *div_scalar(struct render *r, enum op op, enum dtype d, struct c_text a, struct c_text b) {
     const char *sign = op == OP_IDIV ? "/" : "%", *t = elem_type(d);
-    struct span sa = span_of(a), sb = span_of(b);
+    struct bounds sa = span_of(a), sb = span_of(b);
     bool b_const = b.node && b.node->op == OP_CONST;
     if (!is_signed(d)) {
         if (b_const && b.node->arg.i) return fmt(r, "(%s)(%s %s %s)", t, a.s, sign, b.s);
@@ -254,9 +254,9 @@ static const char *div_scalar(struct render *r, enum op op, enum dtype d, struct
     return fmt(r, "(%s)%s_%s(%s, %s)", t, op == OP_IDIV ? "div" : "mod", wide, a.s, b.s);
 }
 
-static struct text div_text(struct render *r, enum op op, enum dtype d, unsigned lanes, struct text a,
-                            struct text b) {
-    const struct text src[2] = {a, b};
+static struct c_text div_text(struct render *r, enum op op, enum dtype d, unsigned lanes, struct c_text a,
+                              struct c_text b) {
+    const struct c_text src[2] = {a, b};
     int64_t by = b.node && b.node->op == OP_CONST ? b.node->arg.i : 0;
     int shift = log2_exact(by);
     const char *t = type_of(r, d, lanes, 0);
@@ -272,9 +272,9 @@ static struct text div_text(struct render *r, enum op op, enum dtype d, unsigned
     return made(s, d, lanes, 0);
 }
 
-static struct text shift_text(struct render *r, enum op op, enum dtype d, unsigned lanes, struct text a,
-                              struct text b) {
-    const struct text src[2] = {a, b};
+static struct c_text shift_text(struct render *r, enum op op, enum dtype d, unsigned lanes, struct c_text a,
+                                struct c_text b) {
+    const struct c_text src[2] = {a, b};
     int width = dtype_info[d].bytes * 8;
     /* A count of u64 too: its bounds are numbers where they are not negative. */
     bool inside = b.node && b.node->lo >= 0 && b.node->hi < width, left = op == OP_SHL;
@@ -301,7 +301,8 @@ static struct text shift_text(struct render *r, enum op op, enum dtype d, unsign
 
 /* On a GPU, NVIDIA's assembler (CUDA 12.8 to 13.3 at least) makes one instruction of max(max(a, -b), c) and forgets the
  * minus. It does not take ~b + 1 for a minus, which is how neg_int is written. */
-static const char *negated(struct render *r, enum op op, enum dtype d, unsigned lanes, const struct text *s) {
+static const char *negated(struct render *r, enum op op, enum dtype d, unsigned lanes,
+                           const struct c_text *s) {
     if (r->lang == LANG_C || lanes > 1 || dtype_info[d].bytes > 4) return NULL;
     const uop *zero = s[0].node, *minus = s[1].node;
     bool neg = op == OP_NEG || (op == OP_SUB && zero && uop_is_int_const(zero, 0)) ||
@@ -310,10 +311,11 @@ static const char *negated(struct render *r, enum op op, enum dtype d, unsigned 
     return fmt(r, "(%s)%s(%s)", type_of(r, d, 1, 0), neg ? "neg_int" : "abs_int", s[op == OP_SUB].s);
 }
 
-static struct text int_op(struct render *r, enum op op, enum dtype d, unsigned lanes, const struct text *s) {
+static struct c_text int_op(struct render *r, enum op op, enum dtype d, unsigned lanes,
+                            const struct c_text *s) {
     const char *t = type_of(r, d, lanes, 0), *w = wrap_type(r, d, lanes);
     const char *x = negated(r, op, d, lanes, s);
-    struct text a = s[0], b = s[1];
+    struct c_text a = s[0], b = s[1];
     if (x) return made(x, d, lanes, 0);
     switch (op) {
     case OP_IDIV:
@@ -342,7 +344,7 @@ static struct text int_op(struct render *r, enum op op, enum dtype d, unsigned l
                        : fmt(r, "SEL(%s, %s, (%s)(%s %c %s), %s, %s)", t, int_type(r, d, lanes, true),
                              int_type(r, d, lanes, true), a.s, op == OP_MAX ? '>' : '<', b.s, a.s, b.s);
         break;
-    case OP_FMA: x = mulacc_int(r, d, lanes, s); break;
+    case OP_FMA: x = fma_int(r, d, lanes, s); break;
     default: return made(NULL, d, lanes, 0);
     }
     return made(x, d, lanes, 0);
@@ -351,7 +353,7 @@ static struct text int_op(struct render *r, enum op op, enum dtype d, unsigned l
 /* ---- bool and float -------------------------------------------------------------------------------- */
 
 /* Scalars are 0 or 1, masks 0 or -1: and, or, xor are the same text; "not" is not. */
-static struct text bool_op(struct render *r, enum op op, unsigned lanes, const struct text *s) {
+static struct c_text bool_op(struct render *r, enum op op, unsigned lanes, const struct c_text *s) {
     unsigned mask = lanes == 1 ? 0 : s[0].mask;
     const char *a = s[0].s, *b = s[1].s, *x, *no = lanes == 1 ? "!" : "~";
     switch (op) {
@@ -376,8 +378,8 @@ static struct text bool_op(struct render *r, enum op op, unsigned lanes, const s
     return made(x, DT_BOOL, lanes, mask);
 }
 
-static struct text float_op(struct render *r, enum op op, enum dtype d, unsigned lanes,
-                            const struct text *s) {
+static struct c_text float_op(struct render *r, enum op op, enum dtype d, unsigned lanes,
+                              const struct c_text *s) {
     const char *t = type_of(r, d, lanes, 0), *a = s[0].s, *b = s[1].s, *x;
     const char *call = NULL;
     if (r->lang == LANG_CUDA && d == DT_F32 && lanes == 1) /* of other targets rules_decomp leaves none */
@@ -412,10 +414,10 @@ static struct text float_op(struct render *r, enum op op, enum dtype d, unsigned
 
 /* ---- comparisons and choice ------------------------------------------------------------------------ */
 
-static struct text compare(struct render *r, enum op op, unsigned lanes, const struct text *s) {
+static struct c_text compare(struct render *r, enum op op, unsigned lanes, const struct c_text *s) {
     const char *sign = op == OP_LT ? "<" : op == OP_LE ? "<=" : op == OP_EQ ? "==" : "!=";
     enum dtype d = (enum dtype)s[0].dt;
-    struct text a = s[0], b = s[1];
+    struct c_text a = s[0], b = s[1];
     if (is_half(d)) a = cast_text(r, a, DT_F32), b = cast_text(r, b, DT_F32), d = DT_F32;
     if (lanes == 1) return made(fmt(r, "(%s %s %s)", a.s, sign, b.s), DT_BOOL, 1, 0);
     if (d != DT_BOOL) {
@@ -429,17 +431,17 @@ static struct text compare(struct render *r, enum op op, unsigned lanes, const s
     return made(x, DT_BOOL, lanes, a.mask);
 }
 
-static struct text where(struct render *r, enum dtype d, unsigned lanes, const struct text *s) {
-    struct text c = s[0];
+static struct c_text where(struct render *r, enum dtype d, unsigned lanes, const struct c_text *s) {
+    struct c_text c = s[0];
     if (c.lanes == 1) {
         unsigned mask = d == DT_BOOL && lanes > 1 ? RG_MAX(RG_MAX(s[1].mask, s[2].mask), 1) : 0;
-        struct text a = splat(r, s[1], lanes, mask), b = splat(r, s[2], lanes, mask);
+        struct c_text a = splat(r, s[1], lanes, mask), b = splat(r, s[2], lanes, mask);
         return made(fmt(r, "(%s ? %s : %s)", c.s, a.s, b.s), d, lanes, mask);
     }
     unsigned mask = d == DT_BOOL ? c.mask : dtype_info[d].bytes;
     c = named(r, mask_width(r, c, mask));
-    struct text a = splat(r, s[1], lanes, d == DT_BOOL ? mask : 0);
-    struct text b = splat(r, s[2], lanes, d == DT_BOOL ? mask : 0);
+    struct c_text a = splat(r, s[1], lanes, d == DT_BOOL ? mask : 0);
+    struct c_text b = splat(r, s[2], lanes, d == DT_BOOL ? mask : 0);
     const char *m = type_of(r, DT_BOOL, lanes, mask), *t = type_of(r, d, lanes, mask);
     const char *x = fmt(r, "SEL(%s, %s, %s, %s, %s)", t, m, c.s, a.s, b.s);
     return made(x, d, lanes, d == DT_BOOL ? mask : 0);
@@ -448,7 +450,7 @@ static struct text where(struct render *r, enum dtype d, unsigned lanes, const s
 /* ---- the entries ------------------------------------------------------------------------------------*/
 
 /* Brings all operands to the same number of lanes, and masks to one width. */
-static void widen(struct render *r, unsigned lanes, struct text *s, unsigned n) {
+static void widen(struct render *r, unsigned lanes, struct c_text *s, unsigned n) {
     unsigned mask = 0;
     for (unsigned k = 0; k < n; k++)
         if (s[k].mask && !mask) mask = s[k].mask;
@@ -456,24 +458,24 @@ static void widen(struct render *r, unsigned lanes, struct text *s, unsigned n) 
 }
 
 /* a*b is exact in double, so that one rounding is left (two where a*b and c are very far apart). */
-static struct text half_mulacc(struct render *r, enum dtype d, unsigned lanes, const struct text *src) {
-    struct text s[3];
+static struct c_text half_fma(struct render *r, enum dtype d, unsigned lanes, const struct c_text *src) {
+    struct c_text s[3];
     for (unsigned k = 0; k < 3; k++) s[k] = cast_text(r, src[k], DT_F64);
     return cast_text(r, named(r, float_op(r, OP_FMA, DT_F64, lanes, s)), d);
 }
 
-static struct text half_op(struct render *r, enum op op, enum dtype d, unsigned lanes, const struct text *src,
-                           unsigned n) {
-    struct text s[3] = {{0}};
-    if (op == OP_FMA) return half_mulacc(r, d, lanes, src);
+static struct c_text half_op(struct render *r, enum op op, enum dtype d, unsigned lanes,
+                             const struct c_text *src, unsigned n) {
+    struct c_text s[3] = {{0}};
+    if (op == OP_FMA) return half_fma(r, d, lanes, src);
     for (unsigned k = 0; k < n; k++) s[k] = cast_text(r, src[k], DT_F32);
-    struct text x = float_op(r, op, DT_F32, lanes, s);
+    struct c_text x = float_op(r, op, DT_F32, lanes, s);
     return x.s ? cast_text(r, named(r, x), d) : x;
 }
 
-struct text op_plain(struct render *r, enum op op, enum dtype d, unsigned lanes, const struct text *src,
-                     unsigned n) {
-    struct text s[3] = {{0}}, x;
+struct c_text op_plain(struct render *r, enum op op, enum dtype d, unsigned lanes, const struct c_text *src,
+                       unsigned n) {
+    struct c_text s[3] = {{0}}, x;
     bool keep_scalar = op == OP_WHERE || op == OP_SHL || op == OP_SHR || op == OP_IDIV || op == OP_MOD;
     for (unsigned k = 0; k < n && k < 3; k++) s[k] = src[k];
     if (lanes > 1 && op != OP_WHERE && (!keep_scalar || d == DT_BOOL))
@@ -500,8 +502,8 @@ struct text op_plain(struct render *r, enum op op, enum dtype d, unsigned lanes,
     return x;
 }
 
-struct text op_text(struct render *r, const uop *n, const struct text *src) {
-    struct text x;
+struct c_text op_text(struct render *r, const uop *n, const struct c_text *src) {
+    struct c_text x;
     if (n->op == OP_CAST)
         x = cast_text(r, src[0], (enum dtype)n->dt);
     else if (n->op == OP_BITCAST)
@@ -514,8 +516,8 @@ struct text op_text(struct render *r, const uop *n, const struct text *src) {
 }
 
 /* Lane l with lane l + half, again and again: the order that ref/linear.c has. */
-struct text hred_text(struct render *r, enum op op, struct text v) {
-    struct text e[MAX_LANES * 4];
+struct c_text hred_text(struct render *r, enum op op, struct c_text v) {
+    struct c_text e[MAX_LANES * 4];
     bool moving = v.moving;
     unsigned n = v.lanes;
     v = named(r, v);
@@ -526,7 +528,7 @@ struct text hred_text(struct render *r, enum op op, struct text v) {
     for (; n > 1; n = (n + 1) / 2) {
         unsigned half = (n + 1) / 2;
         for (unsigned l = 0; l + half < n; l++) {
-            struct text pair[2] = {e[l], e[l + half]};
+            struct c_text pair[2] = {e[l], e[l + half]};
             e[l] = op_plain(r, op, (enum dtype)v.dt, 1, pair, 2);
         }
     }

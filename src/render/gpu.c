@@ -53,7 +53,7 @@ void gpu_bad(struct gpu *c, const uop *n, const char *why) {
 
 /* ---- values ------------------------------------------------------------------------------------------ */
 
-struct text **gpu_slot(struct gpu *c, const uop *n) {
+struct c_text **gpu_slot(struct gpu *c, const uop *n) {
     if (!c->r.slot[n->id]) {
         vec_push(c->r.a, &c->lane, NULL);
         c->r.slot[n->id] = c->lane.n;
@@ -61,25 +61,25 @@ struct text **gpu_slot(struct gpu *c, const uop *n) {
     return &c->lane.p[c->r.slot[n->id] - 1];
 }
 
-struct text *gpu_new_lanes(struct gpu *c, const uop *n) {
-    struct text *t = arena_array(c->r.a, struct text, n->lanes);
+struct c_text *gpu_new_lanes(struct gpu *c, const uop *n) {
+    struct c_text *t = arena_array(c->r.a, struct c_text, n->lanes);
     *gpu_slot(c, n) = t;
     return t;
 }
 
 static void one_name(struct gpu *c, const uop *n, const char *name) {
-    *gpu_new_lanes(c, n) = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
+    *gpu_new_lanes(c, n) = (struct c_text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
 }
 
 /* Lane i; a scalar is the same in all. */
-struct text gpu_operand(struct gpu *c, const uop *n, unsigned i) {
-    struct text t;
+struct c_text gpu_operand(struct gpu *c, const uop *n, unsigned i) {
+    struct c_text t;
     switch (n->op) {
     case OP_CONST: t = constant(&c->r, (enum dtype)n->dt, n->arg); break;
     case OP_INVALID: t = constant(&c->r, (enum dtype)n->dt, ARG_NONE); break;
     case OP_LANES: return constant(&c->r, (enum dtype)n->dt, ARG_INT(i));
     default: {
-        const struct text *v = *gpu_slot(c, n);
+        const struct c_text *v = *gpu_slot(c, n);
         if (!v) gpu_bad(c, n, "is used before it is evaluated");
         t = v[n->lanes > 1 ? i : 0];
     }
@@ -97,16 +97,16 @@ static const uop *half_word(const uop *n) {
 }
 
 /* Two fp32 converted to 16 bits and packed: one instruction. */
-static bool pack_two(struct gpu *c, const uop *n, unsigned lane, struct text *out) {
+static bool pack_two(struct gpu *c, const uop *n, unsigned lane, struct c_text *out) {
     for (int i = 0; i < 2 && n->op == OP_OR && n->dt == DT_U32 && !c->d->cl; i++) {
         const uop *low = half_word(n->src[i]), *up = n->src[1 - i];
         const uop *high = up->op == OP_SHL && uop_is_int_const(up->src[1], 16) ? half_word(up->src[0]) : NULL;
         if (!low || !high || low->dt != high->dt) continue;
-        *out =
-            (struct text){.s = fmt(&c->r, "two_%s(%s, %s)", dtype_info[low->dt].name,
-                                   gpu_operand(c, low->src[0], lane).s, gpu_operand(c, high->src[0], lane).s),
-                          .dt = DT_U32,
-                          .lanes = 1};
+        *out = (struct c_text){.s = fmt(&c->r, "two_%s(%s, %s)", dtype_info[low->dt].name,
+                                        gpu_operand(c, low->src[0], lane).s,
+                                        gpu_operand(c, high->src[0], lane).s),
+                               .dt = DT_U32,
+                               .lanes = 1};
         return true;
     }
     return false;
@@ -126,23 +126,23 @@ static const char *of_group(struct gpu *c, const uop *n) {
                            : fmt(&c->r, "(i32)((u32)%s / %lldu)", c->group, (long long)by / WARPGROUP);
 }
 
-static struct text scalar_op(struct gpu *c, const uop *n, const struct text *src) {
+static struct c_text scalar_op(struct gpu *c, const uop *n, const struct c_text *src) {
     const char *group = of_group(c, n);
-    if (group) return (struct text){.s = group, .dt = n->dt, .lanes = 1};
-    struct text x = n->op == OP_EXP2 && n->dt == DT_F32 && c->weights
-                        ? (struct text){.s = fmt(&c->r, "exp2_flush(%s)", src[0].s), .dt = DT_F32, .lanes = 1}
-                    : n->op == OP_CAST ? cast_text(&c->r, src[0], (enum dtype)n->dt)
-                    : n->op == OP_BITCAST
-                        ? bitcast_text(&c->r, src[0], (enum dtype)n->dt)
-                        : op_plain(&c->r, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc);
+    if (group) return (struct c_text){.s = group, .dt = n->dt, .lanes = 1};
+    struct c_text x =
+        n->op == OP_EXP2 && n->dt == DT_F32 && c->weights
+            ? (struct c_text){.s = fmt(&c->r, "exp2_flush(%s)", src[0].s), .dt = DT_F32, .lanes = 1}
+        : n->op == OP_CAST    ? cast_text(&c->r, src[0], (enum dtype)n->dt)
+        : n->op == OP_BITCAST ? bitcast_text(&c->r, src[0], (enum dtype)n->dt)
+                              : op_plain(&c->r, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc);
     for (unsigned k = 0; k < n->nsrc; k++) x.moving |= src[k].moving;
     return x;
 }
 
 /* Pairwise tree, lane l with lane l + half: the order of ref/linear.c. */
-static struct text hred(struct gpu *c, const uop *n) {
+static struct c_text vec_reduce(struct gpu *c, const uop *n) {
     const uop *v = n->src[0];
-    struct text *e = arena_array(c->r.a, struct text, v->lanes);
+    struct c_text *e = arena_array(c->r.a, struct c_text, v->lanes);
     bool moving = false;
     for (unsigned i = 0; i < v->lanes; i++) {
         e[i] = gpu_operand(c, v, i);
@@ -152,7 +152,7 @@ static struct text hred(struct gpu *c, const uop *n) {
     for (unsigned k = v->lanes; k > 1; k = (k + 1) / 2) {
         unsigned half = (k + 1) / 2;
         for (unsigned i = 0; i + half < k; i++) {
-            struct text pair[2] = {e[i], e[i + half]};
+            struct c_text pair[2] = {e[i], e[i + half]};
             e[i] = named(&c->r, op_plain(&c->r, (enum op)n->arg.i, (enum dtype)n->dt, 1, pair, 2));
         }
     }
@@ -186,7 +186,7 @@ static const char *word_of(struct gpu *c, const uop *n, unsigned i) {
                      gpu_operand(c, n, i + 1).s);
 }
 
-static void round_pairs(struct gpu *c, const uop *n, struct text *out) {
+static void round_pairs(struct gpu *c, const uop *n, struct c_text *out) {
     const uop *s = n->src[0];
     const char *type = dtype_info[n->dt].name;
     bool sum = adds_16_bit(n);
@@ -199,13 +199,13 @@ static void round_pairs(struct gpu *c, const uop *n, struct text *out) {
         else
             line(&c->r, "const u32 %s = pair_%s(%s, %s);", two, type, gpu_operand(c, s, i).s,
                  gpu_operand(c, s, i + 1).s);
-        for (unsigned k = 0; k < 2; k++) out[i + k] = (struct text){.node = n, .dt = n->dt, .lanes = 1};
+        for (unsigned k = 0; k < 2; k++) out[i + k] = (struct c_text){.node = n, .dt = n->dt, .lanes = 1};
         gpu_pair_lanes(c, two, &out[i]);
     }
 }
 
-static void evaluate(struct gpu *c, const uop *n, struct text *out) {
-    struct text src[3] = {{0}};
+static void evaluate(struct gpu *c, const uop *n, struct c_text *out) {
+    struct c_text src[3] = {{0}};
     switch (n->op) {
     case OP_LOAD:
     case OP_PRED_LOAD: gpu_load(c, n, out); return;
@@ -213,7 +213,7 @@ static void evaluate(struct gpu *c, const uop *n, struct text *out) {
         for (unsigned i = 0; i < n->lanes; i++) out[i] = gpu_operand(c, n->src[n->nsrc == 1 ? 0 : i], 0);
         return;
     case OP_EXTRACT: out[0] = gpu_operand(c, n->src[0], (unsigned)n->arg.i); return;
-    case OP_VEC_REDUCE: out[0] = hred(c, n); return;
+    case OP_VEC_REDUCE: out[0] = vec_reduce(c, n); return;
     default:
         if (!op_is_pure((enum op)n->op) || n->nsrc > 3)
             err_throw(c->r.ir->err, RG_EUNSUPPORTED, "kernel %s: %s does not stand in a linear program",
@@ -231,7 +231,7 @@ static void evaluate(struct gpu *c, const uop *n, struct text *out) {
 }
 
 /* As in c.c: index arithmetic and conditions are rendered at their use. */
-static bool in_place(const struct gpu *c, const uop *n, const struct text *t) {
+static bool in_place(const struct gpu *c, const uop *n, const struct c_text *t) {
     if (t->moving) return false;
     if (t->atom) return true;
     if (n->op == OP_LOAD || n->op == OP_PRED_LOAD) return false;
@@ -247,14 +247,14 @@ static void value(struct gpu *c, const uop *n) {
         one_name(c, n, name);
         return;
     }
-    struct text *t = arena_array(c->r.a, struct text, n->lanes);
+    struct c_text *t = arena_array(c->r.a, struct c_text, n->lanes);
     evaluate(c, n, t);
     for (unsigned i = 0; i < n->lanes; i++) {
         t[i].node = n;
         if (in_place(c, n, &t[i])) continue;
         const char *name = n->lanes > 1 ? fmt(&c->r, "w%u_%u", c->r.pos, i) : fmt(&c->r, "v%u", c->r.pos);
         line(&c->r, "const %s %s = %s;", type_of(&c->r, (enum dtype)n->dt, 1, 0), name, bare(&c->r, t[i].s));
-        t[i] = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
+        t[i] = (struct c_text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
     }
     *gpu_slot(c, n) = t;
 }
@@ -354,7 +354,7 @@ static void close_scope(struct gpu *c) {
 static void set(struct gpu *c, const uop *n) {
     if (n->src[0]->op != OP_ACC) gpu_bad(c, n, "sets something that is no accumulator");
     unsigned lanes = n->src[0]->lanes;
-    struct text *v = arena_array(c->r.a, struct text, lanes);
+    struct c_text *v = arena_array(c->r.a, struct c_text, lanes);
     for (unsigned i = 0; i < lanes; i++) { /* all are read before the first is written */
         v[i] = gpu_operand(c, n->src[1], i);
         if (lanes > 1 && v[i].moving) v[i].atom = false, v[i] = named(&c->r, v[i]);
@@ -388,9 +388,9 @@ static void entry(struct gpu *c, const uop *n) {
     case OP_CP_ASYNC: gpu_copy(c, n); break;
     case OP_CP_ASYNC_COMMIT: line(&c->r, "cp_async_commit();"); break;
     case OP_CP_ASYNC_WAIT: line(&c->r, "cp_async_wait<%lld>();", (long long)n->arg.i); break;
-    case OP_LDMATRIX: gpu_frag(c, n); break;
+    case OP_LDMATRIX: gpu_ldmatrix(c, n); break;
     case OP_MMA: gpu_mma(c, n); break;
-    case OP_WARP_REDUCE: gpu_lanered(c, n); break;
+    case OP_WARP_REDUCE: gpu_warp_reduce(c, n); break;
     case OP_WGMMA_FENCE: line(&c->r, "wgmma_fence();"); break;
     case OP_WGMMA_COMMIT: line(&c->r, "wgmma_commit();"); break;
     case OP_WGMMA_WAIT: gpu_mma_wait(c, n); break;
@@ -567,11 +567,11 @@ static void declare_locals(struct gpu *c) {
 static void declare_accs(struct gpu *c, uop_vec *v) {
     for (uint32_t i = 0; i < v->n; i++) {
         const uop *n = v->p[i];
-        struct text *t = gpu_new_lanes(c, n);
+        struct c_text *t = gpu_new_lanes(c, n);
         for (unsigned k = 0; k < n->lanes; k++) {
             const char *name = n->lanes > 1 ? fmt(&c->r, "a%u_%u", i, k) : fmt(&c->r, "a%u", i);
             line(&c->r, "%s %s;", type_of(&c->r, (enum dtype)n->dt, 1, 0), name);
-            t[k] = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true, .moving = true};
+            t[k] = (struct c_text){.s = name, .dt = n->dt, .lanes = 1, .atom = true, .moving = true};
         }
     }
 }

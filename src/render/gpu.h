@@ -63,7 +63,7 @@ struct dialect {
 struct gpu {
     struct render r;
     const struct dialect *d;
-    VEC(struct text *) lane; /* by slot of r: lanes of the latest evaluation */
+    VEC(struct c_text *) lane; /* by slot of r: lanes of the latest evaluation */
     spread_vec spread;
     row_vec row;
     const struct spread *open; /* the enclosing cooperative loop */
@@ -89,35 +89,35 @@ struct gpu_access { /* INDEX, resolved */
     unsigned lanes, piece;    /* piece: elements of the widest vector access */
     const char *base, *space; /* space: address-space qualifier */
     const uop *index;
-    struct text at; /* of a scalar index */
-    bool panels;    /* 128-byte swizzle (union arg, mem) */
+    struct c_text at; /* of a scalar index */
+    bool panels;      /* 128-byte swizzle (union arg, mem) */
 };
 
 /* gpu.c */
 void gpu_bad(struct gpu *, const uop *, const char *why); /* a bug in ridge: throws */
 /* Lane i of a value; a scalar is the same in all. */
-struct text gpu_operand(struct gpu *, const uop *, unsigned i);
+struct c_text gpu_operand(struct gpu *, const uop *, unsigned i);
 /* The node's lanes by name; NULL: none yet. */
-struct text **gpu_slot(struct gpu *, const uop *);
+struct c_text **gpu_slot(struct gpu *, const uop *);
 /* To be filled: the node's names from here on. */
-struct text *gpu_new_lanes(struct gpu *, const uop *);
+struct c_text *gpu_new_lanes(struct gpu *, const uop *);
 
 /* gpu_memory.c */
 struct gpu_access gpu_access_of(struct gpu *, const uop *index);
 /* An lvalue. */
 const char *gpu_element(struct gpu *, const struct gpu_access *, unsigned i);
-void gpu_load(struct gpu *, const uop *, struct text *out);
+void gpu_load(struct gpu *, const uop *, struct c_text *out);
 bool gpu_loads_ahead(const struct gpu *);
 void gpu_store(struct gpu *, const uop *);
 void gpu_prefetch(struct gpu *, const uop *);
 /* Two lanes packed in a word. */
-void gpu_pair_lanes(struct gpu *, const char *word, struct text *out);
+void gpu_pair_lanes(struct gpu *, const char *word, struct c_text *out);
 const char *gpu_pair(struct gpu *, const uop *, unsigned lane);
 
 /* gpu_mma.c: cp.async, ldmatrix, MMA, TMA. */
 void gpu_copy(struct gpu *, const uop *);
-void gpu_frag(struct gpu *, const uop *);
-void gpu_lanered(struct gpu *, const uop *);
+void gpu_ldmatrix(struct gpu *, const uop *);
+void gpu_warp_reduce(struct gpu *, const uop *);
 void gpu_mma(struct gpu *, const uop *);
 void gpu_mma_wait(struct gpu *, const uop *);
 void gpu_box(struct gpu *, const uop *); /* TMA, mbarriers, setmaxnreg */

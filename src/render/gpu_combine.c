@@ -21,7 +21,7 @@ void gpu_open_shared(struct gpu *c, const struct spread *s) {
 
 /* A statement x = x op y. */
 static void step(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *y) {
-    struct text pair[2] = {{.s = x, .dt = (uint8_t)dt, .lanes = 1, .atom = true}};
+    struct c_text pair[2] = {{.s = x, .dt = (uint8_t)dt, .lanes = 1, .atom = true}};
     pair[1] = pair[0];
     pair[1].s = y;
     line(&c->r, "%s = %s;", x, bare(&c->r, op_plain(&c->r, op, dt, 1, pair, 2).s));

@@ -14,7 +14,7 @@ static const char *space_of(const struct gpu *c, const uop *buf) {
 }
 
 /* Index among the elements that this thread keeps, iteration by iteration. */
-static struct text row_element(struct gpu *c, const uop *index, const struct coop_row *row) {
+static struct c_text row_element(struct gpu *c, const uop *index, const struct coop_row *row) {
     struct affine f = affine_of(c->r.a, index);
     struct str s;
     str_init(&s, c->r.a);
@@ -22,12 +22,12 @@ static struct text row_element(struct gpu *c, const uop *index, const struct coo
     for (uint32_t i = 0; i < f.n; i++)
         if (f.t[i].atom != c->r.lin->u[c->open->begin])
             str_printf(&s, " + %s * %lld", gpu_operand(c, f.t[i].atom, 0).s, (long long)f.t[i].coef);
-    return (struct text){.s = s.p, .dt = index->dt, .lanes = 1};
+    return (struct c_text){.s = s.p, .dt = index->dt, .lanes = 1};
 }
 
 struct gpu_access gpu_access_of(struct gpu *c, const uop *n) {
     if (n->op != OP_INDEX) gpu_bad(c, n, "is not an INDEX");
-    struct text **base = gpu_slot(c, n->src[0]);
+    struct c_text **base = gpu_slot(c, n->src[0]);
     if (!*base) gpu_bad(c, n->src[0], "is not a buffer of this kernel");
     struct gpu_access p = {.dt = (enum dtype)n->src[0]->dt,
                            .lanes = n->lanes,
@@ -88,14 +88,14 @@ static const char *read_as(struct gpu *c, const struct gpu_access *p, const char
 
 /* predicate: of the lane, or NULL. */
 static const char *predicated(struct gpu *c, const struct gpu_access *p, const char *x,
-                              const struct text *pred, struct text alt) {
+                              const struct c_text *pred, struct c_text alt) {
     x = read_as(c, p, x);
     return pred ? fmt(&c->r, "(%s ? (%s)%s : (%s)%s)", pred->s, elem_type(p->dt), x, elem_type(p->dt), alt.s)
                 : x;
 }
 
 /* The two 16-bit parts of a word as two lanes. */
-void gpu_pair_lanes(struct gpu *c, const char *word, struct text *out) {
+void gpu_pair_lanes(struct gpu *c, const char *word, struct c_text *out) {
     for (unsigned k = 0; k < 2; k++)
         out[k].s = fmt(&c->r, k ? "(u16)(%s >> 16)" : "(u16)%s", word), out[k].atom = true;
     out[0].pair = out[1].upper = word;
@@ -135,8 +135,8 @@ bool gpu_loads_ahead(const struct gpu *c) {
 
 /* 16-bit floats are loaded as words of two, which packed arithmetic takes; zeros where the predicate is
  * false. */
-static void load_words(struct gpu *c, const struct gpu_access *p, const struct text *pred, bool ahead,
-                       struct text *out) {
+static void load_words(struct gpu *c, const struct gpu_access *p, const struct c_text *pred, bool ahead,
+                       struct c_text *out) {
     const char *t = fmt(&c->r, "piece<u32, %u>", p->piece / 2);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
@@ -163,8 +163,8 @@ static const char *vector_else(struct gpu *c, const struct gpu_access *p, const 
     return c->d->cl ? fmt(&c->r, "(%s)(%s)", vector_type(c, p), s.p) : fmt(&c->r, "{{%s}}", s.p);
 }
 
-static void load_vectors(struct gpu *c, const struct gpu_access *p, const struct text *pred, const uop *alt,
-                         bool ahead, struct text *out) {
+static void load_vectors(struct gpu *c, const struct gpu_access *p, const struct c_text *pred, const uop *alt,
+                         bool ahead, struct c_text *out) {
     const char *t = vector_type(c, p);
     bool sixteen_bit = p->dt == DT_BF16 || p->dt == DT_F16;
     bool zeros = !pred || (alt->op == OP_CONST && alt->arg.u == 0);
@@ -187,7 +187,7 @@ static void load_vectors(struct gpu *c, const struct gpu_access *p, const struct
 /* Unaligned 16 bytes are loaded as the two aligned vectors that hold them, each only if one of its
  * elements is used, so none is out of bounds. No branch: a thread has several in flight. */
 static void load_unaligned(struct gpu *c, const struct gpu_access *p, const uop *pred, const uop *alt,
-                           struct text *out) {
+                           struct c_text *out) {
     unsigned step = PIECE_BYTES / dtype_info[p->dt].bytes;
     bool each = pred && pred->lanes > 1, zeros = pred && alt->op == OP_CONST && alt->arg.u == 0;
     for (unsigned i = 0; i < p->lanes; i += step) {
@@ -196,11 +196,11 @@ static void load_unaligned(struct gpu *c, const struct gpu_access *p, const uop 
         str_init(&want, c->r.a);
         if (pred && !each) str_printf(&want, ", %s ? %#x : 0", gpu_operand(c, pred, 0).s, (1u << step) - 1);
         for (unsigned k = i; k < i + step; k++) {
-            struct text g = {0};
+            struct c_text g = {0};
             if (pred) g = gpu_operand(c, pred, each ? k : 0);
             if (each) str_printf(&want, k > i ? " | (u32)%s << %u" : ", (u32)%s", g.s, k - i);
             out[k].s = predicated(c, p, fmt(&c->r, "%s.v[%u]", name, k - i), pred && !zeros ? &g : NULL,
-                                  alt ? gpu_operand(c, alt, k) : (struct text){0});
+                                  alt ? gpu_operand(c, alt, k) : (struct c_text){0});
         }
         line(&c->r, "const piece<%s, %u> %s = load_unaligned<%s>(%s + %s%s);", dt, step, name, dt, p->base,
              offset(c, p, i), pred ? want.p : "");
@@ -215,13 +215,13 @@ static bool is_unaligned(const struct gpu *c, const uop *index, const struct gpu
            p->lanes * dtype_info[p->dt].bytes % PIECE_BYTES == 0;
 }
 
-void gpu_load(struct gpu *c, const uop *n, struct text *out) {
+void gpu_load(struct gpu *c, const uop *n, struct c_text *out) {
     struct gpu_access p = gpu_access_of(c, n->src[0]);
     const uop *alt = n->op == OP_PRED_LOAD ? n->src[1] : NULL,
               *pred = n->op == OP_PRED_LOAD ? n->src[2] : NULL;
-    for (unsigned i = 0; i < p.lanes; i++) out[i] = (struct text){.dt = (uint8_t)p.dt, .lanes = 1};
+    for (unsigned i = 0; i < p.lanes; i++) out[i] = (struct c_text){.dt = (uint8_t)p.dt, .lanes = 1};
     if (is_unaligned(c, n->src[0], &p)) return load_unaligned(c, &p, pred, alt, out);
-    struct text g = {0};
+    struct c_text g = {0};
     if (pred && pred->lanes == 1)
         g = p.lanes > 1 ? named(&c->r, gpu_operand(c, pred, 0)) : gpu_operand(c, pred, 0);
     bool ahead = c->ahead && access_buf(n)->op == OP_PARAM;
@@ -231,13 +231,13 @@ void gpu_load(struct gpu *c, const uop *n, struct text *out) {
         const char *x = gpu_element(c, &p, i);
         if (pred && pred->lanes > 1) g = gpu_operand(c, pred, i);
         out[i].s = predicated(c, &p, ahead ? fmt(&c->r, "load_now(&%s)", x) : x, pred ? &g : NULL,
-                              alt ? gpu_operand(c, alt, i) : (struct text){0});
+                              alt ? gpu_operand(c, alt, i) : (struct c_text){0});
     }
 }
 
 static void store_one(struct gpu *c, const uop *n, const struct gpu_access *p, unsigned i) {
     const char *at = gpu_element(c, p, i);
-    struct text v = gpu_operand(c, n->src[1], i);
+    struct c_text v = gpu_operand(c, n->src[1], i);
     if (n->op == OP_STORE) {
         line(&c->r, "%s = %s;", at, bare(&c->r, v.s));
     } else if (c->atomic && access_buf(n)->op != OP_LOCAL) {
@@ -245,8 +245,8 @@ static void store_one(struct gpu *c, const uop *n, const struct gpu_access *p, u
         const char *as = bytes > 2 ? "" : fmt(&c->r, "(%su%u *)", p->space, bytes * 8);
         line(&c->r, "atomic_add_%s(%s&%s, %s);", dtype_info[p->dt].name, as, at, v.s);
     } else {
-        struct text pair[2] = {
-            named(&c->r, (struct text){.s = read_as(c, p, at), .dt = (uint8_t)p->dt, .lanes = 1}), v};
+        struct c_text pair[2] = {
+            named(&c->r, (struct c_text){.s = read_as(c, p, at), .dt = (uint8_t)p->dt, .lanes = 1}), v};
         line(&c->r, "%s = %s;", at, bare(&c->r, op_plain(&c->r, OP_ADD, p->dt, 1, pair, 2).s));
     }
 }

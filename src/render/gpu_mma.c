@@ -27,14 +27,14 @@ void gpu_copy(struct gpu *c, const uop *n) {
 }
 
 /* Four words of two elements. */
-void gpu_frag(struct gpu *c, const uop *n) {
+void gpu_ldmatrix(struct gpu *c, const uop *n) {
     struct gpu_access p = gpu_access_of(c, n->src[0]);
-    struct text *t = gpu_new_lanes(c, n);
+    struct c_text *t = gpu_new_lanes(c, n);
     const char *name = fmt(&c->r, "f%u", c->r.pos);
     line(&c->r, "u32 %s_0, %s_1, %s_2, %s_3; ldmatrix%s(%s_0, %s_1, %s_2, %s_3, &%s);", name, name, name,
          name, n->arg.i ? "_trans" : "", name, name, name, name, gpu_element(c, &p, 0));
     for (unsigned i = 0; i < n->lanes; i++)
-        t[i] = (struct text){
+        t[i] = (struct c_text){
             .s = fmt(&c->r, "%s_%u", name, i), .node = n, .dt = DT_U32, .lanes = 1, .atom = true};
 }
 
@@ -99,15 +99,15 @@ static void group_mma(struct gpu *c, const uop *n) {
 }
 
 /* Butterfly shuffle, bit by bit. */
-void gpu_lanered(struct gpu *c, const uop *n) {
+void gpu_warp_reduce(struct gpu *c, const uop *n) {
     const char *acc = gpu_operand(c, n->src[0], 0).s;
     enum dtype dt = (enum dtype)n->src[0]->dt;
     for (int bit = 1; bit < MMA_LANES; bit *= 2) {
         if (!(n->src[1]->arg.i & bit)) continue;
-        struct text pair[2] = {{.s = acc, .dt = (uint8_t)dt, .lanes = 1, .atom = true},
-                               {.s = fmt(&c->r, "__shfl_xor_sync(0xffffffffu, %s, %d)", acc, bit),
-                                .dt = (uint8_t)dt,
-                                .lanes = 1}};
+        struct c_text pair[2] = {{.s = acc, .dt = (uint8_t)dt, .lanes = 1, .atom = true},
+                                 {.s = fmt(&c->r, "__shfl_xor_sync(0xffffffffu, %s, %d)", acc, bit),
+                                  .dt = (uint8_t)dt,
+                                  .lanes = 1}};
         line(&c->r, "%s = %s;", acc, op_plain(&c->r, (enum op)n->arg.i, dt, 1, pair, 2).s);
     }
 }

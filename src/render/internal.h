@@ -8,7 +8,7 @@
 #define MAX_LANES 64
 
 /* A value in the generated text. */
-struct text {
+struct c_text {
     const char *s;   /* C expression; NULL: nothing was evaluated yet */
     const uop *node; /* for its bounds; NULL if it is not the value of one node */
     uint8_t dt, lanes;
@@ -24,11 +24,11 @@ struct render {
     struct ir *ir;
     struct arena *a; /* for expression texts; = ir->arena */
     const struct linear *lin;
-    uint32_t *slot;       /* by node id: index in `val` + 1, 0: none */
-    VEC(struct text) val; /* the latest evaluation of each node */
-    uint32_t *uses;       /* by position in the list: uses of that evaluation */
-    uint32_t pos;         /* position in the list: the 12 of v12 */
-    uint32_t tmp;         /* further names of this position: v12_1 */
+    uint32_t *slot;         /* by node id: index in `val` + 1, 0: none */
+    VEC(struct c_text) val; /* the latest evaluation of each node */
+    uint32_t *uses;         /* by position in the list: uses of that evaluation */
+    uint32_t pos;           /* position in the list: the 12 of v12 */
+    uint32_t tmp;           /* further names of this position: v12_1 */
     int indent;
     enum { LANG_C, LANG_CUDA, LANG_OPENCL } lang; /* see negated() in c_op.c, and c_cast.c */
 };
@@ -44,27 +44,27 @@ void sort_by_slot(uop_vec *);
 const char *bare(struct render *, const char *s); /* without the parentheses around the whole */
 const char *fmt(struct render *, const char *f, ...) RG_FMT(2, 3);
 void line(struct render *, const char *f, ...) RG_FMT(2, 3);
-struct text named(struct render *, struct text); /* gives it a name unless it is an atom */
+struct c_text named(struct render *, struct c_text); /* gives it a name unless it is an atom */
 
 /* c_op.c */
 unsigned storage_lanes(unsigned lanes); /* rounded up to a power of two */
 const char *type_of(struct render *, enum dtype, unsigned lanes, unsigned mask);
 const char *elem_type(enum dtype);
-struct text constant(struct render *, enum dtype, union arg);
-struct text splat(struct render *, struct text, unsigned lanes, unsigned mask);
-struct text mask_width(struct render *, struct text, unsigned bytes);
-const char *lane(struct render *, struct text,
+struct c_text constant(struct render *, enum dtype, union arg);
+struct c_text splat(struct render *, struct c_text, unsigned lanes, unsigned mask);
+struct c_text mask_width(struct render *, struct c_text, unsigned bytes);
+const char *lane(struct render *, struct c_text,
                  unsigned i); /* one lane as a scalar expression; v is an atom */
 /* The value of a pure op. n gives dtype and lanes and, with its sources, the bounds. */
-struct text op_text(struct render *, const uop *n, const struct text *src);
+struct c_text op_text(struct render *, const uop *n, const struct c_text *src);
 /* op on values that are not nodes (VEC_REDUCE, STORE_ADD): no bounds are known. */
-struct text op_plain(struct render *, enum op, enum dtype, unsigned lanes, const struct text *src,
-                     unsigned nsrc);
-struct text hred_text(struct render *, enum op, struct text);
+struct c_text op_plain(struct render *, enum op, enum dtype, unsigned lanes, const struct c_text *src,
+                       unsigned nsrc);
+struct c_text hred_text(struct render *, enum op, struct c_text);
 
 /* c_cast.c */
-struct text cast_text(struct render *, struct text, enum dtype to);
-struct text bitcast_text(struct render *, struct text, enum dtype to);
+struct c_text cast_text(struct render *, struct c_text, enum dtype to);
+struct c_text bitcast_text(struct render *, struct c_text, enum dtype to);
 static inline bool is_half(enum dtype d) { return dt_is_float(d) && dtype_info[d].bytes < 4; } /* f8 too */
 
 #endif

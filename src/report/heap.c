@@ -45,7 +45,7 @@ static const struct heap_row *top_owner(const struct diag *d) {
 }
 
 void heap_lines(struct str *o, const struct diag *d) {
-    const struct heap *h = &d->heap;
+    const struct heap_peak *h = &d->heap;
     const struct heap_row *top = top_owner(d);
     struct str s;
     int order[HEAP_KINDS];
@@ -133,7 +133,7 @@ static void each(struct str *o, struct diag *d, const heap_rows *h, uint32_t row
 }
 
 void report_memory(struct str *o, struct diag *d, int by, uint32_t rows) {
-    const struct heap *h = &d->heap;
+    const struct heap_peak *h = &d->heap;
     if (!d->mem.n) {
         str_add(o, "no memory was recorded\n");
         return;

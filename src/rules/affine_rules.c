@@ -14,7 +14,7 @@
 
 enum { MAX_TERMS = 32 };
 
-struct sum {
+struct affine_sum {
     struct term t[MAX_TERMS];
     uint32_t n;
     int64_t k;
@@ -51,17 +51,17 @@ static bool is_divmod(const uop *n) {
 
 /* ---- opening a sum ---------------------------------------------------------------------------------- */
 
-static void add_const(struct sum *s, int64_t a, int64_t v) {
+static void add_const(struct affine_sum *s, int64_t a, int64_t v) {
     int64_t p;
     s->bad |= __builtin_mul_overflow(a, v, &p) || __builtin_add_overflow(s->k, p, &s->k);
 }
 
-static void remove_term(struct sum *s, uint32_t i) {
+static void remove_term(struct affine_sum *s, uint32_t i) {
     s->n--;
     for (; i < s->n; i++) s->t[i] = s->t[i + 1];
 }
 
-static void add_atom(struct sum *s, const uop *x, int64_t a) {
+static void add_atom(struct affine_sum *s, const uop *x, int64_t a) {
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->t[i].atom != x) continue;
         s->bad |= __builtin_add_overflow(s->t[i].coef, a, &s->t[i].coef);
@@ -75,7 +75,7 @@ static void add_atom(struct sum *s, const uop *x, int64_t a) {
 }
 
 /* Adds a * n. Opens ADD, SUB, NEG and MUL by a constant; a value known exactly is a constant. */
-static void add_node(struct sum *s, const uop *root, int64_t coef) {
+static void add_node(struct affine_sum *s, const uop *root, int64_t coef) {
     struct term todo[MAX_TERMS + 2];
     uint32_t n = 0;
     todo[n++] = (struct term){root, coef};
@@ -105,22 +105,22 @@ static void add_node(struct sum *s, const uop *root, int64_t coef) {
     s->bad |= n > 0;
 }
 
-static struct sum open_sum(const uop *n) {
-    struct sum s;
+static struct affine_sum open_sum(const uop *n) {
+    struct affine_sum s;
     s.n = 0, s.k = 0, s.bad = false;
     add_node(&s, n, 1);
     return s;
 }
 
-static struct sum empty_sum(void) {
-    struct sum s;
+static struct affine_sum empty_sum(void) {
+    struct affine_sum s;
     s.n = 0, s.k = 0, s.bad = false;
     return s;
 }
 
 /* ---- building it again ------------------------------------------------------------------------------- */
 
-static void sort_terms(struct sum *s) {
+static void sort_terms(struct affine_sum *s) {
     for (uint32_t i = 1; i < s->n; i++) {
         struct term t = s->t[i];
         uint32_t j = i;
@@ -132,7 +132,7 @@ static void sort_terms(struct sum *s) {
 static const uop *num(struct rw *rw, int64_t v) { return rule_int(rw, DT_IDX, v); }
 
 /* The last node is only interned, not normalised: it may be the very node whose rule is running. */
-static const uop *build_raw(struct rw *rw, struct sum *s) {
+static const uop *build_raw(struct rw *rw, struct affine_sum *s) {
     sort_terms(s);
     const uop *acc = NULL;
     uint32_t last = s->n - (s->k == 0);
@@ -145,13 +145,13 @@ static const uop *build_raw(struct rw *rw, struct sum *s) {
     return s->k ? uop2(rw->ir, OP_ADD, acc, num(rw, s->k)) : acc;
 }
 
-static const uop *build_sum(struct rw *rw, struct sum *s) {
+static const uop *build_sum(struct rw *rw, struct affine_sum *s) {
     const uop *r = build_raw(rw, s);
     return r->op == OP_ADD ? rw_with(rw, r, r->src) : r;
 }
 
 /* Bounds of a sum from those of its atoms. */
-static void sum_bounds(const struct sum *s, int64_t *lo_out, int64_t *hi_out) {
+static void sum_bounds(const struct affine_sum *s, int64_t *lo_out, int64_t *hi_out) {
     __int128 l = s->k, h = s->k;
     for (uint32_t i = 0; i < s->n; i++) {
         __int128 a = (__int128)s->t[i].coef * s->t[i].atom->lo, b = (__int128)s->t[i].coef * s->t[i].atom->hi;
@@ -162,7 +162,7 @@ static void sum_bounds(const struct sum *s, int64_t *lo_out, int64_t *hi_out) {
 }
 
 /* Is floor(s / c) the same number for all values? Then *q is it. */
-static bool one_quotient(const struct sum *s, int64_t c, int64_t *q) {
+static bool one_quotient(const struct affine_sum *s, int64_t c, int64_t *q) {
     int64_t l, h;
     sum_bounds(s, &l, &h);
     if (l == INT64_MIN || h == INT64_MAX) return false;
@@ -170,7 +170,7 @@ static bool one_quotient(const struct sum *s, int64_t c, int64_t *q) {
     return *q == idiv_floor(h, c);
 }
 
-static bool fits(const struct sum *s) {
+static bool fits(const struct affine_sum *s) {
     __int128 m = s->k < 0 ? -(__int128)s->k : s->k;
     for (uint32_t i = 0; i < s->n; i++) {
         int64_t l = s->t[i].atom->lo, h = s->t[i].atom->hi, c = s->t[i].coef;
@@ -192,7 +192,7 @@ static uint64_t gcd(uint64_t a, uint64_t b) {
     return a;
 }
 
-static uint64_t sum_gcd(const struct sum *s, uint64_t g) {
+static uint64_t sum_gcd(const struct affine_sum *s, uint64_t g) {
     for (uint32_t i = 0; i < s->n && g != 1; i++) g = gcd(g, magnitude(s->t[i].coef));
     return g;
 }
@@ -216,7 +216,7 @@ static bool partners(const uop *mod, const uop *div) {
 }
 
 /* a*(y mod b) + a*b*(y div b) = a*y */
-static bool join_divmod(struct sum *s) {
+static bool join_divmod(struct affine_sum *s) {
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->t[i].atom->op != OP_MOD) continue;
         for (uint32_t j = 0; j < s->n; j++) {
@@ -290,7 +290,7 @@ static bool is_canonical(const uop *n) {
 
 const uop *index_norm(struct rw *rw, const uop *n) {
     if (n->op == OP_ADD && is_canonical(n)) return NULL;
-    struct sum s = open_sum(n);
+    struct affine_sum s = open_sum(n);
     while (!s.bad && join_divmod(&s)) {}
     if (!fits(&s)) return NULL;
     const uop *r = build_raw(rw, &s);
@@ -305,13 +305,13 @@ struct divmod {
     int64_t c;
 };
 
-static const uop *again(const struct divmod *d, struct sum *s, int64_t c) {
+static const uop *again(const struct divmod *d, struct affine_sum *s, int64_t c) {
     return rw2(d->rw, d->div ? OP_IDIV : OP_MOD, build_sum(d->rw, s), num(d->rw, c));
 }
 
 /* x = c*q + r:  x div c = q + r div c,  x mod c = r mod c. The constant of r ends up in [0, c). */
-static const uop *split_multiples(const struct divmod *d, const struct sum *x) {
-    struct sum q = empty_sum(), r = empty_sum();
+static const uop *split_multiples(const struct divmod *d, const struct affine_sum *x) {
+    struct affine_sum q = empty_sum(), r = empty_sum();
     for (uint32_t i = 0; i < x->n; i++) {
         bool whole = x->t[i].coef % d->c == 0;
         add_atom(whole ? &q : &r, x->t[i].atom, whole ? x->t[i].coef / d->c : x->t[i].coef);
@@ -324,8 +324,8 @@ static const uop *split_multiples(const struct divmod *d, const struct sum *x) {
 }
 
 /* Modulo c a coefficient counts modulo c, and MOD(y, m) is y where c divides a*m. */
-static const uop *reduce_coefs(const struct divmod *d, const struct sum *x) {
-    struct sum r = empty_sum();
+static const uop *reduce_coefs(const struct divmod *d, const struct affine_sum *x) {
+    struct affine_sum r = empty_sum();
     bool changed = false;
     r.k = x->k;
     for (uint32_t i = 0; i < x->n; i++) {
@@ -345,8 +345,8 @@ static const uop *reduce_coefs(const struct divmod *d, const struct sum *x) {
 
 /* x = g*s + r with g dividing c, and r div g the one number q:
  * x div c = (s + q) div (c/g),  x mod c = g*((s + q) mod (c/g)) + r - g*q. */
-static const uop *factor_out(const struct divmod *d, const struct sum *x, int64_t g) {
-    struct sum s = empty_sum(), r = empty_sum();
+static const uop *factor_out(const struct divmod *d, const struct affine_sum *x, int64_t g) {
+    struct affine_sum s = empty_sum(), r = empty_sum();
     int64_t q;
     for (uint32_t i = 0; i < x->n; i++) {
         bool whole = x->t[i].coef % g == 0;
@@ -362,7 +362,7 @@ static const uop *factor_out(const struct divmod *d, const struct sum *x, int64_
     return rw2(d->rw, OP_ADD, rw2(d->rw, OP_MUL, t, num(d->rw, g)), build_sum(d->rw, &r));
 }
 
-static const uop *factor(const struct divmod *d, const struct sum *x) {
+static const uop *factor(const struct divmod *d, const struct affine_sum *x) {
     uint64_t all = sum_gcd(x, (uint64_t)d->c);
     if (all > 1) return factor_out(d, x, (int64_t)all);
     uint64_t below = (uint64_t)d->c; /* candidates from the greatest down */
@@ -380,8 +380,8 @@ static const uop *factor(const struct divmod *d, const struct sum *x) {
 }
 
 /* 5x + y = 4x + (x + y): worth it where the rest then has one quotient. */
-static const uop *split_coefs(const struct divmod *d, const struct sum *x) {
-    struct sum q = empty_sum(), r = empty_sum();
+static const uop *split_coefs(const struct divmod *d, const struct affine_sum *x) {
+    struct affine_sum q = empty_sum(), r = empty_sum();
     int64_t q0;
     for (uint32_t i = 0; i < x->n; i++) {
         int64_t a = x->t[i].coef, w = idiv_floor(a, d->c);
@@ -402,7 +402,7 @@ const uop *fold_divmod(struct rw *rw, const uop *n, int64_t c) {
     if (n->dt != DT_IDX || c <= 1) return NULL;
     const uop *x = n->src[0];
     if (!is_chain(x) && !is_scaled(x) && x->op != OP_MOD) return NULL;
-    struct sum s = open_sum(x);
+    struct affine_sum s = open_sum(x);
     if (s.n == 0 || !fits(&s)) return NULL;
     struct divmod d = {rw, n->op == OP_IDIV, c};
     const uop *r = split_multiples(&d, &s);
@@ -417,11 +417,11 @@ const uop *fold_divmod(struct rw *rw, const uop *n, int64_t c) {
 static int64_t ceil_div(int64_t a, int64_t b) { return -idiv_floor(-a, b); }
 
 /* s < c, s with positive and coprime coefficients: split s = g*u + r with 0 <= r < g. */
-static const uop *split_bound(struct rw *rw, const struct sum *s, int64_t c, bool lower) {
+static const uop *split_bound(struct rw *rw, const struct affine_sum *s, int64_t c, bool lower) {
     for (uint32_t i = 0; i < s->n; i++) {
         int64_t g = s->t[i].coef, l, h;
         if (g <= 1) continue;
-        struct sum u = empty_sum(), r = empty_sum();
+        struct affine_sum u = empty_sum(), r = empty_sum();
         for (uint32_t j = 0; j < s->n; j++) {
             bool whole = s->t[j].coef % g == 0;
             add_atom(whole ? &u : &r, s->t[j].atom, whole ? s->t[j].coef / g : s->t[j].coef);
@@ -438,7 +438,7 @@ static const uop *split_bound(struct rw *rw, const struct sum *s, int64_t c, boo
 }
 
 /* p < n + k as nodes, p and n with positive coefficients only. */
-static const uop *build_lt(struct rw *rw, struct sum *p, struct sum *n, int64_t k) {
+static const uop *build_lt(struct rw *rw, struct affine_sum *p, struct affine_sum *n, int64_t k) {
     if (k == INT64_MIN || k == INT64_MAX) return NULL;
     if (!n->n || !p->n) {
         const uop *r = split_bound(rw, n->n ? n : p, n->n ? 1 - k : k, n->n);
@@ -454,13 +454,13 @@ const uop *fold_cmp(struct rw *rw, const uop *n) {
     if (x->dt != DT_IDX) return NULL;
     bool sx = is_chain(x) || is_scaled(x), sy = is_chain(y) || is_scaled(y);
     if (!sx && !sy) return NULL;
-    struct sum d = open_sum(x);
+    struct affine_sum d = open_sum(x);
     add_node(&d, y, -1); /* d = x - y, compared with 0 */
     if (!d.n || !fits(&d)) return NULL;
     int64_t g = (int64_t)sum_gcd(&d, 0);
     bool lt = n->op == OP_LT;
     if (!lt && d.k % g) return rule_int(rw, DT_BOOL, n->op == OP_NE);
-    struct sum pos = empty_sum(), neg = empty_sum();
+    struct affine_sum pos = empty_sum(), neg = empty_sum();
     sort_terms(&d);
     bool flip = !lt && d.t[0].coef < 0; /* equality has no direction: the first term goes left */
     for (uint32_t i = 0; i < d.n; i++) {

@@ -12,7 +12,7 @@ bool math_is_half(const uop *n) { return dt_is_float((enum dtype)n->dt) && dtype
 bool math_is_f64(const uop *n) { return n->dt == DT_F64; }
 
 /* x*y+z of half values, in float64: where the sum is not exact, the neighbour with an odd last digit. */
-static val mulacc_sticky(struct mb *b, const uop *n) {
+static val fma_sticky(struct mb *b, const uop *n) {
     val v[3];
     for (int i = 0; i < 3; i++) v[i] = cast(b, n->src[i], b->t->f);
     val p = mul(b, v[0], v[1]); /* exact: at most 22 digits */
@@ -33,7 +33,7 @@ const uop *math_half(struct rw *rw, const uop *n) {
     for (uint32_t i = 0; i < n->nsrc && i < 3; i++)
         src[i] = math_is_half(n->src[i]) ? cast(&b, n->src[i], DT_F32) : n->src[i];
     if (n->op == OP_FMA)
-        r = mulacc_sticky(&b, n);
+        r = fma_sticky(&b, n);
     else
         r = rw_mk(rw, (enum op)n->op, src, n->nsrc, n->arg);
     return math_is_half(n) ? cast(&b, r, (enum dtype)n->dt) : r;

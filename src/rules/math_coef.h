@@ -206,11 +206,11 @@ static const double log10e_f64[] = {0x1.bcb7b1526e50ep-2};
 static const double erf0_f64[] = {0x1.20dd750429b6dp0};
 
 /* 1/(2 pi) in binary: 8 zero bits, then the digits, in words of 32 */
-static const uint32_t turn_f32[7] = {
+static const uint32_t inv_2pi_f32[7] = {
     0x0028be60, 0xdb939105, 0x4a7f09d5, 0xf47d4d37, 0x7036d8a5, 0x664f10e4, 0x107f9458,
 };
 /* the same after 32 zero bits, in words of 64 */
-static const uint64_t turn_f64[19] = {
+static const uint64_t inv_2pi_f64[19] = {
     0x0000000028be60db, 0x9391054a7f09d5f4, 0x7d4d377036d8a566, 0x4f10e4107f9458ea, 0xf7aef1586dc91b8e,
     0x909374b801924bba, 0x827464873f877ac7, 0x2c4a69cfba208d7d, 0x4baed1213a671c09, 0xad17df904e64758e,
     0x60d4ce7d272117e2, 0xef7e4a0ec7fe25ff, 0xf7816603fbcbc462, 0xd6829b47db4d9fb3, 0xc9f2c26dd3d18fd9,

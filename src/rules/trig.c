@@ -1,7 +1,7 @@
 /* trig.c: sine, cosine and tangent as IR, right for every argument.
  *
- * Up to trig_max: x = k pi + r, |r| <= pi/2 (cosine: k odd halves; tangent: multiples of pi/2), by three
- * fused FMAs with pi split in three. The first is exact: product and x are multiples of the same
+ * Up to trig_max: x = k pi + r, |r| <= pi/2 (cosine: k is an odd multiple of 1/2; tangent: multiples of
+ * pi/2), by three FMAs with pi split in three. The first is exact: product and x are multiples of the same
  * power of two and the difference is below 2, so it fits. sin x = sin(+-r), a single odd polynomial: one
  * reduction to half a period and one polynomial cost less than the usual quarter period and two.
  * Beyond: the fraction of x/(2 pi) in integers (Payne and Hanek). x = m 2^e with integer m; the digits of
@@ -36,7 +36,7 @@ static void funnel(struct mb *b, val *w, int n, val sh, int width) {
     }
 }
 
-/* A fraction of a turn: hi * 2^-64 + lo * 2^-128, modulo 1. lo is NULL for float32. */
+/* A fraction of a full turn (2 pi): hi * 2^-64 + lo * 2^-128, modulo 1. lo is NULL for float32. */
 struct turns {
     val hi, lo; /* u64 */
 };
@@ -44,7 +44,7 @@ struct turns {
 static struct turns turns_f32(struct mb *b, val ax) {
     val u = bits_u(b, ax), pos = sub(b, shr(b, u, 23), ku(b, 150 - 8)); /* the words begin with 8 zeros */
     val m = or_(b, and_(b, u, ku(b, 0x7fffff)), ku(b, 0x800000)), w[7];
-    for (int i = 0; i < 7; i++) w[i] = ku(b, turn_f32[i]);
+    for (int i = 0; i < 7; i++) w[i] = ku(b, inv_2pi_f32[i]);
     barrel(b, w, 4, shr(b, pos, 5), 2);
     funnel(b, w, 3, and_(b, pos, ku(b, 31)), 32);
     for (int i = 0; i < 3; i++) w[i] = cast(b, w[i], DT_U64);
@@ -66,7 +66,7 @@ static val mul_high(struct mb *b, val x, val y) {
 static struct turns turns_f64(struct mb *b, val ax) {
     val u = bits_u(b, ax), pos = sub(b, shr(b, u, 52), ku(b, 1075 - 32));
     val m = or_(b, and_(b, u, ku(b, 0xfffffffffffff)), ku(b, 0x10000000000000)), w[19];
-    for (int i = 0; i < 19; i++) w[i] = ku(b, turn_f64[i]);
+    for (int i = 0; i < 19; i++) w[i] = ku(b, inv_2pi_f64[i]);
     barrel(b, w, 4, shr(b, pos, 6), 4);
     funnel(b, w, 3, and_(b, pos, ku(b, 63)), 64);
     val mid = mul(b, m, w[1]), lo = add(b, mid, mul_high(b, m, w[2]));
@@ -165,7 +165,7 @@ static val tan_far(struct mb *b, val ax) {
     return where(b, lt(b, ax, kf(b, INFINITY)), tan_poly(b, r, low, odd), kf(b, NAN));
 }
 
-/* Twice the digits of r are kept: errors of r, of the polynomial and of 1/.. would add up to more than 2. */
+/* Twice the digits of r are kept: errors of r, of the polynomial and of 1/.. would sum to more than 2 ulp. */
 const uop *math_tan(struct rw *rw, const uop *n) {
     struct mb b = math_builder(rw, (enum dtype)n->dt);
     val x = n->src[0], ax = mag(&b, x), magic = kf(&b, b.t->magic);

@@ -283,22 +283,22 @@ static uint32_t buffer_of(struct buffer_numbers *p, const uop *memory) {
     uint64_t at;
     if (map_get(&p->buf, memory->id, &at)) return (uint32_t)at;
     uint32_t origin = s->g.origin[memory->id];
-    struct sched_buf b = {.place = BUF_TEMP,
+    struct sched_buf b = {.kind = BUF_TEMP,
                           .dt = (enum dtype)memory->dt,
                           .elements = shape_size(sg_shape(&s->g, memory)),
                           .first = UINT32_MAX,
                           .node = origin ? origin - 1 : UINT32_MAX,
                           .shape = sg_shape(&s->g, memory)};
-    if (memory->op == OP_BUFFER) b.place = BUF_GRAPH, b.number = (uint32_t)memory->arg.u;
-    for (uint32_t i = 0; i < s->g.root->nsrc && b.place == BUF_TEMP; i++)
-        if (sg_memory(&s->g, s->g.target[i]) == memory) b.place = BUF_RESULT, b.number = i;
+    if (memory->op == OP_BUFFER) b.kind = BUF_GRAPH, b.number = (uint32_t)memory->arg.u;
+    for (uint32_t i = 0; i < s->g.root->nsrc && b.kind == BUF_TEMP; i++)
+        if (sg_memory(&s->g, s->g.target[i]) == memory) b.kind = BUF_RESULT, b.number = i;
     map_put(&p->buf, memory->id, s->out->buf.n);
     vec_push(s->a, &s->out->buf, b);
     return s->out->buf.n - 1;
 }
 
 static uint32_t add_table(struct schedule_state *s, const struct planned_call *c) {
-    struct sched_buf b = {.place = BUF_TABLE,
+    struct sched_buf b = {.kind = BUF_TABLE,
                           .number = s->out->table_n,
                           .dt = DT_I64,
                           .elements = c->words,
@@ -368,14 +368,14 @@ static void plan_memory(struct schedule_state *s) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->out->buf.n; i++) {
         struct sched_buf *b = &s->out->buf.p[i];
-        if (b->place == BUF_TEMP)
+        if (b->kind == BUF_TEMP)
             item[n++] = (struct mem_item){
                 .bytes = b->elements * dtype_info[b->dt].bytes, .first = b->first, .last = b->last};
     }
     s->out->temp_bytes = memory_plan(s->a, item, n);
     n = 0;
     for (uint32_t i = 0; i < s->out->buf.n; i++)
-        if (s->out->buf.p[i].place == BUF_TEMP) s->out->buf.p[i].offset = item[n++].offset;
+        if (s->out->buf.p[i].kind == BUF_TEMP) s->out->buf.p[i].offset = item[n++].offset;
 }
 
 /* ---- the pipeline ---------------------------------------------------------------------------------------------------------- */

@@ -33,9 +33,9 @@ struct sched_opts {
     void *inspect_cx;
 };
 
-enum sched_place { BUF_GRAPH, BUF_RESULT, BUF_TEMP, BUF_TABLE };
+enum buf_kind { BUF_GRAPH, BUF_RESULT, BUF_TEMP, BUF_TABLE };
 struct sched_buf {
-    enum sched_place place;
+    enum buf_kind kind;
     /* BUF_GRAPH: arg of its BUFFER; BUF_RESULT: source of GRAPH; BUF_TABLE: offset into `table` */
     uint32_t number;
     enum dtype dt;

@@ -26,17 +26,17 @@ enum {
     WORTH_IT = 1 << 17,
     LONG_COLUMNS = 1 << 23, /* elements: no cache holds them */
     COLUMN_BLOCKS = 16,
-    FEW_ALONG = 32, /* so few rows by a matrix that lies along the sum, or across: gpu_skinny_gemm.c */
+    FEW_ALONG = 32, /* rows of a skinny GEMM whose matrix is K-major, or MN-major: gpu_skinny_gemm.c */
     FEW_ACROSS = 16,
-    STRIP_BYTES = 128, /* columns of the matrix that a block of those has */
-    STRIP_ROWS = 32,   /* .. or rows, where they lie along the sum */
+    STRIP_BYTES = 128, /* columns of the matrix that a block of those has .. */
+    STRIP_ROWS = 32,   /* .. or rows, if it is K-major */
     CHUNK = 64,        /* terms that a warp takes at once */
     TILE_M = 64,       /* of other products */
     TILE_N = 128,
     PART_LEAST = 1024, /* terms of a sum that are worth a block */
     MOST_PARTS = 64,
     MOST_TAPS = 11,
-    PART_ROWS = 8,        /* of an image: what a block of taps reads beside them is their border */
+    PART_ROWS = 8,        /* of an image, per block: the rows it reads besides are the halo */
     LONG_TAPS = 4096,     /* products of a result of the gradient of weights, at least .. */
     TAP_RESULTS = 3 << 20 /* .. and sums that the threads of a GPU hold at once */
 };

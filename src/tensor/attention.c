@@ -16,9 +16,8 @@
  *
  * Powers are of two, exp2(S * log2 e - m): one factor with the scale, and what hardware has an instruction for. lse is
  * a logarithm to base two as well.
- * Of halves, sums are float32 and what is multiplied is half: P is rounded before it is multiplied by v, and so is what
- * flows to S before it is multiplied by k and q. MMA instructions do that, and what they compute is then what is asked
- * for, on every device.
+ * fp16 and bf16: sums are float32, operands of products 16-bit: P is rounded before it is multiplied by v, and so is what
+ * flows to S before it is multiplied by k and q. That is what MMA instructions compute, so every device agrees.
  * A query that sees no key has the result 0, and no gradient, as in PyTorch.
  * Grouped queries: the heads of q are (Hk, G), and k and v are broadcast along G.
  * Tests: tests/unit/attention.c, tests/values/attention.txt */
@@ -28,8 +27,8 @@
 
 struct attend {
     struct tg *g;
-    enum dtype dt;   /* of the sums: float32 for halves */
-    enum dtype half; /* of what is multiplied; VOID: dt */
+    enum dtype dt;   /* of the sums: float32 for 16-bit floats */
+    enum dtype half; /* of operands of products; VOID: dt */
     int64_t t, s;
     const struct t_attention *o;
     const uop *keep; /* dropout: 0 or 1 / (1 - share) for each weight; or NULL */
@@ -99,7 +98,7 @@ static const uop *causal(struct attend *a) {
     return t_le(a->g, j, first ? t_slice(a->g, i, &(struct t_slice){.start = first, .stop = T_END}, 1) : i);
 }
 
-/* x, rounded to halves where these are multiplied. */
+/* x as an operand of a product: rounded to 16 bits if these are. */
 static const uop *rounded(struct attend *a, const uop *x) {
     return a->half == DT_VOID ? x : t_cast(a->g, t_cast(a->g, x, a->half), a->dt);
 }
@@ -116,8 +115,8 @@ static const uop *weights(struct attend *a, const uop *s, const uop *m) {
 static const uop *products(struct attend *a, const uop *q, const uop *k) {
     struct tg *g = a->g;
     const uop *x = tg_contract(g, t_unsqueeze(g, q, -2), t_unsqueeze(g, k, -3), 1);
-    if (a->half != DT_VOID) x = t_via(g, x, rounded(a, x));
-    return t_inline(g, x); /* INLINE: on the way back the row that is kept is scaled */
+    if (a->half != DT_VOID) x = t_grad_through(g, x, rounded(a, x));
+    return t_inline(g, x); /* INLINE: the gradient scales the row that is kept */
 }
 
 /* The scores in `unit`s: 1, or log2 e for powers of two. */
@@ -134,7 +133,7 @@ static const uop *scores(struct attend *a, const uop *x, double scale, double un
     return t_inline(g, x);
 }
 
-/* Made of counters wherever it is used, on the way back again: never stored either. */
+/* Recomputed from counters wherever it is used, in the gradient too: never stored. */
 static void drop_out(struct attend *a, struct t_rng *rng, const struct shape *s) {
     int64_t d[SHAPE_MAX];
     for (uint32_t i = 0; i < s->n; i++) d[i] = s->d[i];
@@ -148,7 +147,7 @@ static void drop_out(struct attend *a, struct t_rng *rng, const struct shape *s)
 static const uop *weighted(struct attend *a, const uop *p, const uop *v) {
     struct tg *g = a->g;
     if (a->keep) p = t_inline(g, t_mul(g, p, a->keep));
-    if (a->half != DT_VOID) p = t_via(g, rounded(a, p), p);
+    if (a->half != DT_VOID) p = t_grad_through(g, rounded(a, p), p);
     const uop *x = t_mul(g, t_unsqueeze(g, p, -1), t_unsqueeze(g, v, -3)); /* (.., T, S, Dv) */
     uint32_t keys = 1u << (tg_shape(g, x)->n - 2);
     return tg_drop(g, tg_reduce(g, OP_ADD, x, keys), keys, false);
@@ -171,8 +170,8 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     const uop *p = weights(a, s, m);
     const uop *l = over_keys(a, OP_ADD, p);
     l = t_where(g, t_eq(g, l, zero), one, l);
-    const uop *sum =
-        weighted(a, p, v); /* of halves one division for a row: what it rounds is far below their digits */
+    /* 16-bit floats: one division per row, whose rounding error is far below their precision. */
+    const uop *sum = weighted(a, p, v);
     const uop *o = a->half == DT_VOID ? t_div(g, sum, l) : t_mul(g, sum, t_div(g, one, l));
     o = t_cast(g, o, out);
 
@@ -180,9 +179,9 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     const uop *seen = t_cast(g, t_detach(g, t_contiguous(g, o)), a->dt);
     const uop *w = weights(a, s, lse);
     /* what flows to P is multiplied by the P that is kept */
-    w = t_via(g, w, t_mul(g, t_detach(g, w), scores(a, x, scale, 1)));
+    w = t_grad_through(g, w, t_mul(g, t_detach(g, w), scores(a, x, scale, 1)));
     const uop *back = t_sub(g, weighted(a, w, v), t_mul(g, over_keys(a, OP_ADD, w), seen));
-    return t_via(g, o, uop1(g->ir, OP_ONCE_DIFF, t_cast(g, back, out)));
+    return t_grad_through(g, o, uop1(g->ir, OP_ONCE_DIFF, t_cast(g, back, out)));
 }
 
 const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop *k, const uop *v,

@@ -1,8 +1,8 @@
 /* conv.c: convolutions, written as a product over windows and one sum.
  *
  * x (N, g, 1, C/g, o.., k..), the windows, times the weight (1, g, O/g, C/g, 1.., k..), added over C/g and k..: the form in
- * which the scheduler sees a contraction. The windows are only moved, never stored. The bias is added before the one
- * rounding of halves. The gradient with respect to x is a sum over O/g and k.. of FOLD(dy) * weight, that with respect to
+ * which the scheduler sees a contraction. The windows are only moved, never stored. The bias is added before the result
+ * is rounded to 16 bits. The gradient with respect to x is a sum over O/g and k.. of FOLD(dy) * weight, that with respect to
  * the weight a sum over N and o.. of windows * dy: contractions again (grad_movement.c lets FOLD and UNFOLD into the product).
  * A transposed convolution is the first of these, written forward.
  * Tests: tests/unit/conv.c, values in tests/values/conv.txt */
@@ -63,9 +63,9 @@ void tg_spatial(struct tg *g, const uop *x, uint32_t axes) {
 
 /* ---- what both kinds share ----------------------------------------------------------------------------------- */
 
-struct conv {
+struct conv_call {
     struct tg *g;
-    const uop *x, *w, *bias; /* of one dtype, halves widened */
+    const uop *x, *w, *bias; /* of one dtype, 16-bit floats widened */
     enum dtype dt;           /* of the result */
     uint32_t m;
     int64_t n, groups, in, out; /* channels of one group */
@@ -78,9 +78,9 @@ static const uop *operand(struct tg *g, const uop *x, enum dtype dt) {
     return tg_is_half(x) ? t_cast(g, x, DT_F32) : x;
 }
 
-static void conv_init(struct conv *c, struct tg *g, const uop *x, const uop *w, uint32_t m,
+static void conv_init(struct conv_call *c, struct tg *g, const uop *x, const uop *w, uint32_t m,
                       const struct t_conv *o, bool transposed) {
-    *c = (struct conv){.g = g, .m = m, .groups = o->groups ? o->groups : 1};
+    *c = (struct conv_call){.g = g, .m = m, .groups = o->groups ? o->groups : 1};
     x = tg_value(g, x), w = tg_value(g, w);
     tg_spatial(g, x, m);
     const struct shape *s = tg_shape(g, x), *k = tg_shape(g, w);
@@ -123,7 +123,7 @@ static const uop *shaped(struct tg *g, const uop *x, const int64_t *d, uint32_t 
 }
 
 /* (N, g, 1, C/g, axes of x from the third on). */
-static const uop *grouped(struct conv *c, const uop *x) {
+static const uop *grouped(struct conv_call *c, const uop *x) {
     const struct shape *s = tg_shape(c->g, x);
     int64_t d[SHAPE_MAX] = {c->n, c->groups, 1, c->in};
     for (uint32_t i = 0; i < c->m; i++) d[4 + i] = s->d[2 + i];
@@ -131,7 +131,7 @@ static const uop *grouped(struct conv *c, const uop *x) {
 }
 
 /* x (N, g, 1, C/g, p.., k..) times the weight, added over the axes of the mask, which stay with size 1. */
-static const uop *contract(struct conv *c, const uop *x, const uop *w, uint32_t mask) {
+static const uop *contract(struct conv_call *c, const uop *x, const uop *w, uint32_t mask) {
     int64_t d[SHAPE_MAX] = {1, c->groups, c->out, c->in};
     for (uint32_t i = 0; i < c->m; i++) d[4 + i] = 1, d[4 + c->m + i] = c->size[i];
     const uop *v[2] = {x, shaped(c->g, w, d, 4 + 2 * c->m)};
@@ -139,17 +139,17 @@ static const uop *contract(struct conv *c, const uop *x, const uop *w, uint32_t 
     return tg_reduce(c->g, OP_ADD, tg_op2(c->g, OP_MUL, v[0], v[1]), mask);
 }
 
-static const uop *finish(struct conv *c, const uop *y) {
+static const uop *finish(struct conv_call *c, const uop *y) {
     int64_t d[SHAPE_MAX] = {c->out * c->groups, 1, 1, 1};
     if (c->bias) y = t_add(c->g, y, shaped(c->g, c->bias, d, 1 + c->m));
     return t_cast(c->g, y, c->dt);
 }
 
-static uint32_t window_axes(const struct conv *c) { return ((1u << c->m) - 1) << (4 + c->m); }
+static uint32_t window_axes(const struct conv_call *c) { return ((1u << c->m) - 1) << (4 + c->m); }
 
 /* ---- convolution ------------------------------------------------------------------------------------------------ */
 
-static void conv_fits(struct conv *c, const uop *padded) {
+static void conv_fits(struct conv_call *c, const uop *padded) {
     for (uint32_t i = 0; i < c->m; i++) {
         int64_t have = tg_shape(c->g, padded)->d[2 + i], need = (c->size[i] - 1) * c->dilation[i] + 1;
         if (have < need)
@@ -163,7 +163,7 @@ static void conv_fits(struct conv *c, const uop *padded) {
 }
 
 const uop *t_conv(struct tg *g, const uop *x, const uop *weight, uint32_t axes, const struct t_conv *o) {
-    struct conv c;
+    struct conv_call c;
     conv_init(&c, g, x, weight, axes, o, false);
     if (o->output_padding.n) tg_bad(g, "output padding is for transposed convolutions");
     const uop *p = tg_pad_last(g, c.x, c.pad, axes, tg_like(g, c.x, 0));
@@ -178,7 +178,7 @@ const uop *t_conv(struct tg *g, const uop *x, const uop *weight, uint32_t axes, 
 /* ---- transposed --------------------------------------------------------------------------------------------------- */
 
 /* (C, out/g, k..) as (g, out/g, C/g, k..). */
-static const uop *turned(struct conv *c) {
+static const uop *weight_transposed(struct conv_call *c) {
     int64_t d[SHAPE_MAX] = {c->groups, c->in, c->out}, order[SHAPE_MAX] = {0, 2, 1};
     for (uint32_t i = 0; i < c->m; i++) d[3 + i] = c->size[i], order[3 + i] = 3 + i;
     return t_permute(c->g, shaped(c->g, c->w, d, 3 + c->m), order, 3 + c->m);
@@ -186,7 +186,7 @@ static const uop *turned(struct conv *c) {
 
 const uop *t_conv_transpose(struct tg *g, const uop *x, const uop *weight, uint32_t axes,
                             const struct t_conv *o) {
-    struct conv c;
+    struct conv_call c;
     int64_t num[3 * SPATIAL_MAX], d[SHAPE_MAX], to[SHAPE_MAX];
     conv_init(&c, g, x, weight, axes, o, true);
     to[0] = c.n, to[1] = c.out * c.groups;
@@ -205,7 +205,7 @@ const uop *t_conv_transpose(struct tg *g, const uop *x, const uop *weight, uint3
     }
     const uop *v = grouped(&c, c.x);
     for (uint32_t i = 0; i < 4 + 2 * axes; i++) d[i] = i < 4 + axes ? tg_shape(g, v)->d[i] : 1;
-    const uop *y = contract(&c, shaped(g, v, d, 4 + 2 * axes), turned(&c), 1u << 3);
+    const uop *y = contract(&c, shaped(g, v, d, 4 + 2 * axes), weight_transposed(&c), 1u << 3);
     y = shaped(g, tg_spread_sum(g, y, num, axes, window_axes(&c)), to, 2 + axes);
     return finish(&c, tg_pad_last(g, y, c.pad, axes, tg_like(g, y, 0)));
 }

@@ -2,9 +2,9 @@
  *
  * Every axis of every operand gets a label: its letter, or, for the axes that "..." stands for, a number counted from the
  * right so that they broadcast. An operand is first made simple: a letter it has twice becomes its diagonal, a letter
- * that nobody else and not the result has is summed. Then operands are taken in from left to right. Each step is one
+ * that neither the result nor another operand has is summed. Then operands are taken in from left to right. Each step is one
  * product in the form of product.c, (batch, M, 1, K) with (batch, 1, N, K): labels that both have and that are used
- * again are the batch, those that both have and nobody needs any more are K, the others M and N. Order of axes inside
+ * again are the batch, those that both have and nothing later needs are K, the others M and N. Order of axes inside
  * those groups is the first operand's, so that a matrix product written as a formula is the same graph as matmul.
  * Tests: tests/values/index.txt (einsum), tests/unit/index.c */
 #include "tensor/internal.h"
@@ -155,7 +155,7 @@ static void take_diagonals(struct einsum *e, struct factor *t) {
         }
 }
 
-/* Sums what nobody else needs. The counts of `used` include this operand. */
+/* Sums over labels that only this operand has. The counts of `used` include it. */
 static void sum_alone(struct einsum *e, struct factor *t) {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < t->n; i++)
@@ -222,7 +222,7 @@ const uop *t_einsum(struct tg *g, const char *formula, const uop *const *x, uint
     for (uint32_t i = 0; i < n; i++)
         e.factor[i].x = tg_value(g, x[i]), dt = t_promote(dt, (enum dtype)x[i]->dt);
     parse(&e);
-    for (uint32_t i = 0; i < n; i++) { /* halves are summed in float32, and rounded once at the end */
+    for (uint32_t i = 0; i < n; i++) { /* 16-bit floats are summed in float32 and rounded once, at the end */
         struct factor *t = &e.factor[i];
         t->x = t_cast(g, t->x, dt == DT_F16 || dt == DT_BF16 ? DT_F32 : dt);
         take_diagonals(&e, t);

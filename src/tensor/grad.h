@@ -30,15 +30,15 @@ static inline const uop *grad_node(struct rw *rw, unsigned dt, const uop *n) {
 const uop *grad_zeros(struct rw *, const uop *like);
 const uop *grad_pow(struct rw *, const uop *a, double k);
 const uop *grad_reshape(struct rw *, const uop *g, const uop *a); /* to a's shape */
-const uop *grad_spread(struct rw *, const uop *g, const uop *a);  /* repeated to a's shape */
+const uop *grad_expand(struct rw *, const uop *g, const uop *a);  /* repeated to a's shape */
 const uop *grad_sum_to(struct rw *, const uop *g, const uop *a);  /* summed to a's shape */
 const uop *grad_permute(struct rw *, const uop *g, const uop *n);
 const uop *grad_flip(struct rw *, const uop *g, const uop *n);
 const uop *grad_unpad(struct rw *, const uop *g, const uop *n);
-const uop *grad_border(struct rw *, const uop *g, const uop *n);   /* sum over what PAD added */
-const uop *grad_unshrink(struct rw *, const uop *g, const uop *n); /* zeros around, and between steps */
-const uop *grad_untap(struct rw *, const uop *g, const uop *n);    /* every window's part back to its place */
-const uop *grad_unspread(struct rw *, const uop *g, const uop *n);
+const uop *grad_pad_value(struct rw *, const uop *g, const uop *n); /* sum over what PAD added */
+const uop *grad_unshrink(struct rw *, const uop *g, const uop *n);  /* zeros around, and between steps */
+const uop *grad_fold(struct rw *, const uop *g, const uop *n);      /* adjoint of UNFOLD */
+const uop *grad_unfold(struct rw *, const uop *g, const uop *n);
 const uop *grad_outside(struct rw *, const uop *g, const uop *n); /* g, but 0 where ASSIGN wrote */
 const uop *grad_inside(struct rw *, const uop *g, const uop *n);  /* g where ASSIGN wrote */
 const uop *grad_product(struct rw *, const uop *g, const uop *n);

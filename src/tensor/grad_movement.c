@@ -26,7 +26,7 @@ const uop *grad_reshape(struct rw *rw, const uop *d, const uop *a) {
     return tg_reshape(g, d, tg_shape(g, a));
 }
 
-const uop *grad_spread(struct rw *rw, const uop *d, const uop *a) {
+const uop *grad_expand(struct rw *rw, const uop *d, const uop *a) {
     struct tg *g = tg_of(rw);
     return tg_to_shape(g, d, tg_shape(g, a));
 }
@@ -97,18 +97,18 @@ struct window {
 
 static const uop *window_of(const struct window *w, const uop *d);
 
-/* It goes through sums and into the factor that varies with the places: the gradient of a convolution is then again a
- * sum of products, and not a product per window that is stored before it is added. */
+/* Pushed through sums and into the factor that varies along the output positions: the gradient of a convolution is then a
+ * contraction again, not a product per window that is stored before it is summed. */
 static const uop *window_through(const struct window *w, const uop *d, const struct shape *to) {
     struct tg *g = w->g;
-    uint32_t first = to->n - 2 * w->m, places = ((1u << w->m) - 1) << first;
+    uint32_t first = to->n - 2 * w->m, positions = ((1u << w->m) - 1) << first;
     if (d->op == OP_ADD && tg_shape(g, d->src[1])->n && tg_shape(g, d->src[0])->n)
         return tg_op2(g, OP_ADD, window_of(w, d->src[0]), window_of(w, d->src[1]));
     if (d->op == OP_CAST && dt_is_float((enum dtype)d->src[0]->dt))
         return t_cast(g, window_of(w, d->src[0]), (enum dtype)d->dt);
     if (d->op == OP_MUL)
         for (int i = 0; i < 2; i++) {
-            const uop *same = resized(g, d->src[i], to, places);
+            const uop *same = resized(g, d->src[i], to, positions);
             if (same && tg_shape(g, d->src[1 - i])->n)
                 return tg_op2(g, OP_MUL, window_of(w, d->src[1 - i]), same);
         }
@@ -129,8 +129,8 @@ static const uop *window_of(const struct window *w, const uop *d) {
     return better ? better : tg_nums(w->g, w->op, d, w->num, 3 * w->m, ARG_NONE);
 }
 
-/* UNFOLD's way back is FOLD, to the places that the source has. What adds its windows (grad_sum_to) looks into it. */
-const uop *grad_untap(struct rw *rw, const uop *d, const uop *n) {
+/* The adjoint of UNFOLD is FOLD, to the sizes of the source. grad_sum_to, which sums its windows, looks into it. */
+const uop *grad_fold(struct rw *rw, const uop *d, const uop *n) {
     struct tg *g = tg_of(rw);
     uint32_t m = (n->nsrc - 1) / 3;
     const struct shape *s = tg_shape(g, n->src[0]);
@@ -140,7 +140,7 @@ const uop *grad_untap(struct rw *rw, const uop *d, const uop *n) {
     return tg_nums(g, OP_FOLD, d, num, 3 * m, ARG_NONE);
 }
 
-const uop *grad_unspread(struct rw *rw, const uop *d, const uop *n) {
+const uop *grad_unfold(struct rw *rw, const uop *d, const uop *n) {
     struct window w = {.g = tg_of(rw), .op = OP_UNFOLD, .m = (n->nsrc - 1) / 3};
     const struct shape *s = tg_shape(w.g, n->src[0]);
     for (uint32_t i = 0; i < 3 * w.m; i++)
@@ -155,7 +155,7 @@ const uop *grad_unspread(struct rw *rw, const uop *d, const uop *n) {
  * stride 1, for each of the s phases r. Windows are filled up with zeros to a multiple of s. */
 struct phases {
     struct tg *g;
-    uint32_t m, first; /* axes; the axes before places and windows */
+    uint32_t m, first; /* spatial axes; the axes before output positions and windows */
     const struct shape *s;
     int64_t stride[SHAPE_MAX], count[SHAPE_MAX]; /* phases; j */
     struct window w;                             /* of (q, j) */
@@ -193,7 +193,7 @@ static const uop *in_phases(const struct phases *p, const uop *x) {
 }
 
 static const uop *spread_phases(const struct phases *p, const uop *x) {
-    bool same = true; /* one element in each window, and no place more */
+    bool same = true; /* windows of one element, and no further position */
     for (uint32_t i = 0; i < p->m; i++) same &= p->count[i] == 1 && p->w.num[3 * i] == p->s->d[p->first + i];
     return same ? x : tg_nums(p->g, OP_FOLD, x, p->w.num, 3 * p->m, ARG_NONE);
 }
@@ -207,14 +207,14 @@ static const uop *before_repeat(struct tg *g, const uop *x, uint32_t mask) {
     return s->n ? from : NULL;
 }
 
-/* A product of what varies with the places and what varies with the window: only the first is spread, only the second filled
- * up. Axes that are repeated stay so until the end: sums over them are then one with all others. */
+/* A product of a factor that varies along the output positions and one that varies along the window: only the first is folded,
+ * only the second padded. Broadcast axes stay so until the end: sums over them then merge with all others. */
 static const uop *phased_product(const struct phases *p, const uop *d) {
     struct tg *g = p->g;
-    uint32_t m = p->m, f = p->first, places = ((1u << m) - 1) << f, windows = places << m;
+    uint32_t m = p->m, f = p->first, positions = ((1u << m) - 1) << f, windows = positions << m;
     if (d->op != OP_MUL) return NULL;
     for (int i = 0; i < 2; i++) {
-        const uop *v[2] = {before_repeat(g, d->src[i], windows), before_repeat(g, d->src[1 - i], places)};
+        const uop *v[2] = {before_repeat(g, d->src[i], windows), before_repeat(g, d->src[1 - i], positions)};
         if (!v[0] || !v[1]) continue;
         int64_t one[SHAPE_MAX], wide[SHAPE_MAX], b[SHAPE_MAX];
         const struct shape *s0 = tg_shape(g, v[0]), *s1 = tg_shape(g, v[1]);
@@ -267,7 +267,7 @@ const uop *tg_spread_sum(struct tg *g, const uop *d, const int64_t *num, uint32_
         else
             more = 0;
     }
-    if (phases_init(&p, g, in, num, m)) /* places may be added too, where there was but one */
+    if (phases_init(&p, g, in, num, m)) /* the mask may have axes of positions, which phased_sum leaves */
         return tg_reduce(g, OP_ADD, phased_sum(&p, in, mask | more, num), mask);
     return sum_of(g, window_of(&w, d), mask);
 }
@@ -320,7 +320,7 @@ const uop *grad_unpad(struct rw *rw, const uop *d, const uop *n) {
     return tg_box(tg_of(rw), d, box);
 }
 
-const uop *grad_border(struct rw *rw, const uop *d, const uop *n) {
+const uop *grad_pad_value(struct rw *rw, const uop *d, const uop *n) {
     struct tg *g = tg_of(rw);
     const uop *box[3 * SHAPE_MAX];
     pad_box(g, n, box);
@@ -368,21 +368,21 @@ static uint32_t axes_of(struct rw *rw, const uop *n) {
     return mask;
 }
 
-/* Equal extremes share, by their count; halves count in float32. */
+/* Equal extremes share the gradient evenly; 16-bit floats are counted in float32. */
 const uop *grad_extreme(struct rw *rw, const uop *d, const uop *n) {
     struct tg *g = tg_of(rw);
-    const uop *a = n->src[0], *hit = tg_op2(g, OP_EQ, a, grad_spread(rw, n, a)), *wide = tg_wide(g, d);
+    const uop *a = n->src[0], *hit = tg_op2(g, OP_EQ, a, grad_expand(rw, n, a)), *wide = tg_wide(g, d);
     const uop *count = tg_reduce(g, OP_ADD, t_cast(g, hit, (enum dtype)wide->dt), axes_of(rw, n));
     const uop *share = t_cast(g, tg_op2(g, OP_FDIV, wide, count), (enum dtype)d->dt);
-    return tg_op3(g, OP_WHERE, hit, grad_spread(rw, share, a), zero_like(g, d));
+    return tg_op3(g, OP_WHERE, hit, grad_expand(rw, share, a), zero_like(g, d));
 }
 
 /* The axes in `mask` last, and one: (.., n). Undone by rows_back. */
-struct rows {
+struct axes_last {
     const struct shape *shape; /* after the permutation */
     int64_t order[SHAPE_MAX];
 };
-static const uop *rows(struct tg *g, const uop *x, uint32_t mask, struct rows *r) {
+static const uop *rows(struct tg *g, const uop *x, uint32_t mask, struct axes_last *r) {
     const struct shape *s = tg_shape(g, x);
     int64_t len = 1;
     uint32_t n = 0;
@@ -395,7 +395,7 @@ static const uop *rows(struct tg *g, const uop *x, uint32_t mask, struct rows *r
     return t_reshape(g, x, (int64_t[]){len ? shape_size(s) / len : 0, len}, 2);
 }
 
-static const uop *rows_back(struct tg *g, const uop *x, const struct rows *r) {
+static const uop *rows_back(struct tg *g, const uop *x, const struct axes_last *r) {
     int64_t back[SHAPE_MAX];
     for (uint32_t i = 0; i < r->shape->n; i++) back[r->order[i]] = i;
     return t_permute(g, tg_reshape(g, x, r->shape), back, r->shape->n);
@@ -414,11 +414,11 @@ static const uop *backwards(struct tg *g, const uop *x) { return t_flip(g, x, (i
 /* The product of all other elements, without a division: those before times those after. */
 const uop *grad_product(struct rw *rw, const uop *d, const uop *n) {
     struct tg *g = tg_of(rw);
-    struct rows r;
+    struct axes_last r;
     const uop *x = rows(g, tg_wide(g, n->src[0]), axes_of(rw, n), &r);
     const uop *others = tg_op2(g, OP_MUL, before(g, x), backwards(g, before(g, backwards(g, x))));
     others = t_cast(g, rows_back(g, others, &r), (enum dtype)d->dt);
-    return tg_op2(g, OP_MUL, grad_spread(rw, d, n->src[0]), others);
+    return tg_op2(g, OP_MUL, grad_expand(rw, d, n->src[0]), others);
 }
 
 /* ---- scans ------------------------------------------------------------------------------------------------------------- */
@@ -437,7 +437,7 @@ const uop *grad_cumsum(struct rw *rw, const uop *d, const uop *n) {
  * of n*n products for n elements. */
 const uop *grad_cumprod(struct rw *rw, const uop *d, const uop *n) {
     struct tg *g = tg_of(rw);
-    struct rows r;
+    struct axes_last r;
     uint32_t mask = (uint32_t)1 << uop_const_i(rw->ir, n, 1);
     const uop *x = rows(g, n->src[0], mask, &r), *gr = rows(g, d, mask, &r);
     int64_t m = tg_shape(g, x)->d[0], len = tg_shape(g, x)->d[1];

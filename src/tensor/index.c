@@ -1,4 +1,4 @@
-/* index.c: reading and adding at places that an integer tensor names.
+/* index.c: gather, take, scatter_add: reading and adding at indices held by an integer tensor.
  *
  * GATHER and SCATTER take an index of the source's rank; take() brings any index into that form by movement. Indices
  * are 0 or more: one out of range is an error on REF and under CHECK=1, and clamped elsewhere (docs/semantics.md).
@@ -13,7 +13,7 @@ static const uop *index_check(struct tg *g, const uop *index) {
 }
 
 /* torch.gather's rule for shapes; returns the axis. */
-static uint32_t place_check(struct tg *g, const char *what, const uop *x, int64_t axis, const uop *index) {
+static uint32_t gather_axis(struct tg *g, const char *what, const uop *x, int64_t axis, const uop *index) {
     const struct shape *s = tg_shape(g, x), *i = tg_shape(g, index);
     uint32_t at = tg_axis(g, x, axis);
     bool fits = s->n == i->n;
@@ -30,12 +30,12 @@ static uint32_t place_check(struct tg *g, const char *what, const uop *x, int64_
 }
 
 uint32_t tg_index_check(struct tg *g, const char *what, const uop *x, int64_t axis, const uop *index) {
-    return place_check(g, what, x, axis, index_check(g, index));
+    return gather_axis(g, what, x, axis, index_check(g, index));
 }
 
 const uop *t_gather(struct tg *g, const uop *x, int64_t axis, const uop *index) {
     x = tg_value(g, x), index = index_check(g, index);
-    uint32_t at = place_check(g, "gather", x, axis, index);
+    uint32_t at = gather_axis(g, "gather", x, axis, index);
     return uop_new(g->ir, OP_GATHER, (enum dtype)x->dt, 1, (const uop *[]){x, index}, 2, ARG_INT(at));
 }
 
@@ -56,10 +56,10 @@ const uop *t_take(struct tg *g, const uop *x, int64_t axis, const uop *index) {
     return tg_reshape(g, t_gather(g, x, at, index), shape_make(&g->shapes, out, n));
 }
 
-/* src may be larger than the index, as in PyTorch: what has no place is left out. */
+/* src may be larger than the index, as in PyTorch: the rest is ignored. */
 const uop *t_scatter_add(struct tg *g, const uop *x, int64_t axis, const uop *index, const uop *src) {
     x = tg_value(g, x), index = index_check(g, index), src = tg_value(g, src);
-    uint32_t at = place_check(g, "scatter_add", x, axis, index);
+    uint32_t at = gather_axis(g, "scatter_add", x, axis, index);
     const struct shape *i = tg_shape(g, index), *s = tg_shape(g, src);
     const uop *box[3 * SHAPE_MAX];
     bool fits = s->n == i->n;

@@ -37,7 +37,7 @@ const uop *tg_box(struct tg *, const uop *, const uop *const *box); /* SHRINK: s
 const uop *tg_iota(struct tg *, int64_t n, uint32_t rank,
                    uint32_t axis); /* i32 if it fits, else i64; size 1 elsewhere */
 
-/* product.c: the sum over the last axes of x * w, which broadcast; halves come out as float32. */
+/* product.c: the sum over the last axes of x * w, which broadcast; of 16-bit floats it is float32. */
 const uop *tg_contract(struct tg *, const uop *x, const uop *w, uint32_t axes);
 
 /* index.c: checks an index of x's rank; returns the axis. */
@@ -71,7 +71,7 @@ const uop *tg_pad_last(struct tg *, const uop *, const int64_t *pairs, uint32_t 
 /* FOLD of d, added over its windows and the other axes of the mask, which stay with size 1; num: size, stride, dilation of
  * each of the m axes. Written so that a sum of products stays one (grad_movement.c). */
 const uop *tg_spread_sum(struct tg *, const uop *d, const int64_t *num, uint32_t m, uint32_t mask);
-void tg_spatial(struct tg *, const uop *x, uint32_t axes); /* throws unless x is (N, C, so many) */
+void tg_spatial(struct tg *, const uop *x, uint32_t axes); /* throws unless x is (N, C, and `axes` more) */
 
 /* ---- reductions that keep their axes, of float32 at least (reduce.c) -------------------------------- */
 

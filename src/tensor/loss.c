@@ -1,7 +1,7 @@
 /* loss.c: how far a prediction is from its target.
  *
  * A loss is computed in float32 at least, element by element, then reduced; only the end is rounded. The class of
- * a target is picked with GATHER, of one logit a row. The way back of that is no scatter: GRAD_THROUGH sends the gradient
+ * a target is picked with GATHER, of one logit a row. Its gradient is no scatter: GRAD_THROUGH sends the gradient
  * through the sum of the classes that equal the target, which is a comparison inside the kernel that needs the
  * gradient anyway. Options that a loss does not have are refused, as is a target of another shape: broadcasting one
  * is nearly always a mistake, (N, 1) beside (N).
@@ -24,7 +24,7 @@ static const uop *one_minus(struct tg *g, const uop *x) { return sub(g, tg_like(
 /* ---- what all losses share -------------------------------------------------------------------------------- */
 
 /* dt: what the loss is computed in; out: what it is rounded to. */
-struct frame {
+struct loss_frame {
     struct tg *g;
     const struct t_loss *o;
     enum dtype dt, out;
@@ -48,16 +48,17 @@ static void check_options(struct tg *g, const struct t_loss *o, const char *opti
         tg_bad(g, "there is no reduction number %d; use RG_MEAN, RG_SUM or RG_EACH", (int)o->reduction);
 }
 
-static struct frame begin(struct tg *g, const uop *x, const uop *t, const struct t_loss *o) {
+static struct loss_frame begin(struct tg *g, const uop *x, const uop *t, const struct t_loss *o) {
     x = tg_float(g, x), t = tg_value(g, t);
     enum dtype out =
         dt_is_float((enum dtype)t->dt) ? t_promote((enum dtype)x->dt, (enum dtype)t->dt) : (enum dtype)x->dt;
-    return (struct frame){.g = g, .o = o, .out = out, .dt = out == DT_F64 ? DT_F64 : DT_F32, .x = x, .t = t};
+    return (struct loss_frame){
+        .g = g, .o = o, .out = out, .dt = out == DT_F64 ? DT_F64 : DT_F32, .x = x, .t = t};
 }
 
 /* Both as numbers of one shape, for losses that go element by element. */
-static struct frame pairs(struct tg *g, const uop *x, const uop *t, const struct t_loss *o) {
-    struct frame f = begin(g, x, t, o);
+static struct loss_frame pairs(struct tg *g, const uop *x, const uop *t, const struct t_loss *o) {
+    struct loss_frame f = begin(g, x, t, o);
     if (tg_shape(g, f.x) != tg_shape(g, f.t))
         tg_bad(
             g,
@@ -68,7 +69,7 @@ static struct frame pairs(struct tg *g, const uop *x, const uop *t, const struct
 }
 
 /* y beside the loss of each element. */
-static const uop *scaled(const struct frame *f, const uop *each, const uop *y, const char *name) {
+static const uop *scaled(const struct loss_frame *f, const uop *each, const uop *y, const char *name) {
     if (!y) return each;
     const struct shape *s = tg_shape(f->g, each), *q = tg_shape(f->g, y);
     bool fits = q->n <= s->n;
@@ -85,7 +86,7 @@ static const uop *total(struct tg *g, const uop *x) {
 }
 
 /* The end of every loss. `parts`: what the mean divides by, a number or (not NULL) a sum of it. */
-static const uop *finish(const struct frame *f, const uop *each, const uop *share, double parts) {
+static const uop *finish(const struct loss_frame *f, const uop *each, const uop *share, double parts) {
     if (f->o->reduction == T_EACH) return t_cast(f->g, each, f->out);
     const uop *s = total(f->g, each);
     if (f->o->reduction == T_MEAN)
@@ -93,7 +94,7 @@ static const uop *finish(const struct frame *f, const uop *each, const uop *shar
     return t_cast(f->g, s, f->out);
 }
 
-static const uop *finish_all(const struct frame *f, const uop *each) {
+static const uop *finish_all(const struct loss_frame *f, const uop *each) {
     return finish(f, each, NULL, (double)shape_size(tg_shape(f->g, each)));
 }
 
@@ -105,7 +106,8 @@ static const uop *pick(struct tg *g, const uop *x, const uop *target, uint32_t a
     const struct shape *s = tg_shape(g, x);
     const uop *c = t_cast(g, tg_iota(g, s->d[axis], s->n, axis), (enum dtype)target->dt);
     const uop *hit = tg_op2(g, OP_EQ, tg_to_shape(g, target, s), tg_to_shape(g, c, s));
-    return t_via(g, value, tg_reduce(g, OP_ADD, where(g, hit, x, tg_like(g, x, 0)), (uint32_t)1 << axis));
+    return t_grad_through(g, value,
+                          tg_reduce(g, OP_ADD, where(g, hit, x, tg_like(g, x, 0)), (uint32_t)1 << axis));
 }
 
 static uint32_t class_axis(struct tg *g, const uop *x) {
@@ -117,7 +119,7 @@ static uint32_t class_axis(struct tg *g, const uop *x) {
 }
 
 /* The weights of classes along the class axis of x; NULL stays. */
-static const uop *class_weight(const struct frame *f, const uop *x, uint32_t axis) {
+static const uop *class_weight(const struct loss_frame *f, const uop *x, uint32_t axis) {
     const uop *w = f->o->weight;
     if (!w) return NULL;
     const struct shape *s = tg_shape(f->g, x), *q = tg_shape(f->g, w);
@@ -141,7 +143,7 @@ static const uop *class_target(struct tg *g, const uop *x, const uop *t, uint32_
 }
 
 /* Which targets count. */
-static const uop *counts(const struct frame *f, const uop *t) {
+static const uop *counts(const struct loss_frame *f, const uop *t) {
     struct tg *g = f->g;
     const uop *ok = tg_op2(g, OP_NE, t, t_int(g, (enum dtype)t->dt, -100));
     if (!f->o->ignore || f->o->ignore_index == -100) return ok;
@@ -150,7 +152,7 @@ static const uop *counts(const struct frame *f, const uop *t) {
 
 /* Rows: what a class costs is rest - x there. For log-probabilities rest is 0; for logits it is their logsumexp, so that
  * the log-softmax is not made for classes that are not asked for. */
-static const uop *by_index(const struct frame *f, const uop *x, const uop *rest, uint32_t axis) {
+static const uop *by_index(const struct loss_frame *f, const uop *x, const uop *rest, uint32_t axis) {
     struct tg *g = f->g;
     const uop *t = class_target(g, x, f->t, axis);
     t = t_cast(g, t, DT_I64); /* which has a -100 */
@@ -180,7 +182,7 @@ static const uop *by_index(const struct frame *f, const uop *x, const uop *rest,
 }
 
 /* Targets that are probabilities of every class. */
-static const uop *by_share(const struct frame *f, const uop *x, const uop *rest, uint32_t axis) {
+static const uop *by_share(const struct loss_frame *f, const uop *x, const uop *rest, uint32_t axis) {
     struct tg *g = f->g;
     const struct shape *s = tg_shape(g, x);
     if (tg_shape(g, f->t) != s)
@@ -202,7 +204,7 @@ static const uop *by_share(const struct frame *f, const uop *x, const uop *rest,
 
 const uop *t_cross_entropy(struct tg *g, const uop *x, const uop *target, const struct t_loss *o) {
     check_options(g, o, "wsi");
-    struct frame f = begin(g, x, target, o);
+    struct loss_frame f = begin(g, x, target, o);
     uint32_t axis = class_axis(g, f.x);
     const uop *w = t_cast(g, f.x, f.dt), *rest = tg_logsumexp(g, w, (uint32_t)1 << axis);
     return dt_is_float((enum dtype)f.t->dt) ? by_share(&f, w, rest, axis) : by_index(&f, w, rest, axis);
@@ -210,7 +212,7 @@ const uop *t_cross_entropy(struct tg *g, const uop *x, const uop *target, const 
 
 const uop *t_nll_loss(struct tg *g, const uop *x, const uop *target, const struct t_loss *o) {
     check_options(g, o, "wi");
-    struct frame f = begin(g, x, target, o);
+    struct loss_frame f = begin(g, x, target, o);
     if (dt_is_float((enum dtype)f.t->dt))
         tg_bad(g, "targets of dtype %s; expected classes, integers", tg_dt(f.t));
     return by_index(&f, t_cast(g, f.x, f.dt), NULL, class_axis(g, f.x));
@@ -221,7 +223,7 @@ const uop *t_nll_loss(struct tg *g, const uop *x, const uop *target, const struc
 /* (1 - t) x + c log(1 + e^-x), c = 1 + (pos_weight - 1) t: the logarithm never overflows. */
 const uop *t_bce_with_logits(struct tg *g, const uop *x, const uop *target, const struct t_loss *o) {
     check_options(g, o, "wp");
-    struct frame f = pairs(g, x, target, o);
+    struct loss_frame f = pairs(g, x, target, o);
     const uop *low = t_softplus(g, tg_op1(g, OP_NEG, f.x));
     if (o->pos_weight) {
         const uop *more =
@@ -232,7 +234,7 @@ const uop *t_bce_with_logits(struct tg *g, const uop *x, const uop *target, cons
 }
 
 /* A logarithm that ends at -100. Its slope is PyTorch's, (p - t) / max(p (1 - p), 1e-12) when both logarithms are
- * added up: near 0 and 1 those of the parabolas here. */
+ * summed: near 0 and 1 those of the parabolas here. */
 static const uop *log_share(struct tg *g, const uop *p, bool of_rest) {
     const uop *edge = tg_op2(g, OP_LT, mul(g, p, one_minus(g, p)), tg_like(g, p, 1e-12));
     const uop *v = of_rest ? t_log1p(g, tg_op1(g, OP_NEG, p)) : tg_op1(g, OP_LOG, p),
@@ -240,12 +242,13 @@ static const uop *log_share(struct tg *g, const uop *p, bool of_rest) {
     const uop *safe = where(g, edge, tg_like(g, p, 0.5), p), *half = mul_k(g, mul(g, p, p), 0.5);
     const uop *in = of_rest ? t_log1p(g, tg_op1(g, OP_NEG, safe)) : tg_op1(g, OP_LOG, safe);
     const uop *out = of_rest ? tg_op1(g, OP_NEG, half) : sub(g, p, half);
-    return t_via(g, where(g, tg_op2(g, OP_LT, v, end), end, v), where(g, edge, mul_k(g, out, 1e12), in));
+    return t_grad_through(g, where(g, tg_op2(g, OP_LT, v, end), end, v),
+                          where(g, edge, mul_k(g, out, 1e12), in));
 }
 
 const uop *t_bce(struct tg *g, const uop *x, const uop *target, const struct t_loss *o) {
     check_options(g, o, "w");
-    struct frame f = pairs(g, x, target, o);
+    struct loss_frame f = pairs(g, x, target, o);
     const uop *yes = mul(g, f.t, log_share(g, f.x, false)),
               *no = mul(g, one_minus(g, f.t), log_share(g, f.x, true));
     return finish_all(&f, scaled(&f, tg_op1(g, OP_NEG, add(g, yes, no)), o->weight, "weight"));
@@ -255,21 +258,21 @@ const uop *t_bce(struct tg *g, const uop *x, const uop *target, const struct t_l
 
 const uop *t_mse_loss(struct tg *g, const uop *x, const uop *target, const struct t_loss *o) {
     check_options(g, o, "");
-    struct frame f = pairs(g, x, target, o);
+    struct loss_frame f = pairs(g, x, target, o);
     const uop *d = sub(g, f.x, f.t);
     return finish_all(&f, mul(g, d, d));
 }
 
 const uop *t_l1_loss(struct tg *g, const uop *x, const uop *target, const struct t_loss *o) {
     check_options(g, o, "");
-    struct frame f = pairs(g, x, target, o);
+    struct loss_frame f = pairs(g, x, target, o);
     return finish_all(&f, tg_op1(g, OP_ABS, sub(g, f.x, f.t)));
 }
 
 /* A parabola up to delta, then straight, joined without a corner. Huber's has delta times the slope. */
 static const uop *bent(struct tg *g, const uop *x, const uop *target, const struct t_loss *o, bool huber) {
     check_options(g, o, "d");
-    struct frame f = pairs(g, x, target, o);
+    struct loss_frame f = pairs(g, x, target, o);
     double k = o->delta != 0 ? o->delta : 1;
     const uop *d = sub(g, f.x, f.t), *a = tg_op1(g, OP_ABS, d);
     const uop *near = mul_k(g, mul(g, d, d), huber ? 0.5 : 0.5 / k);
@@ -286,7 +289,7 @@ const uop *t_huber_loss(struct tg *g, const uop *x, const uop *target, const str
 /* t (log t - x); a probability of 0 costs nothing. */
 const uop *t_kl_div(struct tg *g, const uop *x, const uop *target, const struct t_loss *o) {
     check_options(g, o, "");
-    struct frame f = pairs(g, x, target, o);
+    struct loss_frame f = pairs(g, x, target, o);
     const uop *none = tg_op_k(g, OP_EQ, f.t, 0), *safe = where(g, none, tg_like(g, f.t, 1), f.t);
     const uop *own = where(g, none, tg_like(g, f.t, 0), mul(g, f.t, tg_op1(g, OP_LOG, safe)));
     return finish_all(&f, sub(g, own, mul(g, f.t, f.x)));

@@ -371,7 +371,7 @@ const uop *t_celu(struct tg *g, const uop *x, double alpha) {
 /* The two numbers make the mean 0 and the variance 1 a fixed point (Klambauer et al. 2017). */
 const uop *t_selu(struct tg *g, const uop *x) { return elu(g, x, 1.6732632423543772, 1, 1.0507009873554805); }
 
-/* Formulas of several ops: halves are computed in float32 and rounded once, as in PyTorch. */
+/* Formulas of several ops: 16-bit floats are computed in float32 and rounded once, as in PyTorch. */
 static const uop *silu(struct tg *g, const uop *x) { return mul(g, x, tg_op1(g, OP_SIGMOID, x)); }
 
 static const uop *gelu(struct tg *g, const uop *x) {
@@ -416,7 +416,7 @@ const uop *t_glu(struct tg *g, const uop *x, int64_t axis) {
     uint32_t at = tg_axis(g, x, axis), rank = tg_shape(g, x)->n;
     int64_t n = tg_shape(g, x)->d[at];
     if (n % 2)
-        tg_bad(g, "glu halves axis %u of shape %s, whose size is odd; expected an even one", at,
+        tg_bad(g, "glu splits axis %u of shape %s in two, but its size is odd; expected an even one", at,
                tg_dims(g, x));
     struct t_slice part[SHAPE_MAX];
     for (uint32_t i = 0; i < rank; i++) part[i] = (struct t_slice){.stop = T_END};
@@ -469,7 +469,7 @@ static const uop *sign_differs(struct tg *g, const uop *r, const uop *x) {
 
 /* x - trunc(x/y)*y of floats. The quotient as rounded may be one off when it is close to a whole number; one fused
  * multiply-subtract makes the remainder exact, and then shows by its sign or size if it was. Exact while |x/y| is
- * below 2^24 (2^53 in f64); halves are computed in float32. */
+ * below 2^24 (2^53 in f64); 16-bit floats are computed in float32. */
 static const uop *fmod_float(struct tg *g, const uop *x, const uop *y) {
     const uop *q = tg_op1(g, OP_TRUNC, tg_op2(g, OP_FDIV, x, y)), *zero = tg_like(g, x, 0);
     const uop *r = tg_op3(g, OP_FMA, neg(g, q), y, x);
@@ -612,7 +612,7 @@ const uop *t_lerp(struct tg *g, const uop *a, const uop *b, const uop *w) {
     return t_cast(g, where(g, near_a, from_a, from_b), dt);
 }
 
-/* The difference is compared in float64 for integers, in float32 for halves. An infinite one is close to nothing, so that
+/* The difference is compared in float64 for integers, in float32 for 16-bit floats. An infinite one is close to nothing, so that
  * infinities are close only where they are equal; NaN never is. */
 const uop *t_isclose(struct tg *g, const uop *x, const uop *y, double rtol, double atol) {
     const uop *v[2] = {x, y};

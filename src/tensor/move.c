@@ -1,4 +1,4 @@
-/* move.c: movement: the same elements at other places.
+/* move.c: movement ops: the same elements at other indices.
  *
  * Nodes are normal at birth: a movement that does nothing is its source, and RESHAPE of RESHAPE, PERMUTE of PERMUTE,
  * EXPAND of EXPAND, FLIP of FLIP and SHRINK of SHRINK are one node. The scheduler turns every movement into index
@@ -166,7 +166,7 @@ const uop *t_flip(struct tg *g, const uop *x, const int64_t *axes, uint32_t n) {
 
 /* ---- boxes: slice, pad --------------------------------------------------------------------------------- */
 
-/* Box of a box: starts add up, steps multiply. Only where the outer start is a number (the inner may be a VAR). */
+/* Box of a box: starts are added, steps multiplied. Only where the outer start is a number (the inner may be a VAR). */
 static bool merge_box(struct tg *g, const uop *inner, const uop *const *box, const uop **out, uint32_t rank) {
     for (uint32_t i = 0; i < rank; i++) {
         const uop *s0 = inner->src[1 + 3 * i], *s1 = box[3 * i];
@@ -201,10 +201,10 @@ const uop *tg_box(struct tg *g, const uop *x, const uop *const *box) {
 }
 
 /* What Python's slice means on an axis of n elements: first index, count, step. */
-struct span {
+struct slice_span {
     int64_t first, count, step;
 };
-static struct span python_slice(struct t_slice s, int64_t n) {
+static struct slice_span python_slice(struct t_slice s, int64_t n) {
     int64_t step = s.step ? s.step : 1, lo = step > 0 ? 0 : -1, hi = step > 0 ? n : n - 1;
     int64_t start = s.start == T_END ? hi : s.start < 0 ? s.start + n : s.start;
     int64_t stop = s.stop == T_END ? (step > 0 ? n : -1) : s.stop < 0 ? s.stop + n : s.stop;
@@ -212,7 +212,7 @@ static struct span python_slice(struct t_slice s, int64_t n) {
     int64_t far = step > 0 ? stop - start : start - stop, by = step > 0            ? step
                                                                : step == INT64_MIN ? INT64_MAX
                                                                                    : -step;
-    return (struct span){start, far > 0 ? (far - 1) / by + 1 : 0, step};
+    return (struct slice_span){start, far > 0 ? (far - 1) / by + 1 : 0, step};
 }
 
 static void var_slice(struct tg *g, const uop *x, uint32_t axis, struct t_slice s, const uop **box) {
@@ -248,7 +248,7 @@ const uop *t_slice(struct tg *g, const uop *x, const struct t_slice *sl, uint32_
             var_slice(g, x, i, sl[i], box + 3 * i);
             continue;
         }
-        struct span p = i < n ? python_slice(sl[i], s->d[i]) : (struct span){0, s->d[i], 1};
+        struct slice_span p = i < n ? python_slice(sl[i], s->d[i]) : (struct slice_span){0, s->d[i], 1};
         int64_t step = p.count > 1 ? p.step : 1, first = p.count ? p.first : 0;
         if (step < 0) back |= (uint32_t)1 << i, first += (p.count - 1) * step, step = -step;
         box[3 * i] = uop_idx(g->ir, first), box[3 * i + 1] = uop_idx(g->ir, p.count),
@@ -417,13 +417,13 @@ const uop *t_repeat(struct tg *g, const uop *x, const int64_t *times, uint32_t n
 /* ---- nodes that say something about a value ------------------------------------------------------------ */
 
 /* Windows that do not overlap are the elements in another shape: (o*k) is (o, k). So are those of one element, and the only
- * one there is. Nothing that UNFOLD could say better, and the way back is a shape too. */
-static bool is_tiled(int64_t size, int64_t stride, int64_t dilation, int64_t places) {
-    return size == 1 || (dilation == 1 && (stride == size || places == 1));
+ * one there is. UNFOLD would say no more, and the gradient is a reshape too. */
+static bool is_tiled(int64_t size, int64_t stride, int64_t dilation, int64_t count) {
+    return size == 1 || (dilation == 1 && (stride == size || count == 1));
 }
 
 static const uop *tiles(struct tg *g, const uop *x, const int64_t *size, const int64_t *stride,
-                        const int64_t *places, uint32_t m) {
+                        const int64_t *count, uint32_t m) {
     const struct shape *s = tg_shape(g, x);
     int64_t d[SHAPE_MAX], order[SHAPE_MAX];
     const uop *box[3 * SHAPE_MAX];
@@ -431,7 +431,7 @@ static const uop *tiles(struct tg *g, const uop *x, const int64_t *size, const i
     bool single = true;
     for (uint32_t i = 0; i < s->n; i++) {
         bool win = i >= first;
-        int64_t k = win ? size[i - first] : 1, o = win ? places[i - first] : s->d[i];
+        int64_t k = win ? size[i - first] : 1, o = win ? count[i - first] : s->d[i];
         box[3 * i] = uop_idx(g->ir, 0), box[3 * i + 1] = uop_idx(g->ir, o * k);
         box[3 * i + 2] = uop_idx(g->ir, win && k == 1 ? stride[i - first] : 1);
         if (!win) d[i] = s->d[i], order[i] = i;
@@ -439,8 +439,8 @@ static const uop *tiles(struct tg *g, const uop *x, const int64_t *size, const i
         if (win) d[2 * i - first + 1] = k, order[i + m] = 2 * i - first + 1, single &= k == 1;
     }
     x = tg_box(g, x, box);
-    if (single) { /* no axis to bring to its place */
-        for (uint32_t i = 0; i < m; i++) d[first + i] = places[i], d[first + m + i] = 1;
+    if (single) { /* no axis to permute */
+        for (uint32_t i = 0; i < m; i++) d[first + i] = count[i], d[first + m + i] = 1;
         return tg_reshape(g, x, dims(g, d, s->n + m));
     }
     return permute(g, tg_reshape(g, x, dims(g, d, s->n + m)), order, s->n + m);
@@ -449,7 +449,7 @@ static const uop *tiles(struct tg *g, const uop *x, const int64_t *size, const i
 const uop *t_windows(struct tg *g, const uop *x, const int64_t *size, const int64_t *stride,
                      const int64_t *dilation, uint32_t m) {
     const struct shape *s = tg_shape(g, x);
-    int64_t d[2 * SHAPE_MAX], wide[2 * SHAPE_MAX], num[3 * SHAPE_MAX], places[SHAPE_MAX], step[SHAPE_MAX];
+    int64_t d[2 * SHAPE_MAX], wide[2 * SHAPE_MAX], num[3 * SHAPE_MAX], count[SHAPE_MAX], step[SHAPE_MAX];
     bool tiled = true;
     tg_rank(g, s->n + m);
     if (!m || m > s->n) tg_bad(g, "windows over %u axes of %s", m, tg_dims(g, x));
@@ -463,12 +463,12 @@ const uop *t_windows(struct tg *g, const uop *x, const int64_t *size, const int6
             tg_bad(g, "a window of %lld elements at distance %lld does not fit into axis %u of %s",
                    (long long)size[i], (long long)dilation[i], s->n - m + i, tg_dims(g, x));
         d[s->n + i] = 1, wide[s->n + i] = size[i];
-        num[3 * i] = places[i] = (n - reach - 1) / stride[i] + 1;
-        step[i] = places[i] > 1 ? stride[i] : 1; /* there may be no element so far away */
+        num[3 * i] = count[i] = (n - reach - 1) / stride[i] + 1;
+        step[i] = count[i] > 1 ? stride[i] : 1; /* of one window the stride may reach beyond the axis */
         num[3 * i + 1] = step[i], num[3 * i + 2] = size[i] > 1 ? dilation[i] : 1;
-        tiled &= is_tiled(size[i], stride[i], dilation[i], places[i]);
+        tiled &= is_tiled(size[i], stride[i], dilation[i], count[i]);
     }
-    if (tiled) return tiles(g, x, size, step, places, m);
+    if (tiled) return tiles(g, x, size, step, count, m);
     x = tg_reshape(g, x, dims(g, d, s->n + m));
     x = tg_to_shape(g, x, dims(g, wide, s->n + m));
     return tg_nums(g, OP_UNFOLD, x, num, 3 * m, ARG_NONE);
@@ -481,10 +481,10 @@ const uop *t_contiguous(struct tg *g, const uop *x) {
 
 const uop *t_inline(struct tg *g, const uop *x) { return uop1(g->ir, OP_INLINE, tg_value(g, x)); }
 
-const uop *t_via(struct tg *g, const uop *value, const uop *back) {
+const uop *t_grad_through(struct tg *g, const uop *value, const uop *back) {
     if (tg_shape(g, value) != tg_shape(g, back) || value->dt != back->dt)
-        tg_bad(g, "the way back has shape %s %s; expected the value's, %s %s", tg_dims(g, back), tg_dt(back),
-               tg_dims(g, value), tg_dt(value));
+        tg_bad(g, "the gradient's path has shape %s %s; expected the value's, %s %s", tg_dims(g, back),
+               tg_dt(back), tg_dims(g, value), tg_dt(value));
     return value == back ? value : uop2(g->ir, OP_GRAD_THROUGH, value, back);
 }
 

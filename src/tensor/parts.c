@@ -2,7 +2,7 @@
  *
  * All of it is written with the nodes of move.c, so none of it costs memory traffic and every gradient is movement too:
  * a diagonal is every (m+1)-th element of a flattened matrix, and a matrix with a given diagonal is that vector with
- * padding between its elements. Only triangles choose, by comparing the places of an element.
+ * padding between its elements. Only triangles select, by comparing the indices of an element.
  * Tests: tests/values/index.txt, tests/unit/index.c */
 #include "tensor/internal.h"
 

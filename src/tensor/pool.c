@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-struct pool {
+struct pooling {
     struct tg *g;
     const uop *x; /* cropped where padding is negative */
     uint32_t m;
@@ -20,7 +20,7 @@ struct pool {
     bool around;               /* windows see something that is not x */
 };
 
-static int64_t places(struct pool *p, uint32_t i, bool ceil) {
+static int64_t output_size(struct pooling *p, uint32_t i, bool ceil) {
     int64_t n = tg_shape(p->g, p->x)->d[2 + i], reach = (p->size[i] - 1) * p->dilation[i];
     int64_t room = n + p->pad[2 * i] + p->pad[2 * i + 1] - reach - 1;
     if (!n || n > INT32_MAX || room < 0)
@@ -33,8 +33,8 @@ static int64_t places(struct pool *p, uint32_t i, bool ceil) {
     return ceil && (out - 1) * p->stride[i] >= n + p->pad[2 * i] ? out - 1 : out;
 }
 
-static void pool_init(struct pool *p, struct tg *g, const uop *x, uint32_t m, const struct t_pool *o) {
-    *p = (struct pool){.g = g, .m = m};
+static void pool_init(struct pooling *p, struct tg *g, const uop *x, uint32_t m, const struct t_pool *o) {
+    *p = (struct pooling){.g = g, .m = m};
     int64_t crop[2 * SPATIAL_MAX];
     tg_spatial(g, x, m);
     if (!o->size.n) tg_bad(g, "a window needs a size: one number for all axes, or one for each");
@@ -56,7 +56,7 @@ static void pool_init(struct pool *p, struct tg *g, const uop *x, uint32_t m, co
     if (o->stride.n) tg_per_axis(g, o->stride, m, "stride", 1, 1, p->stride);
     for (uint32_t i = 0; i < m; i++) {
         int64_t n = tg_shape(g, p->x)->d[2 + i];
-        p->out[i] = places(p, i, o->ceil);
+        p->out[i] = output_size(p, i, o->ceil);
         p->fill[2 * i] = p->pad[2 * i];
         p->fill[2 * i + 1] =
             (p->out[i] - 1) * p->stride[i] + (p->size[i] - 1) * p->dilation[i] + 1 - n - p->pad[2 * i];
@@ -65,15 +65,15 @@ static void pool_init(struct pool *p, struct tg *g, const uop *x, uint32_t m, co
 }
 
 /* (.., o.., k..) of x (.., spatial axes). */
-static const uop *windows_of(struct pool *p, const uop *x, const uop *outside) {
+static const uop *windows_of(struct pooling *p, const uop *x, const uop *outside) {
     x = tg_pad_last(p->g, x, p->fill, p->m, outside);
     return t_windows(p->g, x, p->size, p->stride, p->dilation, p->m);
 }
 
-static uint32_t window_mask(const struct pool *p) { return ((1u << p->m) - 1) << (2 + p->m); }
+static uint32_t window_mask(const struct pooling *p) { return ((1u << p->m) - 1) << (2 + p->m); }
 
-/* The number of an element in its window, row by row: (1, 1, 1.., k..). */
-static const uop *places_in(struct pool *p) {
+/* The row-major index of an element in its window: (1, 1, 1.., k..). */
+static const uop *window_index(struct pooling *p) {
     struct tg *g = p->g;
     uint32_t rank = 2 + 2 * p->m;
     const uop *flat = NULL;
@@ -85,7 +85,7 @@ static const uop *places_in(struct pool *p) {
 }
 
 /* Which elements of windows are elements of x; NULL: all. */
-static const uop *inside(struct pool *p) {
+static const uop *inside(struct pooling *p) {
     struct tg *g = p->g;
     const struct shape *x = tg_shape(g, p->x);
     int64_t d[SHAPE_MAX] = {1, 1};
@@ -96,28 +96,28 @@ static const uop *inside(struct pool *p) {
 
 struct greatest {
     const uop *win, *value; /* (.., o.., k..); (.., o.., 1..) */
-    const uop *at, *first;  /* places in windows; that of the first of the greatest */
+    const uop *at, *first;  /* indices in windows; that of the first maximum */
 };
 
-static struct greatest greatest(struct pool *p, const uop *x, bool places) {
+static struct greatest greatest(struct pooling *p, const uop *x, bool indices) {
     struct tg *g = p->g;
     struct greatest r;
     enum op op = x->dt == DT_BOOL ? OP_ADD : OP_MAX; /* of bools the greatest is "or" */
     r.win = windows_of(p, x, uop_identity(g->ir, op, (enum dtype)x->dt));
     r.value = tg_reduce(g, op, r.win, window_mask(p));
-    if (!places) return r;
+    if (!indices) return r;
     const struct shape *s = tg_shape(g, r.win);
     const uop *in = inside(p), *hit = tg_op2(g, OP_EQ, r.win, tg_to_shape(g, r.value, s));
     if (dt_is_float((enum dtype)x->dt)) hit = tg_op2(g, OP_OR, hit, tg_op2(g, OP_NE, r.win, r.win));
     if (in) hit = tg_op2(g, OP_AND, hit, tg_to_shape(g, in, s));
-    r.at = tg_to_shape(g, places_in(p), s);
+    r.at = tg_to_shape(g, window_index(p), s);
     const uop *none = t_int(g, (enum dtype)r.at->dt, INT32_MAX);
     r.first = tg_reduce(g, OP_MIN, tg_op3(g, OP_WHERE, hit, r.at, none), window_mask(p));
     return r;
 }
 
 const uop *t_max_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_pool *o) {
-    struct pool p;
+    struct pooling p;
     x = tg_value(g, x);
     pool_init(&p, g, x, axes, o);
     bool flt = dt_is_float((enum dtype)x->dt);
@@ -126,11 +126,11 @@ const uop *t_max_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_
     const uop *first = tg_op2(g, OP_EQ, m.at, tg_to_shape(g, m.first, tg_shape(g, m.at)));
     const uop *back =
         tg_reduce(g, OP_ADD, tg_op3(g, OP_WHERE, first, m.win, tg_like(g, x, 0)), window_mask(&p));
-    return tg_drop(g, t_via(g, m.value, back), window_mask(&p), false);
+    return tg_drop(g, t_grad_through(g, m.value, back), window_mask(&p), false);
 }
 
-/* Of a place in each window (N, C, o..) its place in the plane of x: axis by axis, o*stride - before + k*dilation. */
-static const uop *plane_places(struct pool *p, const uop *at) {
+/* From an index in each window (N, C, o..) to the flat index in the plane of x: axis by axis, o*stride - before + k*dilation. */
+static const uop *plane_index(struct pooling *p, const uop *at) {
     struct tg *g = p->g;
     const struct shape *x = tg_shape(g, p->x);
     const uop *flat = NULL;
@@ -148,16 +148,16 @@ static const uop *plane_places(struct pool *p, const uop *at) {
 }
 
 const uop *t_max_pool_index(struct tg *g, const uop *x, uint32_t axes, const struct t_pool *o) {
-    struct pool p;
+    struct pooling p;
     x = tg_value(g, x);
     pool_init(&p, g, x, axes, o);
     if (tg_shape(g, p.x) != tg_shape(g, x)) /* the plane is that of x before a crop */
-        tg_bad(g, "places of maxima with negative padding; crop the tensor first");
+        tg_bad(g, "indices of maxima with negative padding; crop the tensor first");
     const uop *at = tg_drop(g, greatest(&p, p.x, true).first, window_mask(&p), false);
-    return plane_places(&p, t_cast(g, at, DT_I64));
+    return plane_index(&p, t_cast(g, at, DT_I64));
 }
 
-/* Windows that overlap name one place several times, with equal values: their mean is that value. What flows back is read at
+/* Windows that overlap name one element several times, with equal values: their mean is that value. The gradient is gathered at
  * the index. */
 const uop *t_max_unpool(struct tg *g, const uop *x, const uop *index, int64_t h, int64_t w) {
     x = tg_value(g, x), index = tg_value(g, index);
@@ -176,14 +176,14 @@ const uop *t_max_unpool(struct tg *g, const uop *x, const uop *index, int64_t h,
     const uop *many = t_scatter_add(g, t_full(g, t_int(g, DT_I32, 0), plane, 3), 2, index, one);
     many = t_cast(g, tg_op_k(g, OP_MAX, many, 1), (enum dtype)wide->dt);
     const uop *mean = tg_op2(g, dt_is_float((enum dtype)wide->dt) ? OP_FDIV : OP_IDIV, sum, many);
-    return t_reshape(g, t_cast(g, t_via(g, mean, sum), (enum dtype)x->dt), out, 4);
+    return t_reshape(g, t_cast(g, t_grad_through(g, mean, sum), (enum dtype)x->dt), out, 4);
 }
 
 /* ---- means ------------------------------------------------------------------------------------------------------- */
 
-/* How many elements k of a window at place o lie in [lo, hi): o*stride - before + k*dilation. One number if it is the
+/* How many elements k of window o lie in [lo, hi): o*stride - before + k*dilation. One number if it is the
  * same for all. (o) along axis i of `rank` axes. */
-static const uop *count_along(struct pool *p, uint32_t i, bool exclude, enum dtype dt) {
+static const uop *count_along(struct pooling *p, uint32_t i, bool exclude, enum dtype dt) {
     struct tg *g = p->g;
     int64_t n = tg_shape(g, p->x)->d[2 + i], before = p->pad[2 * i], stride = p->stride[i];
     int64_t d = p->dilation[i], size = p->size[i], lo = exclude ? 0 : -before,
@@ -202,7 +202,7 @@ static const uop *count_along(struct pool *p, uint32_t i, bool exclude, enum dty
 }
 
 const uop *t_avg_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_pool *o) {
-    struct pool p;
+    struct pooling p;
     x = tg_float(g, x);
     pool_init(&p, g, x, axes, o);
     const uop *w = tg_wide(g, p.x), *count = NULL;

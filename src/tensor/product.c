@@ -73,7 +73,7 @@ const uop *t_outer(struct tg *g, const uop *x, const uop *y) {
     return t_mul(g, t_unsqueeze(g, x, 1), y);
 }
 
-/* The bias is added before the one rounding of halves. */
+/* The bias is added before the result is rounded to 16 bits. */
 const uop *t_linear(struct tg *g, const uop *x, const uop *weight, const uop *bias) {
     const uop *v[3] = {x, weight, bias};
     promote(g, v, 3);

@@ -103,7 +103,7 @@ void prov_inherit(struct prov *p, uint32_t first, uint32_t last, uint32_t from, 
     for (uint32_t id = first; id < last; id++) put(p, id, set);
 }
 
-static void print_place(struct str *out, const struct site *s) {
+static void print_site(struct str *out, const struct site *s) {
     if (s->module) str_printf(out, " %s", s->module);
     if (s->file && *s->file) {
         const char *base = strrchr(s->file, '/');
@@ -112,8 +112,8 @@ static void print_place(struct str *out, const struct site *s) {
     if (s->part & SITE_BACKWARD) str_add(out, " (backward)");
 }
 
-/* Neighbours at one place are named together: "softmax, gelu model.c:31". */
-static bool same_place(const struct site *a, const struct site *b) {
+/* Neighbours at one source line are named together: "softmax, gelu model.c:31". */
+static bool same_site(const struct site *a, const struct site *b) {
     return a->line == b->line && a->part == b->part && same_text(a->file, b->file) &&
            same_text(a->module, b->module);
 }
@@ -129,6 +129,6 @@ void prov_print(struct str *out, const struct prov *p, uint32_t set, int max) {
             return;
         }
         str_add(out, now->fn ? now->fn : "?");
-        if (!next || i == (uint32_t)RG_MAX(max, 0) || !same_place(now, next)) print_place(out, now);
+        if (!next || i == (uint32_t)RG_MAX(max, 0) || !same_site(now, next)) print_site(out, now);
     }
 }

@@ -185,7 +185,7 @@ static const uop *times(struct tg *g, const uop *x, uint64_t k) {
     return mul(g, x, uop_int(g->ir, DT_U64, (int64_t)k));
 }
 
-/* The high 64 bits of x * k, from products of halves, none of which overflows. */
+/* The high 64 bits of x * k, from products of 32-bit words, none of which overflows. */
 static const uop *high_product(struct tg *g, const uop *x, uint64_t k) {
     uint64_t k0 = k & 0xffffffff, k1 = k >> 32;
     const uop *x0 = low_part(g, x), *x1 = shr(g, x, 32);
@@ -263,7 +263,7 @@ static const uop *by_running_sums(struct tg *g, struct t_rng *rng, const uop *w,
     return t_sum(g, t_le(g, t_unsqueeze(g, sums, -2), at), &last, 1, false);
 }
 
-/* Without: each place waits for a time of -log(u) / weight; the first n to arrive. */
+/* Without: each index waits for a time of -log(u) / weight; the first n to arrive. */
 static const uop *by_race(struct tg *g, struct t_rng *rng, const uop *w, int64_t n) {
     const struct shape *sh = tg_shape(g, w);
     const uop *u = mul_k(g, add_k(g, first_53(g, bits_of(g, rng, sh)), 1), 0x1p-53);
@@ -278,9 +278,9 @@ const uop *t_multinomial(struct tg *g, struct t_rng *rng, const uop *w, int64_t 
     if (!sh->n) tg_bad(g, "weights of shape (); expected at least one axis");
     tg_rank(g, sh->n + 1);
     int64_t k = sh->d[sh->n - 1];
-    if (n < 0 || (!k && n)) tg_bad(g, "%lld places of weights of shape %s", (long long)n, tg_dims(g, w));
+    if (n < 0 || (!k && n)) tg_bad(g, "%lld samples of weights of shape %s", (long long)n, tg_dims(g, w));
     if (!replace && n > k)
-        tg_bad(g, "%lld different places of %lld; draw with replacement, or fewer", (long long)n,
+        tg_bad(g, "%lld different samples of %lld weights; draw with replacement, or fewer", (long long)n,
                (long long)k);
     int64_t d[SHAPE_MAX];
     memcpy(d, sh->d, sh->n * sizeof *d);

@@ -1,6 +1,6 @@
 /* reduce.c: sums, extremes, scans, softmax.
  *
- * REDUCE_AXES keeps its axes with size 1; dropping them is a RESHAPE. A sum of halves is accumulated in float32 and
+ * REDUCE_AXES keeps its axes with size 1; dropping them is a RESHAPE. A sum of 16-bit floats is accumulated in float32 and
  * rounded once by every target, so a plain sum stays in its dtype; formulas of several steps (mean, var, softmax ..)
  * are computed in float32 from the first step to the last and rounded at the end, as in PyTorch.
  * Reducing nothing gives the identity; the greatest of nothing is an error.
@@ -249,9 +249,9 @@ const uop *t_cummin(struct tg *g, const uop *x, int64_t axis) {
 }
 
 /* log(e^x + e^y) is no op that scans, and a running sum of e^(x - m) with one m for the whole axis is 0 wherever the
- * numbers so far are much smaller than m. So place i of a short axis reduces what is at or before it, with the
- * greatest of that taken out. A long axis is cut into blocks; what comes before each block is the same problem with
- * fewer numbers. Both work along the last axis: BLOCK exponentials for a number, and a few passes. */
+ * numbers so far are much smaller than m. So element i of a short axis reduces elements 0..i, with their maximum
+ * factored out. A long axis is split into blocks; the prefix of each block is the same problem with fewer numbers.
+ * Both work along the last axis: BLOCK exponentials per element, and a few passes. */
 enum { BLOCK = 16 };
 
 static const uop *logcumsumexp_short(struct tg *g, const uop *x) {

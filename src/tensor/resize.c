@@ -1,10 +1,10 @@
 /* resize.c: other sizes of spatial axes: interpolation, means to a given size, padding by what is there, windows along an axis.
  *
- * Where a new element comes from is whole-number arithmetic on a counter, exact for every size. Forward, that is a read at a
- * computed place. The way back would be an addition at such places, one element after the other; instead GRAD_THROUGH leads
- * the gradient to a sum over the old axis with weights that are computed from the two counters where they are needed, never
- * stored: a sum that all cores share. Whole factors need neither: they are a repeat or a slice.
- * Padding by reflection and its kin is a join of parts: its way back adds parts.
+ * The source index of a new element is integer arithmetic on a counter, exact for every size. Forward, that is a gather. Its
+ * adjoint would be a scatter-add, one element after the other; instead GRAD_THROUGH leads the gradient to a sum over the old
+ * axis, with weights computed from the two counters where they are needed, never stored: a reduction that all cores share.
+ * Integer factors need neither: they are a repeat or a slice.
+ * Padding by reflection and the like is a concatenation of slices: its gradient adds slices.
  * Tests: tests/unit/conv.c, values in tests/values/conv.txt */
 #include "tensor/internal.h"
 
@@ -85,17 +85,17 @@ const uop *t_unfold(struct tg *g, const uop *x, int64_t axis, int64_t size, int6
 /* ---- weights computed from counters -------------------------------------------------------------------------- */
 
 /* One axis of x, from n elements to out. */
-struct axis {
+struct resize_axis {
     struct tg *g;
     uint32_t rank, axis;
     int64_t n, out;
     enum dtype dt;    /* of counters */
-    const uop *i, *j; /* new and old places, along axes `axis + 1` and `axis` of one axis more */
+    const uop *i, *j; /* new and old indices, along axes `axis + 1` and `axis` of one axis more */
 };
 
-static struct axis axis_of(struct tg *g, const uop *x, uint32_t axis, int64_t out) {
+static struct resize_axis axis_of(struct tg *g, const uop *x, uint32_t axis, int64_t out) {
     const struct shape *s = tg_shape(g, x);
-    struct axis a = {.g = g, .rank = s->n, .axis = axis, .n = s->d[axis], .out = out};
+    struct resize_axis a = {.g = g, .rank = s->n, .axis = axis, .n = s->d[axis], .out = out};
     a.dt = a.n < 1 << 14 && out < 1 << 14 ? DT_I32 : DT_I64; /* products of both, twice */
     a.i = t_cast(g, tg_iota(g, out, s->n + 1, axis + 1), a.dt);
     a.j = t_cast(g, tg_iota(g, a.n, s->n + 1, axis), a.dt);
@@ -103,7 +103,8 @@ static struct axis axis_of(struct tg *g, const uop *x, uint32_t axis, int64_t ou
 }
 
 /* (i * times + plus) / by, rounded down; and what is left. */
-static const uop *scaled(const struct axis *a, int64_t times, int64_t plus, int64_t by, const uop **rest) {
+static const uop *scaled(const struct resize_axis *a, int64_t times, int64_t plus, int64_t by,
+                         const uop **rest) {
     struct tg *g = a->g;
     const uop *x = tg_op2(g, OP_ADD, tg_op2(g, OP_MUL, a->i, t_int(g, a->dt, times)), t_int(g, a->dt, plus));
     if (plus < 0) x = tg_op2(g, OP_MAX, x, t_int(g, a->dt, 0));
@@ -112,30 +113,30 @@ static const uop *scaled(const struct axis *a, int64_t times, int64_t plus, int6
 }
 
 /* Along the new axis: sum over the old one of x * w (axes n and out, 1 elsewhere). */
-static const uop *weighted(const struct axis *a, const uop *x, const uop *w) {
+static const uop *weighted(const struct resize_axis *a, const uop *x, const uop *w) {
     uint32_t mask = 1u << a->axis;
     return tg_drop(a->g, tg_reduce(a->g, OP_ADD, t_mul(a->g, t_unsqueeze(a->g, x, a->axis + 1), w), mask),
                    mask, false);
 }
 
-/* x at place i0 (out numbers along the new axis). */
-static const uop *taken(const struct axis *a, const uop *x, const uop *i0) {
+/* x at index i0 (out numbers along the new axis). */
+static const uop *taken(const struct resize_axis *a, const uop *x, const uop *i0) {
     return t_take(a->g, x, a->axis, t_reshape(a->g, i0, &a->out, 1));
 }
 
-/* 1 where old place j is i0, else 0. */
-static const uop *indicator(const struct axis *a, const uop *i0, const uop *value) {
+/* `value` where the old index j is i0, else 0. */
+static const uop *indicator(const struct resize_axis *a, const uop *i0, const uop *value) {
     return t_where(a->g, t_eq(a->g, a->j, i0), value, tg_like(a->g, value, 0));
 }
 
 /* ---- interpolation ----------------------------------------------------------------------------------------------- */
 
 static const uop *nearest(struct tg *g, const uop *x, uint32_t axis, int64_t out, bool exact) {
-    struct axis a = axis_of(g, x, axis, out);
+    struct resize_axis a = axis_of(g, x, axis, out);
     const struct shape *s = tg_shape(g, x);
     int64_t d[SHAPE_MAX + 1];
     if (out == a.n) return x;
-    if (out % a.n == 0) { /* each element so many times */
+    if (out % a.n == 0) { /* each element out / n times */
         for (uint32_t i = 0; i <= s->n; i++) d[i] = i == axis + 1 ? out / a.n : s->d[i - (i > axis)];
         return t_flatten(g, t_expand(g, t_unsqueeze(g, x, axis + 1), d, s->n + 1), axis, axis + 1);
     }
@@ -148,12 +149,12 @@ static const uop *nearest(struct tg *g, const uop *x, uint32_t axis, int64_t out
     const uop *at = exact ? scaled(&a, 2 * a.n, a.n, 2 * out, NULL) : scaled(&a, a.n, 0, out, NULL);
     const uop *y = taken(&a, x, at);
     if (!dt_is_float((enum dtype)x->dt)) return y;
-    return t_via(g, y, weighted(&a, x, indicator(&a, at, tg_like(g, x, 1))));
+    return t_grad_through(g, y, weighted(&a, x, indicator(&a, at, tg_like(g, x, 1))));
 }
 
 /* Between the two neighbours, by the part of the way from one to the other; x is at least float32. */
 static const uop *linear(struct tg *g, const uop *x, uint32_t axis, int64_t out, bool corners) {
-    struct axis a = axis_of(g, x, axis, out);
+    struct resize_axis a = axis_of(g, x, axis, out);
     if (out == a.n) return x;
     const uop *rest, *lo;
     int64_t by = corners ? RG_MAX(out - 1, 1) : 2 * out;
@@ -167,7 +168,7 @@ static const uop *linear(struct tg *g, const uop *x, uint32_t axis, int64_t out,
     const uop *v0 = t_reshape(g, w0, d, a.rank), *v1 = t_reshape(g, w1, d, a.rank);
     const uop *y = t_add(g, t_mul(g, taken(&a, x, lo), v0), t_mul(g, taken(&a, x, hi), v1));
     const uop *w = t_add(g, indicator(&a, lo, w0), indicator(&a, hi, w1));
-    return t_via(g, y, weighted(&a, x, w));
+    return t_grad_through(g, y, weighted(&a, x, w));
 }
 
 const uop *t_interpolate(struct tg *g, const uop *x, const int64_t *size, uint32_t n, enum t_resize_mode mode,
@@ -198,7 +199,7 @@ const uop *t_interpolate(struct tg *g, const uop *x, const int64_t *size, uint32
 
 /* New element i is the mean of the old ones from floor(i n/out) up to ceil((i+1) n/out). */
 static const uop *adapted(struct tg *g, const uop *x, uint32_t axis, int64_t out) {
-    struct axis a = axis_of(g, x, axis, out);
+    struct resize_axis a = axis_of(g, x, axis, out);
     if (out == a.n) return x;
     const uop *from = scaled(&a, a.n, 0, out, NULL), *to = scaled(&a, a.n, a.n + out - 1, out, NULL);
     const uop *in = t_logical_and(g, t_le(g, from, a.j), t_lt(g, a.j, to));

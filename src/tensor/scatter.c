@@ -1,16 +1,16 @@
-/* scatter.c: writing and combining at places that an integer tensor names; picking by a mask.
+/* scatter.c: writing and combining at indices held by an integer tensor; selection by a mask.
  *
- * Writing is turned round: the device says for each place which element wrote it last (CALL[winner]), and the rest is a
- * gather and a choice, so that gradients come from the rules: to the element that won, and to x where nobody wrote.
- * A mask picks in the same way: running sums of it are the places its elements go to.
- * Sums and means are additions (SCATTER). The greatest, the least and products are functions of the device; what flows
- * back through them is a sum of the operands with weights that do not depend on them (GRAD_THROUGH). For the greatest and
- * the least the weights are steps, so gradients of gradients are right; those of products are not defined here.
+ * Writing is inverted: the device says for each element of the result which source wrote it last (CALL[winner]); the rest is a
+ * gather and a WHERE, so that gradients come from the rules: to the source that won, and to x where none wrote.
+ * A mask selects in the same way: its cumulative sum is the index that each element goes to.
+ * Sums and means are additions (SCATTER). Maximum, minimum and product are functions of the device; what flows back through
+ * them is a sum of the operands with weights that do not depend on them (GRAD_THROUGH). For maximum and minimum the weights
+ * are steps, so gradients of gradients are right; those of products are not defined here.
  * Tests: tests/values/index.txt, tests/unit/index.c */
 #include "tensor/internal.h"
 
 /* An operation along the last axis: x, index and src as rows, each with the others' leading sizes cut to the index's. */
-struct rows {
+struct scatter_rows {
     struct tg *g;
     const uop *whole, *x, *index, *src; /* whole: x before it was cut; src may be NULL */
     uint32_t at, rank;
@@ -27,9 +27,9 @@ static const uop *cut(struct tg *g, const uop *x, const struct shape *to, bool l
     return tg_box(g, x, box);
 }
 
-static struct rows rows_of(struct tg *g, const char *what, const uop *x, int64_t axis, const uop *index,
-                           const uop *src) {
-    struct rows r = {.g = g, .at = tg_index_check(g, what, x, axis, index)};
+static struct scatter_rows rows_of(struct tg *g, const char *what, const uop *x, int64_t axis,
+                                   const uop *index, const uop *src) {
+    struct scatter_rows r = {.g = g, .at = tg_index_check(g, what, x, axis, index)};
     const struct shape *s = tg_shape(g, x), *i = tg_shape(g, index), *v = src ? tg_shape(g, src) : i;
     bool fits = v->n == i->n || !v->n;
     for (uint32_t k = 0; fits && k < v->n; k++) fits = v->d[k] >= i->d[k];
@@ -63,7 +63,7 @@ static const uop *winner(struct tg *g, const uop *index, int64_t size) {
 }
 
 /* Rows cut to the index's as rows of x again, with `fill` where they were not. */
-static const uop *grown(const struct rows *r, const uop *x, double fill) {
+static const uop *grown(const struct scatter_rows *r, const uop *x, double fill) {
     int64_t num[3 * SHAPE_MAX] = {0};
     const struct shape *s = tg_shape(r->g, x), *to = tg_shape(r->g, r->whole);
     for (uint32_t i = 0; i + 1 < s->n; i++) num[3 * i + 1] = to->d[i] - s->d[i];
@@ -77,7 +77,7 @@ static const uop *not_below(struct tg *g, const uop *x, double k) {
 const uop *t_scatter(struct tg *g, const uop *x, int64_t axis, const uop *index, const uop *src) {
     x = tg_value(g, x), index = tg_value(g, index), src = tg_value(g, src);
     if (x->dt == DT_BOOL && src->op == OP_CONST) src = tg_bool(g, src);
-    struct rows r = rows_of(g, "scatter", x, axis, index, src);
+    struct scatter_rows r = rows_of(g, "scatter", x, axis, index, src);
     if (!shape_size(tg_shape(g, index))) return x;
     const uop *w = winner(g, r.index, r.size), *v = r.src;
     if (tg_shape(g, v)->n) v = grown(&r, t_gather(g, v, -1, tg_op_k(g, OP_MAX, w, 0)), 0);
@@ -96,17 +96,19 @@ static const uop *spread(struct tg *g, const uop *number, const uop *like) {
     return tg_to_shape(g, number, tg_shape(g, like));
 }
 
-/* How many of the elements that `which` (bools, or NULL for all) marks go to each place, in dtype dt. */
-static const uop *counted(const struct rows *r, const uop *which, enum dtype dt) {
+/* How many of the elements that `which` (bools, or NULL for all) marks go to each index, in dtype dt. */
+static const uop *counted(const struct scatter_rows *r, const uop *which, enum dtype dt) {
     struct tg *g = r->g;
     const uop *ones = which ? t_cast(g, which, dt) : spread(g, t_number(g, dt, 1), r->index);
     return scatter_node(g, spread(g, t_number(g, dt, 0), r->x), r->index, ones);
 }
 
-static const uop *at_index(const struct rows *r, const uop *x) { return t_gather(r->g, x, -1, r->index); }
+static const uop *at_index(const struct scatter_rows *r, const uop *x) {
+    return t_gather(r->g, x, -1, r->index);
+}
 
 /* Weights of x and of src in the greatest or least: equal ones share. */
-static void extreme_weights(const struct rows *r, const uop *y, const uop *hit, const uop **wx,
+static void extreme_weights(const struct scatter_rows *r, const uop *y, const uop *hit, const uop **wx,
                             const uop **ws) {
     struct tg *g = r->g;
     enum dtype dt = (enum dtype)y->dt;
@@ -120,7 +122,7 @@ static void extreme_weights(const struct rows *r, const uop *y, const uop *hit, 
 }
 
 /* In a product the weight of each factor is the product of the others, also where one of them is 0. */
-static void product_weights(const struct rows *r, const uop *y, const uop *hit, const uop **wx,
+static void product_weights(const struct scatter_rows *r, const uop *y, const uop *hit, const uop **wx,
                             const uop **ws) {
     struct tg *g = r->g;
     enum dtype dt = (enum dtype)y->dt;
@@ -134,7 +136,7 @@ static void product_weights(const struct rows *r, const uop *y, const uop *hit, 
                  tg_op2(g, OP_FDIV, at_index(r, y), rest));
 }
 
-static const uop *by_function(const struct rows *r, enum t_combine how, bool exclude) {
+static const uop *by_function(const struct scatter_rows *r, enum t_combine how, bool exclude) {
     static const char *const name[] = {
         [T_COMBINE_PROD] = "scatter_prod", [T_COMBINE_MAX] = "scatter_max", [T_COMBINE_MIN] = "scatter_min"};
     struct tg *g = r->g;
@@ -144,7 +146,7 @@ static const uop *by_function(const struct rows *r, enum t_combine how, bool exc
         const uop *hit = exclude ? not_below(g, counted(r, NULL, DT_I32), 1) : NULL, *wx, *ws;
         (how == T_COMBINE_PROD ? product_weights : extreme_weights)(r, y, hit, &wx, &ws);
         const uop *put = tg_op2(g, OP_MUL, r->src, t_detach(g, ws));
-        y = t_via(g, y, scatter_node(g, tg_op2(g, OP_MUL, r->x, t_detach(g, wx)), r->index, put));
+        y = t_grad_through(g, y, scatter_node(g, tg_op2(g, OP_MUL, r->x, t_detach(g, wx)), r->index, put));
     }
     if (tg_shape(g, r->x) == tg_shape(g, r->whole)) return y;
     const uop *inside = grown(r, spread(g, uop_int(g->ir, DT_BOOL, 1), y), 0);
@@ -154,7 +156,7 @@ static const uop *by_function(const struct rows *r, enum t_combine how, bool exc
 const uop *t_scatter_reduce(struct tg *g, const uop *x, int64_t axis, const uop *index, const uop *src,
                             enum t_combine how, bool exclude) {
     x = tg_value(g, x), index = tg_value(g, index), src = tg_value(g, src);
-    struct rows r = rows_of(g, "scatter_reduce", x, axis, index, src);
+    struct scatter_rows r = rows_of(g, "scatter_reduce", x, axis, index, src);
     if (!tg_shape(g, src)->n) tg_bad(g, "scatter_reduce of a single number; expected a value for each index");
     if (!shape_size(tg_shape(g, index))) return x;
     if (how != T_COMBINE_SUM && how != T_COMBINE_MEAN)
@@ -172,13 +174,13 @@ const uop *t_scatter_reduce(struct tg *g, const uop *x, int64_t axis, const uop 
 
 /* ---- by a mask ------------------------------------------------------------------------------------------------------- */
 
-/* For each of `size` places the number of the element of the flat mask that goes there, or -1. */
+/* For each of the `size` results the index of the element of the flat mask that goes there, or -1. */
 static const uop *picked(struct tg *g, const uop *mask, int64_t size) {
     if (size < 0 || size >= UINT32_MAX)
         tg_bad(g, "room for %lld elements; expected 0 to 2^32 - 2", (long long)size);
-    const uop *place = tg_op_k(g, OP_SUB, t_cumsum(g, mask, 0), 1), *past = uop_int(g->ir, DT_I64, size);
-    place = tg_op3(g, OP_WHERE, mask, tg_op2(g, OP_MIN, place, past), past);
-    return t_slice(g, winner(g, place, size + 1), &(struct t_slice){.stop = size}, 1);
+    const uop *to = tg_op_k(g, OP_SUB, t_cumsum(g, mask, 0), 1), *past = uop_int(g->ir, DT_I64, size);
+    to = tg_op3(g, OP_WHERE, mask, tg_op2(g, OP_MIN, to, past), past);
+    return t_slice(g, winner(g, to, size + 1), &(struct t_slice){.stop = size}, 1);
 }
 
 const uop *t_masked_select(struct tg *g, const uop *x, const uop *mask, int64_t size) {

@@ -1,8 +1,8 @@
 /* sort.c: sorting along an axis.
  *
  * The device has the functions (CALL) and they work along the last axis: another axis is moved there and back. A sorted
- * value has the gradient of picking the same elements by their places (GRAD_THROUGH): what comes back goes where it came from.
- * Nothing else is needed for gradients of gradients, since places have none. Only gradients ask for the places.
+ * value has the gradient of gathering the same elements by their indices (GRAD_THROUGH): argsort, then a scatter.
+ * Nothing else is needed for gradients of gradients, since indices have none. Only gradients ask for the indices.
  * Tests: tests/values/index.txt, tests/unit/call.c */
 #include "tensor/internal.h"
 
@@ -30,11 +30,11 @@ static const uop *back(struct tg *g, const uop *rows, const uop *x, int64_t axis
     return scalar_stays ? t_squeeze(g, rows, 0) : rows;
 }
 
-static const uop *values(struct tg *g, const char *name, const char *places, const uop *r, const int64_t *num,
-                         uint32_t n) {
+static const uop *values(struct tg *g, const char *name, const char *indices, const uop *r,
+                         const int64_t *num, uint32_t n) {
     const uop *v = call(g, name, (enum dtype)r->dt, r, num, n);
     if (!dt_is_float((enum dtype)r->dt)) return v;
-    return t_via(g, v, t_gather(g, r, -1, call(g, places, DT_I64, r, num, n)));
+    return t_grad_through(g, v, t_gather(g, r, -1, call(g, indices, DT_I64, r, num, n)));
 }
 
 const uop *t_sort(struct tg *g, const uop *x, int64_t axis, bool descending) {

@@ -2,8 +2,8 @@
  *
  * Each function takes nodes and returns a node; nothing is computed. Shapes and dtypes are checked here, before any
  * node is made, and misuse is thrown as RG_EINVAL with words for the user: what was expected, what was found (both
- * shapes, both dtypes), what to do. The message does not name the public function nor the place; the api puts
- * "file:line: rg_add: " before it. Broadcasting and promotion are written out: the nodes that come out obey shape.c.
+ * shapes, both dtypes), what to do. The message names neither the public function nor the source line; the api puts
+ * "file:line: rg_add: " before it. Broadcasting and promotion are explicit: the nodes that come out obey shape.c.
  * Axes may be negative (counted from the end). Sizes of a reshape may be -1 once.
  * The graph is hash-consed, so building the same expression twice gives the same node.
  * Tests: tests/unit/tensor*.c; values in tests/values through the api */
@@ -89,7 +89,8 @@ const uop *t_flatten(struct tg *, const uop *, int64_t first, int64_t last);
 const uop *t_cat(struct tg *, const uop *const *, uint32_t n, int64_t axis);
 const uop *t_stack(struct tg *, const uop *const *, uint32_t n, int64_t axis);
 const uop *t_repeat(struct tg *, const uop *, const int64_t *times, uint32_t n);
-/* Windows over the last m axes: (.., i1..im) to (.., o1..om, k1..km); at (o, k) is x at o*stride + k*dilation. As many places o as fit. */
+/* Windows over the last m axes: (.., i1..im) to (.., o1..om, k1..km); at (o, k) is x at o*stride + k*dilation. As many windows o as
+ * fit. */
 const uop *t_windows(struct tg *, const uop *, const int64_t *size, const int64_t *stride,
                      const int64_t *dilation, uint32_t m);
 
@@ -105,8 +106,9 @@ const uop *t_tril(struct tg *, const uop *, int64_t k);
 const uop *t_triu(struct tg *, const uop *, int64_t k);
 
 const uop *t_contiguous(struct tg *, const uop *);
-const uop *t_inline(struct tg *, const uop *);                    /* never stored between kernels */
-const uop *t_via(struct tg *, const uop *value, const uop *back); /* value's value; gradients flow to back */
+const uop *t_inline(struct tg *, const uop *); /* never stored between kernels */
+const uop *t_grad_through(struct tg *, const uop *value,
+                          const uop *back); /* value's value; gradients flow to back */
 const uop *t_detach(struct tg *, const uop *);
 const uop *t_cast(struct tg *, const uop *, enum dtype);
 const uop *t_bitcast(struct tg *, const uop *, enum dtype);
@@ -278,7 +280,7 @@ struct t_loss {
 T_LOSS(X)
 #undef X
 
-/* product.c: halves accumulate in f32, integers in their own type */
+/* product.c: 16-bit floats accumulate in f32, integers in their own type */
 const uop *t_matmul(struct tg *, const uop *, const uop *); /* NumPy's rules: 1-D operands, batches */
 const uop *t_dot(struct tg *, const uop *, const uop *);    /* 1-D . 1-D is a scalar; else matmul */
 const uop *t_outer(struct tg *, const uop *, const uop *);
@@ -303,14 +305,15 @@ struct t_pool {
     struct t_ints size, stride, padding, dilation;
     bool ceil, exclude_padding;
 };
-/* weight (out, C / groups, k..); transposed: (C, out / groups, k..). Halves accumulate in f32 and are rounded once. */
+/* weight (out, C / groups, k..); transposed: (C, out / groups, k..). 16-bit floats accumulate in f32 and are rounded once. */
 const uop *t_conv(struct tg *, const uop *x, const uop *weight, uint32_t axes, const struct t_conv *);
 const uop *t_conv_transpose(struct tg *, const uop *x, const uop *weight, uint32_t axes,
                             const struct t_conv *);
 const uop *t_max_pool(struct tg *, const uop *, uint32_t axes, const struct t_pool *);
 const uop *t_max_pool_index(struct tg *, const uop *, uint32_t axes, const struct t_pool *); /* i64, flat */
 const uop *t_avg_pool(struct tg *, const uop *, uint32_t axes, const struct t_pool *);
-/* Each element to its place in a plane of h*w, 0 elsewhere; of several at one place the mean (they are equal where windows overlap). */
+/* Scatters each element to its index in a plane of h*w, 0 elsewhere; the mean of several at one index (equal where windows
+ * overlap). */
 const uop *t_max_unpool(struct tg *, const uop *, const uop *index, int64_t h, int64_t w);
 
 /* resize.c */
@@ -341,9 +344,8 @@ const uop *t_scatter_add(struct tg *, const uop *, int64_t axis, const uop *inde
 const uop *t_embedding(struct tg *, const uop *index, const uop *weight);
 const uop *t_one_hot(struct tg *, const uop *index, int64_t classes); /* i64 */
 
-/* random.c: Threefry. Who draws says where the numbers come from: `take` gives the number of the first of so many
- * counters, which nobody gets again, and the key; both u64 of rank 0, known only at run time. Shapes and arguments are
- * checked before anything is taken. */
+/* random.c: Threefry. The caller supplies the counters: `take` reserves n of them, never given out again, and returns the first
+ * and the key; both u64 of rank 0, known only at run time. Shapes and arguments are checked before anything is taken. */
 struct t_rng {
     void (*take)(struct t_rng *, int64_t counters, const uop **base, const uop **key);
 };

@@ -408,7 +408,7 @@ const uop *fz_extract(struct fz *f, const uop *v) {
     return v ? uop_mk(f->ir, OP_EXTRACT, &v, 1, ARG_INT(fz_below(f, v->lanes))) : NULL;
 }
 
-const uop *fz_hred(struct fz *f, const uop *v) {
+const uop *fz_vec_reduce(struct fz *f, const uop *v) {
     return fz_op(f, OP_VEC_REDUCE, (enum dtype)v->dt, &v, 1, FZ_ANY_ARG);
 }
 

@@ -56,7 +56,7 @@ const uop *fz_build_predicated(struct fz *); /* of IDX, some lanes WHERE(g, x, I
 const uop *fz_build_of_extracts(struct fz *);
 const uop *fz_extract(struct fz *, const uop *);
 const uop *fz_lanes(struct fz *);
-const uop *fz_hred(struct fz *, const uop *);
+const uop *fz_vec_reduce(struct fz *, const uop *);
 const uop *fz_load_build(struct fz *);
 double fz_pow2(struct fz *);
 

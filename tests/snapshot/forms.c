@@ -26,7 +26,7 @@ static size_t grads(rg_tensor *out, const rg_tensor *x, size_t n, rg_tensor y, r
     return n;
 }
 
-static rg_tensor turned(rg_tensor x) { return rg_transpose(x, -2, -1); }
+static rg_tensor transposed(rg_tensor x) { return rg_transpose(x, -2, -1); }
 
 static rg_tensor mlp(const rg_tensor *x) {
     rg_tensor h = rg_gelu(rg_add(rg_matmul(x[0], x[1]), x[2]));
@@ -61,25 +61,25 @@ static rg_tensor noise(rg_tensor x) { return rg_add(x, rg_dropout(x, 0.1)); }
 /* clang-format off */
 #define MATMULS(F) \
     F(matmul_bf16_nn,      "bf16 1024x1024, bf16 1024x1024",           one(out, rg_matmul(x[0], x[1]))) \
-    F(matmul_bf16_nt,      "bf16 4096x1024, bf16 4096x1024",           one(out, rg_matmul(x[0], turned(x[1])))) \
-    F(matmul_bf16_tn,      "bf16 2048x2048, bf16 2048x2048",           one(out, rg_matmul(turned(x[0]), x[1]))) \
-    F(matmul_bf16_tt,      "bf16 512x768, bf16 1024x512",              one(out, rg_matmul(turned(x[0]), turned(x[1])))) \
+    F(matmul_bf16_nt,      "bf16 4096x1024, bf16 4096x1024",           one(out, rg_matmul(x[0], transposed(x[1])))) \
+    F(matmul_bf16_tn,      "bf16 2048x2048, bf16 2048x2048",           one(out, rg_matmul(transposed(x[0]), x[1]))) \
+    F(matmul_bf16_tt,      "bf16 512x768, bf16 1024x512",              one(out, rg_matmul(transposed(x[0]), transposed(x[1])))) \
     F(matmul_bf16_odd,     "bf16 1000x3000, bf16 3000x2000",           one(out, rg_matmul(x[0], x[1]))) \
     F(matmul_bf16_uneven,  "bf16 4095x4095, bf16 4095x4095",           one(out, rg_matmul(x[0], x[1]))) \
-    F(matmul_bf16_deep,    "bf16 512x16384, bf16 512x16384",           one(out, rg_matmul(x[0], turned(x[1])))) \
-    F(matmul_bf16_skinny,  "bf16 64x8192, bf16 8192x8192",             one(out, rg_matmul(x[0], turned(x[1])))) \
-    F(matmul_bf16_rows,    "bf16 8x4096, bf16 11008x4096",             one(out, rg_matmul(x[0], turned(x[1])))) \
-    F(matmul_bf16_vector,  "bf16 1x4096, bf16 4096x4096",              one(out, rg_matmul(x[0], turned(x[1])))) \
-    F(matmul_bf16_batch,   "bf16 48x512x64, bf16 48x512x64",           one(out, rg_matmul(x[0], turned(x[1])))) \
+    F(matmul_bf16_deep,    "bf16 512x16384, bf16 512x16384",           one(out, rg_matmul(x[0], transposed(x[1])))) \
+    F(matmul_bf16_skinny,  "bf16 64x8192, bf16 8192x8192",             one(out, rg_matmul(x[0], transposed(x[1])))) \
+    F(matmul_bf16_rows,    "bf16 8x4096, bf16 11008x4096",             one(out, rg_matmul(x[0], transposed(x[1])))) \
+    F(matmul_bf16_vector,  "bf16 1x4096, bf16 4096x4096",              one(out, rg_matmul(x[0], transposed(x[1])))) \
+    F(matmul_bf16_batch,   "bf16 48x512x64, bf16 48x512x64",           one(out, rg_matmul(x[0], transposed(x[1])))) \
     F(matmul_bf16_f32,     "bf16 2048x1024, bf16 1024x2048",           one(out, accumulated(x[0], x[1]))) \
     F(matmul_bf16_mlp,     "bf16 1024x768, bf16 768x3072, bf16 3072, bf16 3072x768", one(out, mlp(x))) \
     F(matmul_bf16_grad,    "bf16 2048x768, bf16 768x2304, bf16 2048x2304", grads(out, x, 2, rg_matmul(x[0], x[1]), x[2])) \
-    F(matmul_f16_nt,       "f16 2048x1024, f16 4096x1024",             one(out, rg_matmul(x[0], turned(x[1])))) \
+    F(matmul_f16_nt,       "f16 2048x1024, f16 4096x1024",             one(out, rg_matmul(x[0], transposed(x[1])))) \
     F(matmul_f16_small,    "f16 64x64, f16 64x64",                     one(out, rg_matmul(x[0], x[1]))) \
-    F(matmul_f8_e4m3,      "f8e4m3 2048x2048, f8e4m3 2048x2048",       one(out, accumulated(x[0], turned(x[1])))) \
-    F(matmul_f8_e5m2,      "f8e5m2 1024x4096, f8e4m3 1024x4096",       one(out, accumulated(x[0], turned(x[1])))) \
+    F(matmul_f8_e4m3,      "f8e4m3 2048x2048, f8e4m3 2048x2048",       one(out, accumulated(x[0], transposed(x[1])))) \
+    F(matmul_f8_e5m2,      "f8e5m2 1024x4096, f8e4m3 1024x4096",       one(out, accumulated(x[0], transposed(x[1])))) \
     F(matmul_f32_nn,       "f32 1024x1024, f32 1024x1024",             one(out, rg_matmul(x[0], x[1]))) \
-    F(matmul_f32_nt,       "f32 4096x512, f32 1024x512",               one(out, rg_matmul(x[0], turned(x[1])))) \
+    F(matmul_f32_nt,       "f32 4096x512, f32 1024x512",               one(out, rg_matmul(x[0], transposed(x[1])))) \
     F(matmul_f32_odd,      "f32 2047x2047, f32 2047x2047",             one(out, rg_matmul(x[0], x[1]))) \
     F(matmul_f32_deep,     "f32 512x8192, f32 8192x512",               one(out, rg_matmul(x[0], x[1]))) \
     F(matmul_f32_vector,   "f32 1x1024, f32 1024x1024",                one(out, rg_matmul(x[0], x[1]))) \
@@ -175,9 +175,9 @@ static rg_tensor noise(rg_tensor x) { return rg_add(x, rg_dropout(x, 0.1)); }
     F(adam,                "f32 100000, f32 100000, f32 100000, f32 100000", adam(out, x)) \
     F(dropout,             "f32 512x512",                              one(out, noise(x[0]))) \
     F(normal,              "f32 1000",                                 one(out, rg_randn_like(x[0]))) \
-    F(transpose,           "f32 2048x2048",                            one(out, rg_contiguous(turned(x[0])))) \
-    F(transpose_bf16,      "bf16 2048x2048",                           one(out, rg_contiguous(turned(x[0])))) \
-    F(transpose_add,       "f32 1000x1000, f32 1000x1000",             one(out, rg_add(turned(x[0]), x[1]))) \
+    F(transpose,           "f32 2048x2048",                            one(out, rg_contiguous(transposed(x[0])))) \
+    F(transpose_bf16,      "bf16 2048x2048",                           one(out, rg_contiguous(transposed(x[0])))) \
+    F(transpose_add,       "f32 1000x1000, f32 1000x1000",             one(out, rg_add(transposed(x[0]), x[1]))) \
     F(permute,             "f32 8x128x12x64",                          one(out, rg_contiguous(rg_permute(x[0], RG_AXES(0, 2, 1, 3))))) \
     F(channels_last,       "f32 8x64x28x28",                           one(out, rg_contiguous(rg_permute(x[0], RG_AXES(0, 2, 3, 1))))) \
     F(cat,                 "f32 100x64, f32 200x64, f32 50x64",        one(out, rg_cat(RG_ARRAY(x, 3), 0))) \

@@ -152,7 +152,7 @@ TEST(api_misuse_messages) {
     CHECK_EQ(rg_close(c), 0);
 }
 
-/* Words of the front end arrive with function and place before them. */
+/* Errors of the front end arrive with source line and function before them. */
 TEST(api_misuse_front_end) {
     rg_ctx *c = open_ref();
     rg_tensor a = rg_ones(c, RG_F32, RG_SHAPE(2, 3));
@@ -197,8 +197,8 @@ TEST(api_misuse_stale_names_the_maker) {
     CHECK_EQ(rg_close(c), 0);
 }
 
-/* Bindings call plain functions: no place, the same words. */
-TEST(api_misuse_without_a_place) {
+/* Bindings call plain functions: the same errors, without a source line. */
+TEST(api_misuse_without_a_source_line) {
     rg_ctx *c = open_ref();
     rg_tensor (*add)(rg_value, rg_value) = rg_add;
     add(rg_ones(c, RG_F32, RG_SHAPE(2)), RG_NONE);
@@ -333,7 +333,7 @@ TEST(api_reading_another_shape_copies_nothing) {
     rg_ctx *c = rg_open("CPU");
     float data[6] = {1, 2, 3, 4, 5, 6}, v[6];
     rg_tensor x = rg_from(c, RG_F32, data, RG_SHAPE(2, 3)), mean = rg_mean(x), y = rg_mul(x, 2);
-    rg_tensor flat = rg_reshape(y, RG_SHAPE(6)), turned = rg_transpose(y, 0, 1);
+    rg_tensor flat = rg_reshape(y, RG_SHAPE(6)), transposed = rg_transpose(y, 0, 1);
     rg_usage before, after;
     CHECK_EQ(rg_realize_all(RG_TENSORS(mean, y)), 0);
     CHECK_EQ(rg_stats(c, &before), 0);
@@ -342,7 +342,7 @@ TEST(api_reading_another_shape_copies_nothing) {
     for (int i = 0; i < 6; i++) CHECK(v[i] == 2 * data[i]);
     CHECK_EQ(rg_stats(c, &after), 0);
     CHECK_EQ(after.realizes, before.realizes);
-    CHECK_EQ(rg_read(turned, v, sizeof v), 0); /* another order is work */
+    CHECK_EQ(rg_read(transposed, v, sizeof v), 0); /* another order is work */
     CHECK(v[0] == 2 && v[1] == 8 && v[2] == 4);
     CHECK_EQ(rg_close(c), 0);
 }

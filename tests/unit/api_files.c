@@ -334,7 +334,7 @@ TEST(files_round_trip_every_dtype) {
     done(c);
 }
 
-/* Every bit pattern of the halves, and NaNs with a payload, both signs of zero, denormals of the others. */
+/* Every bit pattern of 16-bit floats; NaNs with a payload, both signs of zero, denormals of the others. */
 TEST(files_round_trip_bits) {
     static const char *const names[] = {"h", "b", "f", "d", "i"};
     static const rg_dtype dts[] = {RG_F16, RG_BF16, RG_F32, RG_F64, RG_I64};
@@ -596,7 +596,7 @@ TEST(files_out_of_memory_anywhere) {
         CHECK(mem_live() <= before + 4);
         CHECK(n < 10000);
     }
-    TEST_COUNT(n, "places where memory ran out in loading and saving");
+    TEST_COUNT(n, "allocations that failed in loading and saving");
     CHECK(mem_live() <= live + 8);
     done(c);
 }

@@ -1,5 +1,5 @@
-/* Handles that outlive what they named: freed from other threads while their context closes, used after it, or after so many
- * others that their generation might come again. */
+/* Handles that outlive what they named: freed from other threads while their context closes, used after it, or after enough
+ * others for their generation to wrap around. */
 #include "api/internal.h"
 #include <test.h>
 

@@ -79,7 +79,7 @@ TEST(loader_gives_every_batch_in_order) {
     CHECK_EQ(rg_close(c), RG_OK);
 }
 
-TEST(loader_keeps_to_its_ring) {
+TEST(loader_keeps_to_its_slots) {
     rg_ctx *c = rg_open("REF");
     struct source s = {.batches = 100, .result = 1};
     rg_loader *l = rg_loader_new(c, parts, 2, fill, &s, .ahead = 3);
@@ -162,7 +162,7 @@ static void *let_go(void *arg) {
     return NULL;
 }
 
-/* In the middle of fill, before the first batch, with a full ring, after the end; by hand and by rg_close. */
+/* In the middle of fill, before the first batch, with all slots full, after the end; by rg_loader_free and by rg_close. */
 TEST(loader_freed_at_any_time) {
     rg_close(rg_open("REF"));
     int64_t live = mem_live();

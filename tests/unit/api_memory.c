@@ -101,7 +101,7 @@ TEST(api_memory_building_without_reading_is_flat) {
     CHECK_EQ(rg_close(c), 0);
 }
 
-TEST(api_memory_data_that_nobody_reads_is_flat) { /* 2 GB in all; 64 MB may wait */
+TEST(api_memory_unread_data_is_flat) { /* 2 GB in all; 64 MB may wait */
     rg_ctx *c = rg_open("REF");
     enum { MB = 1 << 20 };
     void *data = calloc(1, 8 * MB);

@@ -1,4 +1,4 @@
-/* What a context owns besides tensors: freed at rg_close, the youngest first, or earlier by hand. */
+/* What a context owns besides tensors: freed at rg_close, the youngest first, or earlier by its own function. */
 #include "api/internal.h"
 
 #include <test.h>

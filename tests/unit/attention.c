@@ -371,7 +371,7 @@ TEST(attention_behind_the_mask) {
     rg_close(c);
 }
 
-/* A second derivative is refused, in words; the constants of the way back would make it wrong. */
+/* A second derivative is refused, in words; the constants of the gradient would make it wrong. */
 TEST(attention_is_differentiated_once) {
     rg_ctx *c = rg_open("REF");
     struct layer l;
@@ -408,7 +408,7 @@ TEST_SLOW(attention_in_training, 300) {
     rg_close(c), rg_close(ref);
 }
 
-/* Equal scores and v = 1 show the weights: each is 0 or 1 / (S (1 - p)), and the way back has the same ones. */
+/* Equal scores and v = 1 show the weights: each is 0 or 1 / (S (1 - p)), and the gradient has the same ones. */
 static void dropout_on(const char *device, float *w) {
     enum { T = 24, S = 32 };
     rg_ctx *c = rg_open(device);
@@ -451,18 +451,18 @@ TEST_SLOW(attention_dropout, 300) {
     for (int i = 0; i < 24 * 32; i++) CHECK_NEAR(cpu[i], ref[i], 1e-6);
 }
 
-/* ---- halves on a GPU --------------------------------------------------------------------------------------------- */
+/* ---- fp16 and bf16 on a GPU --------------------------------------------------------------------------------------- */
 
-static rg_tensor halves(rg_ctx *c, uint64_t seed, rg_dtype dt, rg_ints shape) {
+static rg_tensor floats16(rg_ctx *c, uint64_t seed, rg_dtype dt, rg_ints shape) {
     return rg_contiguous(rg_cast(numbers(c, seed, shape), dt));
 }
 
-static size_t both_ways_in_halves(rg_ctx *c, const struct dims *d, rg_dtype dt, float *out) {
+static size_t both_ways_16bit(rg_ctx *c, const struct dims *d, rg_dtype dt, float *out) {
     RG_SCOPE(c);
-    rg_tensor q = halves(c, 1, dt, RG_SHAPE(d->b, d->hk * d->g, d->t, d->d));
-    rg_tensor k = halves(c, 2, dt, RG_SHAPE(d->b, d->hk, d->s, d->d));
-    rg_tensor v = halves(c, 3, dt, RG_SHAPE(d->b, d->hk, d->s, d->d));
-    rg_tensor w = halves(c, 4, dt, RG_SHAPE(d->b, d->hk * d->g, d->t, d->d)), g[3];
+    rg_tensor q = floats16(c, 1, dt, RG_SHAPE(d->b, d->hk * d->g, d->t, d->d));
+    rg_tensor k = floats16(c, 2, dt, RG_SHAPE(d->b, d->hk, d->s, d->d));
+    rg_tensor v = floats16(c, 3, dt, RG_SHAPE(d->b, d->hk, d->s, d->d));
+    rg_tensor w = floats16(c, 4, dt, RG_SHAPE(d->b, d->hk * d->g, d->t, d->d)), g[3];
     if (rg_realize_all(RG_TENSORS(q, k, v, w))) FAIL("%s", rg_error(c));
     rg_tensor all[4] = {rg_attention(q, k, v, .causal = d->causal)};
     if (rg_grad(all[0], RG_TENSORS(q, k, v), g, .seed = w)) FAIL("%s", rg_error(c));
@@ -485,13 +485,13 @@ static void walk(rg_ctx *c, bool causal, float *out) {
     RG_SCOPE(c);
     rg_tensor x[3];
     for (uint64_t i = 0; i < 3; i++)
-        x[i] = halves(c, i + 1, RG_BF16, RG_SHAPE(1, WALK_HEADS, WALK_T, WALK_D));
+        x[i] = floats16(c, i + 1, RG_BF16, RG_SHAPE(1, WALK_HEADS, WALK_T, WALK_D));
     if (rg_realize_all(RG_ARRAY(x, 3))) FAIL("%s", rg_error(c));
     rg_tensor o = rg_contiguous(rg_attention(x[0], x[1], x[2], .causal = causal));
     if (rg_read(rg_cast(o, RG_F32), out, WALK * sizeof *out)) FAIL("%s", rg_error(c));
 }
 
-TEST_MANUAL(cuda_gpu_attention_walks, 120) {
+TEST_MANUAL(cuda_gpu_attention_persistent, 120) {
     static float want[WALK], got[WALK];
     rg_ctx *cpu = rg_open("CPU"), *gpu = rg_open("CUDA");
     if (rg_status_of(gpu)) SKIP("%s", rg_error(gpu));
@@ -520,8 +520,8 @@ static void cuda_attention(size_t i) {
     if (rg_status_of(gpu)) SKIP("%s", rg_error(gpu));
     for (int half = 0; half < 2; half++) {
         rg_dtype dt = half ? RG_F16 : RG_BF16;
-        size_t n = both_ways_in_halves(ref, &d[i], dt, want);
-        CHECK_EQ(both_ways_in_halves(gpu, &d[i], dt, got), n);
+        size_t n = both_ways_16bit(ref, &d[i], dt, want);
+        CHECK_EQ(both_ways_16bit(gpu, &d[i], dt, got), n);
         for (size_t k = 0; k < n; k++)
             if (!(fabsf(want[k] - got[k]) <= (half ? 0x1p-8f : 0x1p-5f) * (0.25f + fabsf(want[k]))))
                 FAIL("%s: number %zu is %g, expected %g", rg_dtype_name(dt), k, (double)got[k],

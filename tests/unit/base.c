@@ -188,7 +188,7 @@ TEST(mem_every_allocation_may_fail) {
     }
     CHECK_EQ(mem_live(), 0);
     CHECK_EQ(whole, 20000 + 20000 + 108890);
-    TEST_COUNT(n - 2, "places where memory ran out and was given back");
+    TEST_COUNT(n - 2, "allocations that failed, with all memory given back");
 }
 
 TEST(mem_environment_asks_for_failure) {

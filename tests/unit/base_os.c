@@ -189,7 +189,7 @@ TEST(os_work_of_killed_processes_goes) {
     for (int i = 0; i < 3; i++) end_in_child(begin_and_die, SIGKILL);
     CHECK_EQ(folders(dir, false), 3);
     end_in_child(begin_and_end, 0);
-    CHECK_EQ(folders(dir, true), 3); /* somebody may be about to lock them */
+    CHECK_EQ(folders(dir, true), 3); /* another process may be about to lock them */
     CHECK(!mkdir(arena_printf(&arena, "%s/ridge-cc-photos", dir), 0755));
     CHECK(!mkdir(kept = arena_printf(&arena, "%s/ridge-cc-thesis", dir), 0700));
     CHECK(!symlink(kept, arena_printf(&arena, "%s/ridge-cc-abcdef", dir)));
@@ -393,7 +393,7 @@ TEST(os_cpu_flags_suit_both_compilers) {
 static atomic_int_fast64_t total;
 static atomic_int workers_seen;
 
-static void add_up(void *arg, uint32_t t0, uint32_t t1, int worker) {
+static void add_numbers(void *arg, uint32_t t0, uint32_t t1, int worker) {
     int64_t s = 0;
     for (uint32_t t = t0; t < t1; t++) {
         s += t;
@@ -415,7 +415,7 @@ TEST(pool_runs_every_task_once) {
     for (size_t i = 0; i < RG_COUNT(chunk); i++) {
         memset(hit, 0, sizeof hit);
         atomic_store(&total, 0);
-        pool_run(p, add_up, hit, 1000000, chunk[i]);
+        pool_run(p, add_numbers, hit, 1000000, chunk[i]);
         CHECK_EQ(atomic_load(&total), sum_to(1000000));
         for (int t = 0; t < 1000000; t++) CHECK_EQ(hit[t], 1);
     }
@@ -428,7 +428,7 @@ TEST(pool_many_small_jobs) {
     struct pool *p = pool_get();
     int64_t want = 0;
     for (uint32_t n = 0; n < 20000; n++) {
-        pool_run(p, add_up, NULL, n % 10, 1);
+        pool_run(p, add_numbers, NULL, n % 10, 1);
         want += sum_to(n % 10);
         if (n % 4000 == 0) usleep(2000); /* long enough for the workers to fall asleep */
     }
@@ -437,7 +437,7 @@ TEST(pool_many_small_jobs) {
 
 static void nested(void *arg, uint32_t t0, uint32_t t1, int worker) {
     (void)worker;
-    for (uint32_t t = t0; t < t1; t++) pool_run(arg, add_up, NULL, 100, 1);
+    for (uint32_t t = t0; t < t1; t++) pool_run(arg, add_numbers, NULL, 100, 1);
 }
 
 TEST(pool_nested_calls_run_where_they_are) {
@@ -449,11 +449,11 @@ TEST(pool_nested_calls_run_where_they_are) {
 }
 
 static void *call_often(void *arg) {
-    for (int i = 0; i < 2000; i++) pool_run(arg, add_up, NULL, 50, 3);
+    for (int i = 0; i < 2000; i++) pool_run(arg, add_numbers, NULL, 50, 3);
     return NULL;
 }
 
-TEST(pool_callers_take_turns) {
+TEST(pool_callers_are_serialised) {
     setenv("RIDGE_THREADS", "2", 1);
     env_reload();
     pthread_t t[3];
@@ -479,7 +479,7 @@ TEST(pool_cost) {
         uint64_t t = os_now_ns();
         for (int i = 0; i < 100; i++) pool_run(p, meet, &here, 2, 1);
         best = RG_MIN(best, os_now_ns() - t);
-        if (atomic_load(&here) % 2) break; /* nobody came: the machine is busy */
+        if (atomic_load(&here) % 2) break; /* no worker came: the machine is busy */
     }
     TEST_INFO("%.2f us to fork, meet and join on 2 of %d threads", (double)best / 1e5, pool_threads(p));
 }

@@ -188,7 +188,7 @@ TEST(cache_ignores_damaged_files) {
     done();
 }
 
-TEST(cache_survives_a_directory_in_its_place) {
+TEST(cache_survives_a_directory_of_its_name) {
     setup();
     must(0, 2, 2);
     each("kernel-", make_dir);
@@ -360,7 +360,7 @@ TEST(cache_removes_leftovers_and_renews_use) {
     CHECK(os_exists(left[0]) && os_exists(left[1]));
     must(5, 1, 1); /* the first write looks for them */
     CHECK(!os_exists(left[0]) && !os_exists(left[1]) && last.evicted == 2);
-    CHECK(os_exists(left[2]) && os_exists(left[3])); /* somebody writes it; not of our form */
+    CHECK(os_exists(left[2]) && os_exists(left[3])); /* being written; not of our form */
     must(0, 2, 0);
     done();
 }

@@ -52,7 +52,7 @@ TEST(call_stands_between_kernels) {
     CHECK_EQ(planned(rg_sort(rg_expand(rg_narrow(x, 0, 0, 1), RG_SHAPE(64, 128)), -1)).kernels, 2);
     CHECK_EQ(planned(rg_sort(rg_zeros(c, RG_F32, RG_SHAPE(4, 8)), -1)).kernels, 2);
     CHECK_EQ(planned(rg_matmul(rg_sort(x, -1), rg_transpose(x, 0, 1))).kernels, 2);
-    /* backward: the places, zeros, and one addition for each element; the values are not sorted for it */
+    /* backward: the indices, zeros, and one addition for each element; the values are not sorted for it */
     CHECK_EQ(rg_grad(rg_sort(x, -1), RG_TENSORS(x), &g, .seed = stored(c, RG_F32, RG_SHAPE(64, 128))), RG_OK);
     CHECK_EQ(planned(g).kernels, 3);
     CHECK_EQ(rg_close(c), RG_OK);
@@ -209,7 +209,7 @@ static void both_sums(void *arg) {
     s->other = uop_mk(&s->ir, OP_GRAPH, &o.result, 1, ARG_NONE);
 }
 
-/* Whole rows, rows in a batch, elements of rows and of columns, fewer rows than there are places; to zeros and to numbers. */
+/* Whole rows, rows in a batch, elements of rows and of columns, fewer rows than results; to zeros and to numbers. */
 TEST(call_sums_as_a_scatter) {
     static const char *const index[] = {"", "(EXPAND (RESHAPE (BUFFER<i32>[1] 6) 6 1) 6 4)",
                                         "(BUFFER<i64>[1] 6 4)",
@@ -299,7 +299,7 @@ TEST_MANUAL(cuda_gpu_call_sorts_much, 100) {
     rg_close(c);
 }
 
-/* What several elements do to one place, in the order of the row: the oracle's values, and those of a product within rounding. */
+/* Several elements scattered to one index, in the order of the row: the oracle's values, and those of a product within rounding. */
 TEST_MANUAL(cuda_gpu_call_scatters, 100) {
     enum { ROWS = 3, N = 6000, SIZE = 700 };
     static float x[ROWS * SIZE], src[ROWS * N], got[2][ROWS * SIZE];

@@ -9,7 +9,7 @@
 static struct err err;
 static struct arena arena;
 
-TEST(ceilings_uses_by_hand) {
+TEST(ceilings_uses_of_round_numbers) {
     struct model m = {.name = "round"};
     for (int f = 0; f < MODEL_FIELDS; f++) m.theory[f] = 1;
     m.theory[MODEL_CORES] = 4;

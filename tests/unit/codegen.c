@@ -253,7 +253,7 @@ TEST(codegen_tail_is_peeled) {
     arena_free(&j.arena);
 }
 
-TEST(codegen_scan_turns_rows_in_registers) {
+TEST(codegen_scan_transposes_rows_in_registers) {
     struct job j;
     CHECK_EQ(job_run(&j, scan, "TILE(r,4,v) VEC(v) TILE(k,4,u) UNROLL(u)"), 0);
     CHECK_EQ(count(&j.lin, OP_LOAD, 4), 4);

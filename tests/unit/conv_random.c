@@ -51,7 +51,7 @@ static double work_of(const struct conv *c) {
 
 #define PICK(r, list) list[rnd_below(r, RG_COUNT(list))]
 
-/* What MMA instructions of warpgroups take: a tile of a row of places, whole panels of channels. */
+/* What wgmma takes: a tile of output positions of one row, whole panels of channels. */
 static void draw_tensor(struct conv *c, struct rnd *r) {
     static const int64_t channels[] = {64, 64, 128, 128, 192, 256, 256, 320, 512};
     static const int64_t wide[] = {8, 16, 16, 24, 32, 32, 40, 48, 56, 64, 112, 14, 28}, taps[] = {3, 3, 3, 5};
@@ -209,7 +209,7 @@ static void operands(struct conv *c) {
     c->size[BIAS] = (size_t)c->out, c->size[BACK] = c->size[MORE] = (size_t)(c->n * c->out * c->oh * c->ow);
     for (int i = 0; i < BUFS; i++)
         c->v[i] = numbers(c, c->size[i], (uint64_t)i << 32, c->relu && (i == IMAGES || i == BACK));
-    for (size_t i = 0; i < c->size[IMAGES] && c->up; i++) { /* four places next to each other are one */
+    for (size_t i = 0; i < c->size[IMAGES] && c->up; i++) { /* 2 x 2 pixels are equal */
         size_t x = i % (size_t)c->wide, y = i / (size_t)c->wide % (size_t)c->high;
         c->v[IMAGES][i] = c->v[IMAGES][i - x % 2 - y % 2 * (size_t)c->wide];
     }
@@ -279,7 +279,7 @@ static uint64_t number_of(const char *name, uint64_t otherwise) {
 
 TEST_SLOW(conv_random, 300) {
     uint64_t first = number_of("SEED", 1), n = number_of("SEEDS", 24);
-    int run = 0, roles = 0;
+    int run = 0, specialized = 0;
     for (uint64_t i = first; i < first + n; i++) {
         char what[256];
         struct conv c;
@@ -287,11 +287,11 @@ TEST_SLOW(conv_random, 300) {
         draw(&c, &r, i % 8 != 0, 4.1e7);
         arena_init(&c.arena, &c.err);
         if (err_guard(&c.err, interpret, &c)) FAIL("%s: %s", words(&c, what, sizeof what), c.err.msg);
-        run += has_opt(&c, "TC("), roles += has_opt(&c, "WARP_SPECIALIZE(");
+        run += has_opt(&c, "TC("), specialized += has_opt(&c, "WARP_SPECIALIZE(");
         arena_free(&c.arena);
     }
-    if (n >= 24) CHECK(run >= 8 && roles >= 4);
-    TEST_INFO("%d convolutions planned, %d run, %d of them with roles", (int)n, run, roles);
+    if (n >= 24) CHECK(run >= 8 && specialized >= 4);
+    TEST_INFO("%d convolutions planned, %d run, %d of them warp-specialized", (int)n, run, specialized);
 }
 
 /* ---- on a GPU ----------------------------------------------------------------------------------------------------- */
@@ -330,7 +330,7 @@ static void check_gpu(struct engine *en, struct conv *c) {
     arena_free(&c->arena);
 }
 
-/* A training step of a UNet has it, and more turns than teams: 4 iterations of input channels, 3 places of the ring. */
+/* Of a UNet's training step: more tiles than consumers, 4 iterations of input channels, 3 pipeline stages. */
 TEST_MANUAL(cuda_gpu_conv_256_channels, 120) {
     struct engine *en = cuda_engine();
     for (int i = 0; i < 2 * PARTS; i++) {

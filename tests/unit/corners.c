@@ -1,4 +1,4 @@
-/* Corners where compilers of tensors go wrong: NaN, infinities, signed zeros, halves, empty tensors, integers at their ends. Each
+/* Corners where compilers of tensors go wrong: NaN, infinities, signed zeros, 16-bit floats, empty tensors, integers at their ends. Each
  * test names its corner and asserts what IEEE 754 says and PyTorch does (2.x, on a CPU, in the same dtype; the numbers here are its
  * answers, and where there are none the words of docs/semantics.md). Each runs on the oracle and compiled, with the
  * whole expression in one graph, so that a rule or a fused kernel has its chance to be wrong. */
@@ -105,7 +105,7 @@ CORNER(sign_of_nan_stays) {
     SAME(rg_abs(F(-0.0f, NAN, -1)), 0, NAN, 1);
 }
 
-CORNER(argmax_of_nan_is_its_place) {
+CORNER(argmax_of_nan_is_its_index) {
     rg_tensor x = F(1, NAN, 3, NAN);
     SAME(rg_argmax(x), 1);
     SAME(rg_argmin(x), 1);
@@ -164,7 +164,7 @@ CORNER(signed_zeros) {
     SAME(rg_round(F(-0.5f, 0.5f, 1.5f, 2.5f)), -0.0, 0, 2, 2);
 }
 
-/* ---- halves ----------------------------------------------------------------------------------------------- */
+/* ---- 16-bit floats ---------------------------------------------------------------------------------------- */
 
 /* The digits that a half has not are gone, also if nothing is stored in between. */
 CORNER(cast_to_half_is_not_elided) {
@@ -242,7 +242,7 @@ CORNER(empty_tensors) {
     CHECK_EQ(rg_clear_error(c), 0);
 }
 
-/* A border is a value like others: e^0 is 1, and the greatest of what is below 0 is 0. */
+/* Padding is a value like others: e^0 is 1, and the maximum of negative numbers and padding is 0. */
 CORNER(padding_does_not_pass_functions) {
     SAME(rg_floor(rg_exp(rg_pad(F(1, 2), RG_SHAPE(1, 1), 0))), 1, 2, 7, 1);
     SAME(rg_max(rg_pad(F(-1, -2), RG_SHAPE(0, 1), 0)), 0);

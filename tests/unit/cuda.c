@@ -346,7 +346,7 @@ static uint32_t fmas_after_loads(const struct dev_object *o) {
 TEST(cuda_compile_asks_ahead) {
     arena_init(&arena, &err);
     cuda_need_nvrtc(&arena);
-    for (int places = 2; places <= 4; places++) {
+    for (int stages = 2; stages <= 4; stages++) {
         struct lowering *l = lowered(
             "kernel mm\na = (PARAM<f32>[0 a] 4194304)\nb = (PARAM<f32>[1 b] 4194304)\no = (PARAM<f32>[2 o] "
             "262144)\nm = (RANGE[m GRID 0 0] 512)\nn = (RANGE[n GRID 1 0] 512)\nk = (RANGE[k REDUCE 2 0] "
@@ -360,7 +360,7 @@ TEST(cuda_compile_asks_ahead) {
                 "VEC(n_t_t_t) UNROLL(k_t) ORDER(n_t,m_t,n_t_t) STAGE(a,k,k_t,m_t+m_t_t) "
                 "TILE(a.k_t,4,a_v) VEC(a_v) STAGE(b,k,k_t,n_t+n_t_t+n_t_t_t) TILE(b.n_t,4,b_v) "
                 "VEC(b_v) PIPE(a,k,%d) PIPE(b,k,%d)",
-                places, places));
+                stages, stages));
         const char *loop = strstr(l->cuda.p, "for ("), *asked = loop ? strstr(loop, "= load_now(") : NULL;
         CHECK(asked && strstr(asked, "pin_loads();") &&
               strstr(asked, "pin_loads();") < strstr(asked, "fma_f32"));
@@ -437,7 +437,7 @@ static const char of_weights[] =
     "(LOAD (INDEX x (ADD (MUL (ADD (MUL b 32) i) 576) (ADD (MUL (ADD y p) 24) (ADD z q))))) "
     "(LOAD (INDEX d (ADD (MUL (ADD (MUL b 32) o) 400) (ADD (MUL y 20) z))))) b y z)))\n";
 
-/* Both tiles of a product of a matrix with itself come by the ring: nothing is asked for a second time, into a cache. */
+/* Both tiles of a matrix times itself go through the pipeline: nothing is prefetched besides. */
 static const char of_itself[] =
     "kernel p\na = (PARAM<f32>[1 a] 1048576)\nout = (PARAM<f32>[0 out] 1048576)\n"
     "m = (RANGE[m GRID 0] 1024)\nn = (RANGE[n GRID 1] 1024)\nk = (RANGE[k REDUCE 2] 1024)\n"

@@ -80,15 +80,15 @@ TEST(cuda_fake_few_kernels_are_started_early) {
 }
 
 /* .. unless the first moves much, and the second little and has few blocks: few rows by a matrix, in parts, and what adds the parts.
- * 512 x 512 x 65536 is in parts too, but what adds them reads 16 MB, and would wait for its turn. 1793 x 1793 x 1793 begins with a
- * kernel that copies the factors to longer rows, which is the shorter of the two. */
+ * 512 x 512 x 65536 is split-K too, but its reduction reads 16 MB and could not start early. 1793 x 1793 x 1793 begins with a kernel
+ * that repacks the operands to longer rows, which is the shorter of the two. */
 static rg_status product(void *user, const rg_tensor *in, rg_tensor *out) {
     (void)user;
     out[0] = rg_matmul(in[0], in[1]);
     return RG_OK;
 }
 
-TEST(cuda_fake_long_sums_in_parts) {
+TEST(cuda_fake_split_k) {
     static const struct {
         int m, n, k;
         uint32_t soon, replays; /* of a call */
@@ -157,7 +157,7 @@ TEST(cuda_fake_functions_are_nodes) {
     check_empty(f);
 }
 
-/* An embedding's gradient: numbers of the index, one pass of digits, where places begin, sums; or zeros and additions. */
+/* An embedding's gradient: keys of the index, one radix pass, offsets of the segments, sums; or zeros and additions. */
 TEST(cuda_fake_scatter_adds) {
     struct fake *f = fake();
     for (int atomics = 0; atomics < 2; atomics++) {
@@ -200,10 +200,10 @@ TEST(cuda_fake_numbers_change) {
     check_empty(f);
 }
 
-/* ---- maps of buffers ------------------------------------------------------------------------------------------- */
+/* ---- TMA descriptors ------------------------------------------------------------------------------------------- */
 
 /* A kernel with a map: encoded once for an address, again for another, kept; told to a graph when the address changes. */
-TEST(cuda_fake_maps) {
+TEST(cuda_fake_tensor_maps) {
     struct fake *f = fake();
     struct engine *en = engine_open(&err, &device_cuda[0]);
     if (!en) FAIL("%s", err.msg);
@@ -243,7 +243,7 @@ TEST(cuda_fake_maps) {
 }
 
 /* A driver that cannot make maps: products are written without boxes, and a kernel with one is refused. */
-TEST(cuda_fake_without_maps) {
+TEST(cuda_fake_without_tensor_maps) {
     struct fake *f = fake();
     f->major = 8;
     struct engine *en = engine_open(&err, &device_cuda[0]);

@@ -216,7 +216,7 @@ TEST(cuda_fake_search_looks_around) {
 /* The second list of a product takes a tenth less, but, if it gets `hot`, a tenth more once it has run for a while without another. */
 static bool hot;
 static const char *ran_before;
-static float in_turns(const char *kernel, unsigned launches) {
+static float alternating(const char *kernel, unsigned launches) {
     enum { A_WHILE = 3 }; /* readings: more than one turn has */
     static int readings;
     if (*kernel != 'r') return 0.001f;
@@ -240,7 +240,7 @@ TEST(cuda_fake_search_wins_alone) {
         rg_tensor y, x = rg_contiguous(rg_cast(rg_ones(c, RG_F32, RG_SHAPE(1024, 1024)), RG_BF16));
         CHECK(!rg_realize(x));
         memset(sums, 0, sizeof sums), ran_before = NULL;
-        f->clock = in_turns, f->ran = note_sums, hot = i;
+        f->clock = alternating, f->ran = note_sums, hot = i;
         setenv("RIDGE_BEAM", "4", 1);
         env_reload();
         rg_jit *j = rg_jit_new(c, squared, NULL, 1);

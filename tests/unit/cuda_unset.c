@@ -1,5 +1,5 @@
 /* Tests of what a GPU kernel's text leaves unset: nothing that it reads, on any path. ptxas takes a register which one path does
- * not set for undefined, and may give its place to another value; lanes that do set it were then wrong. The interpreter cannot
+ * not set for undefined, and may reuse it for another value; lanes that do set it were then wrong. The interpreter cannot
  * see this: the linear program is right, and only its text is not. Values: cuda_gpu_rnn in cuda_rnn.c. */
 #include "cuda.h"
 
@@ -61,7 +61,7 @@ static uint32_t pieces_set(const char *text, const char *type) {
     return n;
 }
 
-TEST(cuda_predicated_pieces_are_set) {
+TEST(cuda_predicated_chunks_are_set) {
     struct texts *t = texts();
     CHECK_EQ(pieces_set(t->cuda.p, "piece<f32, 2>"), 4);
     CHECK_EQ(pieces_set(t->opencl.p, "f32x2"), 4);

@@ -1,6 +1,6 @@
 /* Tests of matrix products on a GPU in other types than bfloat16: 8-bit floats, whose sums are kept in parts (src/codegen/gpu/mma.c),
- * TF32 and float16, by threads with roles. In the interpreter with small integers, exact; the compiler's opinion of lists of
- * real sizes; on a GPU random numbers against sums in double, within the bounds that docs/gpu.md states. */
+ * TF32 and float16, warp-specialized. In the interpreter with small integers, exact; compiled for opt lists of real sizes;
+ * on a GPU random numbers against sums in double, within the bounds that docs/gpu.md states. */
 #include "gemm_test.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@ static const struct type {
 
 /* A tile of m x n by w warpgroups, 128 bytes along k times `deep`. */
 struct form {
-    int m, n, w, deep, places;
-    const char *roles;
+    int m, n, w, deep, stages;
+    const char *specialize;
 };
 
 static const char *list(char *out, size_t room, const struct type *t, const struct form *f) {
@@ -28,7 +28,7 @@ static const char *list(char *out, size_t room, const struct type *t, const stru
         snprintf(marks, sizeof marks, f->w > 1 ? " THREAD(m1)" : " REG(m1)"),
             snprintf(all, sizeof all, "m1+m3");
     }
-    if (!*f->roles)
+    if (!*f->specialize)
         snprintf(copies, sizeof copies, " TILE(a.k1,%d,a.v) VEC(a.v) TILE(b.k1,%d,b.v) VEC(b.v)",
                  16 / t->bytes, 16 / t->bytes);
     bool two = t->bytes == 1 && f->n == 256; /* instructions, so that there is room for a part */
@@ -37,12 +37,12 @@ static const char *list(char *out, size_t room, const struct type *t, const stru
              "UNROLL(k1) STAGE(a,k,%s,k1+k2) STAGE(b,k,%s,k1+k2)%s PIPE(a,k,%d) PIPE(b,k,%d) %s",
              f->m, f->n, m, f->n, two ? "n1) TILE(n1,128,n3" : "n3", 128 * f->deep / t->bytes, 32 / t->bytes,
              t->instr, two ? 128 : f->n, marks, two ? " REG(n1)" : "", all, two ? "n1+n3" : "n3", copies,
-             f->places, f->places, f->roles);
+             f->stages, f->stages, f->specialize);
     return out;
 }
 
-/* No more than 128 products are added up before the part is: of 8-bit factors, four instructions, the first of which begins
- * at 0; of the others nothing is begun twice. */
+/* At most 128 products are accumulated before the partial sum is added: of 8-bit operands, four instructions, the first of
+ * which zeroes its accumulators; the others start once. */
 static void count_parts(const struct product *x, bool parts) {
     uint32_t run = 0, fresh = 0, most = 0, again = 0;
     for (uint32_t i = 0; i < x->lin.n; i++) {
@@ -87,9 +87,9 @@ TEST(dtypes_products) {
         }
 }
 
-/* In the loop of sums in parts nothing is waited for before the first MMA instruction: the tiles of the next iteration are,
- * while the last ones of this one run. */
-TEST(dtypes_parts_wait_ahead) {
+/* With partial accumulation, the loop waits for no tile before its first MMA instruction: it waits for those of the next
+ * iteration while its last instructions run. */
+TEST(dtypes_partial_sums_wait_ahead) {
     static const struct form form = {256, 64, 2, 1, 2, "WARP_SPECIALIZE(1) PERSISTENT(2)"};
     struct product x = {.m = 512, .n = 128, .k = 512, .tb = true, .dt = types[0].dt};
     struct render_shape shape;
@@ -121,7 +121,7 @@ TEST(dtypes_parts_wait_ahead) {
 
 /* Several rows of instructions, along m or along n: the results of one are stored behind the last instructions of the next, also
  * where tiles end inside, and where something is added. */
-TEST(dtypes_parts_store_behind) {
+TEST(dtypes_partial_sums_store_behind) {
     static const char *const form[] = {
         "TILE(m,128,m1) TILE(m1,64,m3) TILE(n,64,n3) TILE(k,128,k1) TILE(k1,32,k2) TC(m3,n3,k2,WE4M3_64) "
         "REG(m1) "
@@ -136,7 +136,7 @@ TEST(dtypes_parts_store_behind) {
     for (size_t i = 0; i < RG_COUNT(size) * RG_COUNT(form); i++) {
         size_t f = i % RG_COUNT(form);
         const int64_t *s = size[i / RG_COUNT(form)];
-        int places = 2 + (f != 1 && i % 2);
+        int stages = 2 + (f != 1 && i % 2);
         struct product x = {.m = s[0],
                             .n = s[1],
                             .k = s[2] * (1 + (f == 1)),
@@ -145,7 +145,7 @@ TEST(dtypes_parts_store_behind) {
                             .opts = opts,
                             .plus = i == 1};
         snprintf(opts, sizeof opts, "%s PIPE(a,k,%d) PIPE(b,k,%d) WARP_SPECIALIZE(1) PERSISTENT(2)", form[f],
-                 places, places);
+                 stages, stages);
         arena_init(&x.arena, &x.err);
         if (err_guard(&x.err, product_compile, &x)) FAIL("%s\n%s", opts, x.err.msg);
         uint32_t behind = 0;
@@ -206,8 +206,8 @@ static void check_rounding(struct engine *en) {
 
 TEST(dtypes_rounds_floats) { check_rounding(NULL); }
 
-/* Eight bytes are eight bytes, where eight halves would be four words. */
-TEST(dtypes_pieces_of_bytes) {
+/* Eight fp8 elements are eight bytes, where eight of 16 bits would be four words. */
+TEST(dtypes_chunks_of_8_bits) {
     struct product x = {0};
     struct render_shape shape;
     struct str text;

@@ -1,4 +1,4 @@
-/* Random programs over tensors with axes of size 0 and 1, on CPU and on REF: windows, reading and adding at places,
+/* Random programs over tensors with axes of size 0 and 1, on CPU and on REF: windows, gather and scatter,
  * running sums, sorting, joining, with gradients, and with values in memory between the steps. Numbers are small
  * integers, so that most results are exact. */
 #include <math.h>
@@ -81,7 +81,7 @@ static rg_tensor source_for(struct prog *p, rg_dtype dt, const struct dims *inde
     return rnd(p, 2) ? x : rg_mul(x, 2);
 }
 
-static rg_tensor at_places(struct prog *p, uint32_t what) {
+static rg_tensor indexed(struct prog *p, uint32_t what) {
     rg_tensor x = of_rank(p, 1 + rnd(p, RANK));
     int64_t axis = rnd(p, (uint32_t)rg_rank(x));
     struct dims s;
@@ -173,7 +173,7 @@ static rg_tensor step(struct prog *p) {
     switch (rnd(p, 10)) {
     case 0:
     case 1:
-    case 2: return at_places(p, rnd(p, 6));
+    case 2: return indexed(p, rnd(p, 6));
     case 3:
     case 4: return window(p, rnd(p, 4));
     case 5: return reduced(p);

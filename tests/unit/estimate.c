@@ -80,7 +80,7 @@ TEST(estimate_of_thirty_kernels_is_the_hand_count) {
         rg_tensor y = of[i].make(in);
         if (rg_schedule_stats(RG_TENSORS(y), &s)) FAIL("%s: %s", of[i].name, rg_error(c));
         if (s.kernels != 1 || s.ops != of[i].ops || s.bytes != of[i].bytes)
-            FAIL("%s: %llu kernels, %.0f operations, %.0f bytes; by hand 1, %.0f, %.0f", of[i].name,
+            FAIL("%s: %llu kernels, %.0f operations, %.0f bytes; expected 1, %.0f, %.0f", of[i].name,
                  (unsigned long long)s.kernels, s.ops, s.bytes, of[i].ops, of[i].bytes);
     }
     TEST_COUNT(RG_COUNT(of), "kernels with hand counts");
@@ -147,7 +147,7 @@ TEST(estimate_counts_cache_lines) {
         struct estimate e = estimate_of(text);
         CHECK_EQ((int64_t)e.bytes, 2 * 4 * 1024);
         if ((int64_t)e.lines != of[k].lines + 4 * 1024)
-            FAIL("%s: %.0f bytes of lines, by hand %lld", of[k].index, e.lines,
+            FAIL("%s: %.0f bytes of lines, expected %lld", of[k].index, e.lines,
                  (long long)of[k].lines + 4 * 1024);
         arena_free(&arena);
     }

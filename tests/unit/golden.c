@@ -6,7 +6,7 @@
  *   2. The file's opts and many random legal lists give the plain program's values, interpreted. Where a
  *      kernel only adds, multiplies and compares, it runs on small integers and every bit must agree;
  *      else within a bound from the dtype and the length of the longest reduction.
- *   3. The same with the math written out (what a renderer sees), and through the C compiler: the file's
+ *   3. The same with math functions decomposed (what a renderer sees), and through the C compiler: the file's
  *      opts, none, and a batch of random lists, with red zones around every buffer.
  * The large kernels in tests/golden are lowered only; running them is the benchmark's work.
  * A failure prints the command that repeats it. GOLDEN_SEEDS sets how many random lists are tried;
@@ -327,7 +327,7 @@ static int64_t same_interpreted(const char *path, const struct expected *e, enum
                 exact       ? 0
                 : keep_math ? e->tol
                             : 4 * e->tol,
-                keep_math ? "interpreted" : "interpreted, math written out");
+                keep_math ? "interpreted" : "interpreted, math decomposed");
     io_free(&m);
     drop(l);
     return n;

@@ -1,4 +1,4 @@
-/* Tests of block programs for convolutions and their gradients by FMAs (src/tune/choose/gpu_conv.c), of floats and of halves
+/* Tests of block programs for convolutions and their gradients by FMAs (src/tune/choose/gpu_conv.c), of fp32 and of bf16
  * that do not suit MMA instructions: the list that is chosen for a
  * large batch, run by the interpreter on a small one, against plain loops written here; exact, because the numbers are small
  * integers. NVRTC keeps all of it in registers. */
@@ -8,12 +8,12 @@
 #include "ref/ref.h"
 
 /* out(b, o, y, x) = sum over i, p, q of w(o, i, p, q) * img(b, i, y*by + p - pad, x*by + q - pad), its gradient for the images
- * (BACK: a convolution of the gradient with the taps turned round) or for the weights, which sums over b, y, x. */
+ * (BACK: a convolution of the gradient with the taps flipped) or for the weights, which sums over b, y, x. */
 enum form { FORWARD, BACK, WEIGHTS };
 struct conv {
     enum form form;
     int out, in, high, wide, ky, kx, pad,
-        by;       /* channels; places of the result; of BACK: of the gradient that is read */
+        by;       /* channels; output positions; of BACK: of the gradient that is read */
     int b, parts; /* images; WEIGHTS: blocks of them with a sum each */
     bool half;    /* images and weights are bfloat16 */
     const char *opts;
@@ -127,7 +127,7 @@ static int pixel(const struct conv *c, int b, int i, int r, int col) {
                  (size_t)col);
 }
 
-static int place_of(const struct conv *c, int at, int tap) {
+static int input_of(const struct conv *c, int at, int tap) {
     return c->form == BACK ? at + c->pad - tap : at * c->by + tap - c->pad;
 }
 
@@ -141,7 +141,7 @@ static float expected(const struct conv *c, size_t at) {
         for (int b = s * each; b < (s + 1) * each; b++)
             for (int y = 0; y < c->high; y++)
                 for (int x = 0; x < c->wide; x++)
-                    sum += pixel(c, b, i, place_of(c, y, p), place_of(c, x, q)) *
+                    sum += pixel(c, b, i, input_of(c, y, p), input_of(c, x, q)) *
                            small((size_t)(((b * c->out + o) * c->high + y) * c->wide + x) + 12345);
         return (float)sum;
     }
@@ -151,7 +151,7 @@ static float expected(const struct conv *c, size_t at) {
     for (int i = 0; i < c->in; i++)
         for (int p = 0; p < c->ky; p++)
             for (int q = 0; q < c->kx; q++)
-                sum += pixel(c, b, i, place_of(c, y, p), place_of(c, x, q)) *
+                sum += pixel(c, b, i, input_of(c, y, p), input_of(c, x, q)) *
                        small((size_t)(((o * c->in + i) * c->ky + p) * c->kx + q) + 12345);
     return (float)sum;
 }
@@ -189,10 +189,10 @@ static void check_conv(struct conv *c) {
 
 /* ---- lists that are chosen ------------------------------------------------------------------------------------- */
 
-#define CONV(f, to, from, places, taps, border, step, images, blocks, halves)                     \
-    {                                                                                             \
-        .form = f, .out = to, .in = from, .high = places, .wide = places, .ky = taps, .kx = taps, \
-        .pad = border, .by = step, .b = images, .parts = blocks, .half = halves                   \
+#define CONV(f, to, from, size, taps, padding, step, images, blocks, bf16)                    \
+    {                                                                                         \
+        .form = f, .out = to, .in = from, .high = size, .wide = size, .ky = taps, .kx = taps, \
+        .pad = padding, .by = step, .b = images, .parts = blocks, .half = bf16                \
     }
 
 /* Large sizes; few: images and half the summed channels (0: all; or blocks of images) of the small run. */

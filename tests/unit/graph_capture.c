@@ -42,7 +42,7 @@ TEST(record_waits_for_memory) {
     ADD({R, 64, 64}, {W, 128, 64});               /* 1: a -> b */
     ADD({R, 64, 64}, {W, 192, 64});               /* 2: a -> c, beside 1 */
     ADD({R, 128, 64}, {R, 192, 64}, {W, 64, 64}); /* 3: b, c -> over a; 0 is done if 1 is */
-    ADD({R, 0, 64}, {W, 256, 64});                /* 4: x -> d, waits for nobody */
+    ADD({R, 0, 64}, {W, 256, 64});                /* 4: x -> d, depends on none */
     ADD({W, 0, 8});                               /* 5: over a part of x: after its readers 0, 4 */
     ADD({R, 120, 8}, {W, 400, 8});                /* 6: the end of what 3 wrote */
     ADD({R, 128, 8}, {W, 408, 8});                /* 7: begins where that ends: b, of 1 */

@@ -315,7 +315,7 @@ static bool gen_matvec(struct str *s, struct rnd *r) {
 
 /* Convolutions with steps and zeros around; `grad`: the gradient of the weights, a sum over images and pixels. */
 /* A convolution, or one of its gradients, as the planner writes them. kind 0: the convolution, perhaps padded; 1: the
- * gradient of the filters; 2: that of the image, windows backwards, with predicates at the border. NCHW, in groups. */
+ * gradient of the filters; 2: that of the image, windows flipped, with predicates at the halo. NCHW, in groups. */
 struct conv_sizes {
     int64_t b, g, ci, co, kh, kw, oh, ow, step, pad;
 };
@@ -527,7 +527,7 @@ static void many(bool (*gen)(struct str *, struct rnd *), const char *name) {
 CLASSES(X)
 #undef X
 
-/* Threads decide how outputs are dealt out, never in which order a sum is added up (docs/internals/ir.md, rounding). */
+/* Threads decide how outputs are distributed, never the order of a sum (docs/internals/ir.md, rounding). */
 static int64_t same_bits(struct trial *one, struct trial *many_threads) {
     struct io_mem x, y;
     int64_t n = 0;
@@ -641,7 +641,7 @@ static void check_large(struct trial *t, const char *path) {
 
 TEST(heuristic_large_golden_kernels_at_first_try) { CHECK(each_file("tests/golden", check_large) > 10); }
 
-/* ---- kernels of several megabytes: streams, prefetches, turned tiles ------------------------------------------- */
+/* ---- kernels of several megabytes: streams, prefetches, transposed tiles --------------------------------------- */
 
 static void large(const char *text, bool exact, const char *has) {
     struct trial *t = calloc(1, sizeof *t);
@@ -723,9 +723,9 @@ TEST(heuristic_large_gather_is_prefetched) {
           true, "PIPE(table");
 }
 
-/* The gradient with respect to the image of a convolution with steps of two: places are cut into quotient and remainder. Of a
- * padded one the remainder moves the places, too. */
-static void stepped(int place, int size, const char *has) {
+/* The gradient with respect to the image of a convolution with stride two: positions are split into quotient and remainder.
+ * Of a padded one the remainder shifts the positions, too. */
+static void stepped(int offset, int size, const char *has) {
     char text[4096];
     snprintf(
         text, sizeof text,
@@ -744,7 +744,7 @@ static void stepped(int place, int size, const char *has) {
         "(INVALID<idx>)))) 0.0))\n"
         "(SINK (STORE (INDEX o (ADD i3 (ADD (MUL i2 %d) (ADD (MUL i0 %d) (MUL i1 %d))))) (REDUCE[ADD] p k4 "
         "k5 k6)))\n",
-        16 * 8 * size * size, size, size, place, place, size, 8 * size * size, size * size);
+        16 * 8 * size * size, size, size, offset, offset, size, 8 * size * size, size * size);
     large(text, true, has);
 }
 
@@ -762,7 +762,7 @@ TEST(heuristic_convolutions) {
     } job[] = {
         {0, {2, 1, 4, 8, 5, 5, 20, 20, 1, 0}, "VEC(ow_v)"},        /* long rows: in place */
         {0, {4, 1, 8, 16, 3, 3, 7, 7, 1, 0}, "VEC(co_v)"},         /* short rows: vectors of channels */
-        {0, {4, 1, 4, 8, 3, 3, 12, 12, 1, 1}, ",ci,oh+kh,ow+kw)"}, /* padded: copied with its border */
+        {0, {4, 1, 4, 8, 3, 3, 12, 12, 1, 1}, ",ci,oh+kh,ow+kw)"}, /* padded: copied with its halo */
         {0, {4, 2, 4, 8, 3, 3, 6, 6, 1, 1}, "oh+kh,ow+kw)"},
         {2, {2, 1, 4, 8, 5, 5, 20, 20, 1, 0}, ",co,oh+kh,ow+kw)"},
         {2, {4, 1, 8, 8, 3, 3, 7, 7, 1, 0}, "VEC(ci_v)"},

@@ -1,5 +1,5 @@
-/* index.c: what parts and index functions cost, counted on the kernels that would run, and misuse that has no place in a
- * file of values. The values are in tests/values/index.txt. */
+/* index.c: what parts and index functions cost, counted on the kernels that would run, and misuse that a file of values cannot
+ * express. The values are in tests/values/index.txt. */
 #include "test.h"
 
 #include <ridge.h>
@@ -85,7 +85,7 @@ TEST(index_scatter_counts) {
     CHECK_EQ(rg_close(c), RG_OK);
 }
 
-/* Many elements for few places, on all threads: the last one, each time. */
+/* Many elements for few indices, on all threads: the last one, each time. */
 TEST(index_scatter_takes_the_last) {
     enum { ROWS = 64, N = 500, PLACES = 7 };
     static int64_t index[ROWS][N];

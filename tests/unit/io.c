@@ -37,7 +37,8 @@ TEST(io_npy_headers) {
     CHECK(a.type == IO_BOOL && a.rank == 0 && a.bytes == 1);
     CHECK_EQ(parse(1, DICT("'=u8'", "False", "(0, 9223372036854775807)"), 0, &a), 0);
     CHECK(a.type == IO_U64 && a.bytes == 0);
-    CHECK_EQ(parse(1, DICT("'<V2'", "False", "(3L, 1L)"), 7, &a), 0); /* a byte too many is somebody else's */
+    CHECK_EQ(parse(1, DICT("'<V2'", "False", "(3L, 1L)"), 7, &a),
+             0); /* a byte too many belongs to what follows */
     CHECK(a.type == IO_BF16 && a.bytes == 6);
 }
 
@@ -91,7 +92,7 @@ TEST(io_native_order) {
     CHECK_EQ(x.a.bytes, 96);
     CHECK_EQ(io_data_room(&err, &x), 0);
     uint32_t *p = x.p;
-    for (uint32_t i = 0; i < 2; i++) /* the value says its place: 100 i + 10 j + k */
+    for (uint32_t i = 0; i < 2; i++) /* the value says its index: 100 i + 10 j + k */
         for (uint32_t j = 0; j < 3; j++)
             for (uint32_t k = 0; k < 4; k++) p[i + 2 * j + 6 * k] = __builtin_bswap32(100 * i + 10 * j + k);
     CHECK_EQ(io_data_native(&err, &x), 0);

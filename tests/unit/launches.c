@@ -1,5 +1,5 @@
 /* Tests of random configurations of products: sizes, types, how the factors lie, batches, what is done to the result, and
- * one of the forms that search may try (tiles, rings, threads with roles, blocks that stay). Factors are small integers, so
+ * one of the forms that search may try (tiles, pipelines, warp-specialized, persistent). Factors are small integers, so
  * that every result is exact and is compared with plain loops.
  *
  *   1. In the interpreter, which finds races and who does not wait (a few, small).
@@ -52,11 +52,11 @@ static const char *text_of(struct config *x) {
     str_printf(&s, "m = (RANGE[m GRID 1] %lld)\nn = (RANGE[n GRID 2] %lld)\nk = (RANGE[k REDUCE 3] %lld)\n",
                m, n, k);
     for (int i = 0; i < 2; i++) {
-        bool turned = i ? !x->tb : x->ta;
+        bool transposed = i ? !x->tb : x->ta;
         const char *own = i ? "n" : "m";
         long long rows = i ? n : m;
-        const char *at = arena_printf(&x->arena, "(ADD (MUL %s %lld) %s)", turned ? "k" : own,
-                                      turned ? rows : k, turned ? own : "k");
+        const char *at = arena_printf(&x->arena, "(ADD (MUL %s %lld) %s)", transposed ? "k" : own,
+                                      transposed ? rows : k, transposed ? own : "k");
         if (g > 1) at = arena_printf(&x->arena, "(ADD (MUL g %lld) %s)", rows * k, at);
         str_printf(&s, "%s = %s(LOAD (INDEX %s %s))%s\n", i ? "y" : "x", up, i ? "b" : "a", at, end);
     }
@@ -187,8 +187,8 @@ static void draw_guarded(void *arg) {
         x->opts = opts_heuristic_gpu(&x->ir, k, GPU_OF_CC(c->d->capability));
     } else {
         uint32_t at = (uint32_t)below(c->d, forms.n);
-        bool roles = below(c->d, 2); /* if there are such */
-        for (uint32_t i = 0; i < forms.n && roles && !strstr(forms.p[at].opts, "WARP_SPECIALIZE("); i++)
+        bool specialized = below(c->d, 2); /* if there are such */
+        for (uint32_t i = 0; i < forms.n && specialized && !strstr(forms.p[at].opts, "WARP_SPECIALIZE("); i++)
             at = (at + 1) % forms.n;
         x->opts = fewer_blocks(c->d, x, forms.p[at].opts);
     }
@@ -218,7 +218,7 @@ static void draw(struct draw *d, struct config *x) {
 TEST_SLOW(launches_interpreted, 300) {
     enum { CONFIGS = 24 };
     struct draw d = {.rng = 77, .capability = 90, .small = true};
-    int roles = 0;
+    int specialized = 0;
     setenv("RIDGE_VERIFY", "1", 1);
     env_reload();
     for (int i = 0; i < CONFIGS; i++) {
@@ -229,11 +229,11 @@ TEST_SLOW(launches_interpreted, 300) {
         if (ref_linear(&x.err, &x.lin, buf, (uint32_t)x.nbuf, NULL, 0, x.lin.grid))
             FAIL("%s\n%s", x.opts, x.err.msg);
         check(&x, x.host[OUT]);
-        roles += strstr(x.opts, "WARP_SPECIALIZE(") != NULL;
+        specialized += strstr(x.opts, "WARP_SPECIALIZE(") != NULL;
         arena_free(&x.arena);
     }
-    CHECK(roles > CONFIGS / 8);
-    TEST_INFO("%d random configurations interpreted, %d with roles", CONFIGS, roles);
+    CHECK(specialized > CONFIGS / 8);
+    TEST_INFO("%d random configurations interpreted, %d warp-specialized", CONFIGS, specialized);
 }
 
 /* ---- 2: a GPU --------------------------------------------------------------------------------------------------------- */
@@ -290,20 +290,20 @@ static void launch_part(int part) {
     struct config *x = calloc(CONFIGS, sizeof *x);
     const struct linear *lin[CONFIGS];
     const struct ekernel *k[CONFIGS];
-    int roles = 0, walk = 0;
+    int specialized = 0, persistent = 0;
     for (int i = 0; i < n; i++) {
         draw(&d, &x[i]);
         prepare(en, &x[i]);
         lin[i] = &x[i].lin;
-        roles += strstr(x[i].opts, "WARP_SPECIALIZE(") != NULL,
-            walk += strstr(x[i].opts, "PERSISTENT(") != NULL;
+        specialized += strstr(x[i].opts, "WARP_SPECIALIZE(") != NULL,
+            persistent += strstr(x[i].opts, "PERSISTENT(") != NULL;
     }
     if (engine_compile(en, &e, lin, (uint32_t)n, k)) FAIL("%s", e.msg);
     for (int i = 0; i < n; i++) x[i].kernel = k[i];
     uint64_t t0 = os_now_ns();
     for (int r = 0; r < launches / n; r++) launch_round(en, &d, x, n);
-    TEST_INFO("%d launches of %d random configurations, %d with roles, %d of them walk over tiles; %.1f s",
-              launches / n * n, n, roles, walk, (double)(os_now_ns() - t0) * 1e-9);
+    TEST_INFO("%d launches of %d random configurations, %d warp-specialized, %d of them persistent; %.1f s",
+              launches / n * n, n, specialized, persistent, (double)(os_now_ns() - t0) * 1e-9);
     for (int i = 0; i < n; i++) {
         for (int b = 0; b < x[i].nbuf; b++) engine_free(en, x[i].far[b], x[i].bytes[b]);
         arena_free(&x[i].arena);
@@ -363,8 +363,8 @@ struct opinion {
     uint32_t compiled, refused, spilled, serial;
 };
 
-/* The forms of a product, every so many of them from an offset; those that search would take first, and that no faults are
- * allowed for, come first. */
+/* Every `every`-th form of a product, from an offset; those that search would take first, which must compile without faults,
+ * come first. */
 static void ask_compiler(struct sampled *s, const gpu_lists *forms, uint32_t every, struct opinion *all) {
     enum { UNITS = 32, FIRST = 12 };
     struct err e = {0};
@@ -427,6 +427,6 @@ static void compile_forms(uint32_t every) {
     CHECK(all.spilled * 50 <= all.compiled);
 }
 
-/* Some of them wherever there is NVRTC, all of them by hand: minutes of all cores. Search leaves out those that spill. */
+/* Some of them wherever there is NVRTC, all of them as a manual test: minutes of all cores. Search leaves out those that spill. */
 TEST_SLOW(cuda_compile_forms, 300) { compile_forms(29); }
 TEST_MANUAL(cuda_compile_forms_all, 3000) { compile_forms(1); }

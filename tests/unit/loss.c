@@ -92,7 +92,8 @@ TEST(loss_words_for_misuse) {
             "tensor 2 is RG_NONE; a tensor is needed here");
     refused(c, rg_norm(x, NAN), "a norm of order NaN");
     refused(c, rg_normalize(x, 2, 2), "axis 2");
-    refused(c, rg_glu(x, 1), "glu halves axis 1 of shape (4, 3), whose size is odd; expected an even one");
+    refused(c, rg_glu(x, 1),
+            "glu splits axis 1 of shape (4, 3) in two, but its size is odd; expected an even one");
     refused(c, rg_celu(x, 0), "celu with alpha 0");
     refused(c, rg_logcumsumexp(x, 5), "axis 5");
     CHECK_EQ(rg_close(c), 0);

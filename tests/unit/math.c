@@ -420,7 +420,7 @@ static const struct half {
     const char *name;
     enum dtype dt;
     int digits, emin, emax;
-} halves[] = {{"f16", DT_F16, 11, -14, 15}, {"bf16", DT_BF16, 8, -126, 127}};
+} half_types[] = {{"f16", DT_F16, 11, -14, 15}, {"bf16", DT_BF16, 8, -126, 127}};
 
 /* Written here a second time: the bits of a half type as a number. */
 static double half_value(const struct half *h, uint16_t b) {
@@ -437,8 +437,8 @@ static uint16_t hx[1 << 16], hy[1 << 16], hz[1 << 16], ho[1 << 16];
 
 /* Every function on every argument: the float32 result rounded again is within a hair of half a digit. */
 TEST_SLOW(math_half_functions, 300) {
-    for (uint32_t t = 0; t < RG_COUNT(halves); t++) {
-        const struct half *h = &halves[t];
+    for (uint32_t t = 0; t < RG_COUNT(half_types); t++) {
+        const struct half *h = &half_types[t];
         struct math_set m;
         struct worst w = {-1, 0, 0, 0};
         math_init(&m, MATH_ROWS);
@@ -464,8 +464,8 @@ TEST_SLOW(math_half_functions, 300) {
  * 0, where next to nothing is left, within a small number. */
 TEST(math_half_gelu) {
     const double from = -3, off = 1e-6;
-    for (uint32_t t = 0; t < RG_COUNT(halves); t++) {
-        const struct half *h = &halves[t];
+    for (uint32_t t = 0; t < RG_COUNT(half_types); t++) {
+        const struct half *h = &half_types[t];
         struct math_set m;
         double worst = 0;
         math_init(&m, 1);
@@ -501,8 +501,8 @@ static long double exact_of(int op, double x, double y, double z) {
 /* Rounded once: never more than half a digit off. */
 TEST_SLOW(math_half_arithmetic, 300) {
     static const char *const op[] = {"ADD", "SUB", "MUL", "FDIV", "FMA"};
-    for (uint32_t t = 0; t < RG_COUNT(halves); t++) {
-        const struct half *h = &halves[t];
+    for (uint32_t t = 0; t < RG_COUNT(half_types); t++) {
+        const struct half *h = &half_types[t];
         struct math_set m;
         uint64_t seed = t + 3;
         math_init(&m, 5);

@@ -23,7 +23,7 @@ TEST(mma_maps_cover) {
                     seen[at[y]][at[x]] = 1;
                 }
         }
-    /* the layout of the PTX manual for m16n8k16, some places by hand */
+    /* the layout of the PTX manual for m16n8k16: some elements, copied from its figures */
     struct mma_map a = mma_map(MMA_BF16, MMA_A), b = mma_map(MMA_BF16, MMA_B), d = mma_map(MMA_BF16, MMA_D);
     int at[3];
     mma_element(&a, 5, 3, at); /* a3: row 1 + 8, column 2 + 1 */

@@ -1,4 +1,4 @@
-/* Tests of src/model: the text form and its enemies, the guess, the roofline by hand-computed numbers. */
+/* Tests of src/model: the text form and malformed ones, the guess, the roofline against worked examples. */
 #include "model/model.h"
 #include "test.h"
 

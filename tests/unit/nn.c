@@ -1,4 +1,4 @@
-/* nn.c: modules: names, paths, lists, ownership, your own forward functions, tables, places in profiles, errors. */
+/* nn.c: modules: names, paths, lists, ownership, your own forward functions, tables, module paths in profiles, errors. */
 #include "unit/layer_values.h"
 
 #define OK(c) \
@@ -167,7 +167,7 @@ TEST(nn_free_frees_all) {
     CHECK_EQ(rg_close(c), 0);
 }
 
-/* ---- tables and places ----------------------------------------------------------------------------------------------- */
+/* ---- tables and module paths ------------------------------------------------------------------------------------------ */
 
 TEST(nn_describe) {
     rg_ctx *c = rg_open("NULL");

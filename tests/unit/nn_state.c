@@ -146,7 +146,7 @@ TEST(nn_cast) {
     CHECK_EQ(rg_dtype_of(y), RG_BF16);
     rg_backward(rg_sum(y));
     CHECK_EQ(rg_dtype_of(rg_param_grad(w)), RG_BF16);
-    rg_optim *o = rg_adam(rg_nn_params(m), .lr = 0.1); /* state of halves is F32 */
+    rg_optim *o = rg_adam(rg_nn_params(m), .lr = 0.1); /* state of 16-bit parameters is F32 */
     CHECK_EQ(rg_dtype_of(rg_optim_entry(o, 0, NULL)), RG_F32);
     double before = rg_item(rg_sum(rg_cast(w, RG_F32)));
     CHECK_EQ(rg_optim_step(o), 0);

@@ -218,7 +218,7 @@ TEST(os_out_leaves_nothing_when_killed) {
     done(1);
 }
 
-/* In its place at once, and written on; the old one stays whole for who has it open. */
+/* Renamed into place at once, and written on; the old file stays whole for processes that have it open. */
 TEST(os_out_can_be_placed_early) {
     setup();
     char *path = in_dir("f"), got[8] = "";

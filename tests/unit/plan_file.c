@@ -310,10 +310,10 @@ static void make(struct recipe *r, struct plan_key *k) {
 }
 
 static bool inside(const struct recipe *r, const struct recipe_buf *b) {
-    int64_t held_bytes = b->place == BUF_TEMP ? r->temp_bytes : r->table_n * 8;
-    if (b->place == BUF_GRAPH) return b->number == 0;
-    if (b->place == BUF_RESULT) return b->number < 2;
-    return (b->place == BUF_TEMP || b->place == BUF_TABLE) && b->offset >= 0 && b->bytes <= INT64_MAX &&
+    int64_t held_bytes = b->kind == BUF_TEMP ? r->temp_bytes : r->table_n * 8;
+    if (b->kind == BUF_GRAPH) return b->number == 0;
+    if (b->kind == BUF_RESULT) return b->number < 2;
+    return (b->kind == BUF_TEMP || b->kind == BUF_TABLE) && b->offset >= 0 && b->bytes <= INT64_MAX &&
            !__builtin_add_overflow_p(b->offset, (int64_t)b->bytes, (int64_t)0) &&
            b->offset + (int64_t)b->bytes <= held_bytes;
 }

@@ -340,9 +340,9 @@ TEST(random_misuse) {
     BAD(rg_dropout(f, NAN), "expected 0 to 1");
     BAD(rg_dropout(i, 0.5), "dropout of dtype i32; expected floats");
     BAD(rg_bernoulli(i), "bernoulli of dtype i32; expected floats");
-    BAD(rg_multinomial(f, 4, false), "4 different places of 3; draw with replacement, or fewer");
-    BAD(rg_multinomial(f, -1, true), "-1 places of weights of shape (2, 3)");
-    BAD(rg_multinomial(e, 1, true), "1 places of weights of shape (2, 0)");
+    BAD(rg_multinomial(f, 4, false), "4 different samples of 3 weights; draw with replacement, or fewer");
+    BAD(rg_multinomial(f, -1, true), "-1 samples of weights of shape (2, 3)");
+    BAD(rg_multinomial(e, 1, true), "1 samples of weights of shape (2, 0)");
     BAD(rg_multinomial(rg_ones(c, RG_F32, RG_SHAPE()), 1, true),
         "weights of shape (); expected at least one");
     CHECK_EQ(rg_seed(NULL, 1), RG_EINVAL);

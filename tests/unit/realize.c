@@ -360,7 +360,7 @@ TEST(realize_ref_computes_without_a_plan) {
     engine_close(en);
 }
 
-TEST(realize_ref_writes_assigns_that_nobody_asked_for) {
+TEST(realize_ref_writes_assigns_that_are_not_read) {
     setup(&device_ref);
     struct prog p;
     prog_open(&p);

@@ -1,5 +1,5 @@
 /* ref.c: tests of the interpreter in src/ref: first its arithmetic against C's own and against bit
- * patterns worked out by hand, then small programs written out entry by entry, then every error. */
+ * patterns worked out by hand, then small programs entry by entry, then every error. */
 #include "ref/ref.h"
 #include "test.h"
 
@@ -136,7 +136,8 @@ TEST(ref_elem_f16_matches_the_machine) {
     uint64_t seed = 7;
     for (int k = 0; k < 200000; k++) {
         uint32_t w = (uint32_t)next(&seed) & 0x8FFFFFFF;
-        w = w % 0x10000000 + 0x33000000 + (w & 0x80000000u); /* around the range of halves, subnormals too */
+        w = w % 0x10000000 + 0x33000000 +
+            (w & 0x80000000u); /* around the range of 16-bit floats, subnormals too */
         float x;
         memcpy(&x, &w, 4);
         CHECK_NEAR(ref_round(DT_F16, x), (double)(_Float16)x, 0);
@@ -144,7 +145,7 @@ TEST(ref_elem_f16_matches_the_machine) {
 }
 #endif
 
-TEST(ref_elem_half_types_by_hand) {
+TEST(ref_elem_half_types_bit_patterns) {
     static const struct {
         double x;
         uint16_t f16, bf16;
@@ -292,7 +293,7 @@ TEST(ref_linear_grid_and_loops) { /* b[4t+i] = a[4t+i] * t */
     for (int k = 0; k < 16; k++) CHECK_NEAR(f.b[k], (k + 1) * (k / 4), 0);
 }
 
-TEST(ref_linear_accumulator_vector_and_hred) { /* b[0] = sum of a, four lanes at a time */
+TEST(ref_linear_accumulator_vector_and_vec_reduce) { /* b[0] = sum of a, four lanes at a time */
     struct fixture f;
     start(&f);
     const uop *s = acc(&f, 4, 0);

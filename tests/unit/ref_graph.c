@@ -650,7 +650,7 @@ TEST(ref_graph_misuse) {
 }
 
 TEST(ref_graph_out_of_memory) {
-    int places = 0;
+    int failed = 0;
     for (int64_t nth = 0;; nth++) {
         struct run r;
         run_open(&r, "(SCATTER[1] (ASSIGN x (EXP x)) i (GATHER[1] x i)) (REDUCE_AXES[ADD] x 1)");
@@ -662,9 +662,9 @@ TEST(ref_graph_out_of_memory) {
         CHECK(mem_live() <= live + 2);
         run_close(&r);
         if (code == 0) break;
-        places++;
+        failed++;
     }
-    CHECK(places > 20);
+    CHECK(failed > 20);
 }
 
 /* Programs with other numbers, other ops and other operands: an answer or an error, never a crash, and soon. */

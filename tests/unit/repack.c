@@ -93,7 +93,7 @@ static uint32_t copies_of(struct job *j) {
     if (err_guard(&j->err, plan_job, j)) FAIL("%s\n%s", j->text, j->err.msg);
     if (!j->ok) FAIL("%s\n%s", j->text, j->why.p);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < j->r.sched.buf.n; i++) n += j->r.sched.buf.p[i].place == BUF_TEMP;
+    for (uint32_t i = 0; i < j->r.sched.buf.n; i++) n += j->r.sched.buf.p[i].kind == BUF_TEMP;
     j->calls = j->r.sched.call.n;
     CHECK(j->calls <= 1 + n);
     arena_free(&j->arena);

@@ -150,8 +150,7 @@ TEST(report_source_lines) {
         {"f(x): y", "f(x): y"},
         {"a.py(1): ", "a.py(1): "},
         {"", ""},
-        {"home/somebody/a/very/long/path/train.py(1024): training_step",
-         "..h/train.py:1024 in training_step"},
+        {"home/someone/a/very/long/path/train.py(1024): training_step", "..h/train.py:1024 in training_step"},
     };
     for (size_t i = 0; i < RG_COUNT(cases); i++) {
         char b[35];
@@ -191,9 +190,9 @@ TEST(report_page_shows_source_and_nothing_else) {
     arena_init(&a, &e);
     event_reset();
     for (uint64_t i = 0; i < RG_COUNT(paths); i++) {
-        char place[80];
-        snprintf(place, sizeof place, "%s:2", paths[i]);
-        event_add_info(EVENT_CALL, event_name("rg_read"), event_name(place), i * 100, i * 100 + 50, 0, 0);
+        char line[80];
+        snprintf(line, sizeof line, "%s:2", paths[i]);
+        event_add_info(EVENT_CALL, event_name("rg_read"), event_name(line), i * 100, i * 100 + 50, 0, 0);
     }
     event_add_info(EVENT_KERNEL, event_name("E_4"), event_name("exp report.c:2\t10\tmemory"), 10, 40, 1, 1);
     event_snapshot(&a, &l);

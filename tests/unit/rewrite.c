@@ -1,5 +1,5 @@
 /* rewrite.c: the driver of rule sets: order of visits, depth, sharing, substitution, termination, switches,
- * threads. Independent values: what small terms must become is written out here by hand. */
+ * threads. Independent values: what small terms must become is spelled out here. */
 #include "rules/rules.h"
 #include "test.h"
 
@@ -230,8 +230,8 @@ TEST(rewrite_cycles_are_named) {
     static struct box b;
     CHECK_EQ(in_box(&b, cycle_build), RG_EINTERNAL);
     CHECK(strstr(b.err.msg, "does not terminate"));
-    CHECK(strstr(b.err.msg, "turn_left -> turn_right -> turn_left") ||
-          strstr(b.err.msg, "turn_right -> turn_left -> turn_right"));
+    CHECK(strstr(b.err.msg, "neg_to_abs -> abs_to_neg -> neg_to_abs") ||
+          strstr(b.err.msg, "abs_to_neg -> neg_to_abs -> abs_to_neg"));
     CHECK_EQ(in_box(&b, cycle_return), RG_EINTERNAL);
     CHECK(strstr(b.err.msg, "give_floor") && strstr(b.err.msg, "give_ceil") &&
           strstr(b.err.msg, "give_trunc"));
@@ -318,6 +318,6 @@ TEST(rewrite_rule_table) {
         CHECK(*r->set); /* a rule of no set is never used */
     }
     CHECK_STR(rule_info[rule_named("add_zero")].text, "(ADD x 0) => x");
-    CHECK_STR(rule_info[rule_named("add_zero")].set, "sym,pred,decomp,native");
-    CHECK_STR(rule_info[rule_named("pred_load")].set, "pred");
+    CHECK_STR(rule_info[rule_named("add_zero")].set, "sym,predicate,decomp,native");
+    CHECK_STR(rule_info[rule_named("pred_load")].set, "predicate");
 }

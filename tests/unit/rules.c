@@ -192,7 +192,7 @@ static const uop *predicated_copy(struct fz *f) {
 }
 
 static const uop *whole_term(struct fz *f, const struct whole *w) {
-    if (w->set == rules_pred) return predicated_copy(f);
+    if (w->set == rules_predicate) return predicated_copy(f);
     if (!w->strict) return fz_expr(f, fz_dtype(f, FZ_ALL), 3 + fz_below(f, 4));
     /* sums, products, quotients of predicated leaves: what an index looks like before predicates are pulled */
     const uop *x = fz_sum(f, 1 + fz_below(f, 3)), *y = fz_sum(f, 1 + fz_below(f, 3));
@@ -234,9 +234,9 @@ static void whole_batch(void *arg) {
         if (again != r) {
             fz_describe(&f, &s, r, again, 1);
             FAIL("not idempotent (seed %llu, last rule %s):%s", (unsigned long long)w->seed,
-                 rule_info[b.last[(b.ring - 1) % 32]].name, s.p);
+                 rule_info[b.last[(b.tried - 1) % 32]].name, s.p);
         }
-        if (w->set == rules_pred && has_invalid(w->arena, r)) {
+        if (w->set == rules_predicate && has_invalid(w->arena, r)) {
             fz_describe(&f, &s, n, r, 1);
             FAIL("a predicate was left in an index (seed %llu):%s", (unsigned long long)w->seed, s.p);
         }
@@ -278,10 +278,10 @@ TEST_SLOW(rules_simplify_keeps_values_and_is_idempotent, 300) {
               (unsigned long long)w.fired, (unsigned long long)w.compared);
 }
 
-TEST_SLOW(rules_preds_survive, 300) {
+TEST_SLOW(rules_predicates_survive, 300) {
     struct whole w = {.set = rules_sym, .seed = 5000, .strict = true};
     fuzz_whole(&w, 16000);
-    struct whole g = {.set = rules_pred, .seed = 9000};
+    struct whole g = {.set = rules_predicate, .seed = 9000};
     fuzz_whole(&g, 16000);
 }
 
@@ -291,7 +291,7 @@ TEST_MANUAL(fuzz_rules, 3000) {
                  g = {.set = rules_sym, .seed = os_now_ns(), .strict = true};
     fuzz_whole(&w, 400000);
     fuzz_whole(&g, 200000);
-    struct whole c = {.set = rules_pred, .seed = os_now_ns()};
+    struct whole c = {.set = rules_predicate, .seed = os_now_ns()};
     fuzz_whole(&c, 200000);
     for (unsigned i = 0; i < rules_fuzz_count; i++) {
         static struct outcome out;

@@ -141,12 +141,12 @@ TEST(schedule_gpu_splits_columns) {
     }
 }
 
-/* Products with fewer blocks than a GPU has room for and long sums are cut into parts, which a second kernel adds up; not those
+/* Split-K: GEMMs with fewer blocks than fill a GPU and a long K get partial sums, which a second kernel reduces; not those
  * of many rows or columns or of short sums. M x N x K, the second factor [N][K] or [K][N]. */
 TEST(schedule_gpu_splits_products) {
     static const struct {
         int64_t m, n, k;
-        bool turned;
+        bool transposed;
         int64_t parts; /* 1: one kernel */
     } job[] = {
         {16, 4096, 14336, true, 4},                                /* 64 strips of 64 columns */
@@ -161,9 +161,9 @@ TEST(schedule_gpu_splits_products) {
         struct one o = {.opts = {.model = gpu_model(), .gpu = true}};
         char w[128], text[512], first[64];
         snprintf(w, sizeof w,
-                 job[i].turned ? "(PERMUTE (BUFFER<bf16>[1] 1 %lld %lld) 0 2 1)"
-                               : "(BUFFER<bf16>[1] 1 %lld %lld)",
-                 job[i].turned ? k : n, job[i].turned ? n : k);
+                 job[i].transposed ? "(PERMUTE (BUFFER<bf16>[1] 1 %lld %lld) 0 2 1)"
+                                   : "(BUFFER<bf16>[1] 1 %lld %lld)",
+                 job[i].transposed ? k : n, job[i].transposed ? n : k);
         snprintf(text, sizeof text,
                  "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (CAST<f32> (BUFFER<bf16>[0] %lld 1 %lld)) "
                  "%lld %lld %lld) "
@@ -196,7 +196,7 @@ TEST(schedule_gpu_splits_taps) {
     static const char weights[] =
         "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (BUFFER<f32>[0] 64 1 12 3 2 8 8) 64 16 12 3 2 8 8) "
         "(EXPAND (BUFFER<f32>[1] 64 16 1 1 1 8 8) 64 16 12 3 2 8 8)) 0 5 6))\n";
-    static const char places[] =
+    static const char positions[] =
         "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (BUFFER<f32>[0] 64 1 6 6 64 3 3) 64 64 6 6 64 3 3) "
         "(EXPAND (BUFFER<f32>[1] 1 64 1 1 64 3 3) 64 64 6 6 64 3 3)) 4 5 6))\n";
     struct one o = {.opts = {.model = gpu_model(), .gpu = true}};
@@ -208,12 +208,12 @@ TEST(schedule_gpu_splits_taps) {
     CHECK_EQ(o.compared, 16 * 12 * 3 * 2);
     arena_free(&o.arena);
     arena_init(&o.arena, &o.err);
-    if (err_guard(&o.err, plan_text, &(struct split_case){&o, places})) FAIL("%s", o.err.msg);
+    if (err_guard(&o.err, plan_text, &(struct split_case){&o, positions})) FAIL("%s", o.err.msg);
     CHECK_EQ(o.run.sched.call.n, 1);
     arena_free(&o.arena);
 }
 
-/* A matrix of bytes by few rows is widened, and scaled, in the kernel that multiplies; by many rows it is stored as halves. */
+/* A matrix of bytes by few rows is widened, and scaled, in the kernel that multiplies; by many rows it is stored as bf16. */
 TEST(schedule_gpu_unpacks_bytes) {
     static const struct {
         const char *rows;
@@ -314,17 +314,17 @@ static void run_calls_far(struct engine *en, struct one *o, const struct ekernel
     for (uint32_t i = 0; i < s->buf.n; i++) {
         const struct sched_buf *b = &s->buf.p[i];
         bytes[i] = (size_t)b->elements * dtype_info[b->dt].bytes;
-        far[i] = b->place == BUF_TEMP ? temp + b->offset : engine_alloc(en, &err, bytes[i] + 1);
-        if (b->place != BUF_TEMP) engine_copy(en, &err, COPY_IN, far[i], o->run.mem[i], bytes[i]);
+        far[i] = b->kind == BUF_TEMP ? temp + b->offset : engine_alloc(en, &err, bytes[i] + 1);
+        if (b->kind != BUF_TEMP) engine_copy(en, &err, COPY_IN, far[i], o->run.mem[i], bytes[i]);
     }
     if (!err.code) run_calls(en, o, far, code);
     for (uint32_t i = 0; i < s->buf.n && !err.code; i++)
-        if (s->buf.p[i].place != BUF_TEMP) engine_copy(en, &err, COPY_OUT, o->run.mem[i], far[i], bytes[i]);
+        if (s->buf.p[i].kind != BUF_TEMP) engine_copy(en, &err, COPY_OUT, o->run.mem[i], far[i], bytes[i]);
     for (uint32_t i = 0; i < o->run.graph->nsrc && !err.code; i++)
         engine_copy(en, &err, COPY_OUT, o->run.mem[s->result[i]], far[s->result[i]], bytes[s->result[i]]);
     if (err.code) FAIL("seed %llu: %s", (unsigned long long)o->seed, err.msg);
     for (uint32_t i = 0; i < s->buf.n; i++)
-        if (s->buf.p[i].place != BUF_TEMP) engine_free(en, far[i], bytes[i] + 1);
+        if (s->buf.p[i].kind != BUF_TEMP) engine_free(en, far[i], bytes[i] + 1);
     engine_free(en, temp, temp_bytes);
 }
 
@@ -387,7 +387,7 @@ TEST_SLOW(schedule_random_through_cc, 900) {
     through_compiler(en, false, first_seed() + 60000, count(1000));
 }
 
-/* In halves, for two cores. */
+/* In two parts, for two cores. */
 static void opencl_part(uint64_t first, uint32_t n) {
     opencl_hurry();
     through_compiler(opencl_engine(), true, first, n);

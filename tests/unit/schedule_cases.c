@@ -107,13 +107,13 @@ TEST(schedule_cases_split_of_one_axis) {
     planned("kernel k\nb0 = (BUFFER<i32>[0] 3 50000 2)\n(GRAPH (REDUCE_AXES[ADD] b0 1))\n", true);
 }
 
-/* Axes are added up on both sides of the one that is cut. */
+/* Axes on both sides of the split one are reduced. */
 TEST(schedule_cases_split_among_axes) {
     planned("kernel k\nb0 = (BUFFER<i32>[0] 2 3 9000 5)\n(GRAPH (REDUCE_AXES[ADD] b0 0 2 3))\n", true);
 }
 
 /* Partial sums are large and cancel: rounded to bf16 they would not. */
-TEST(schedule_cases_split_sum_of_halves) {
+TEST(schedule_cases_split_sum_of_bf16) {
     planned("kernel k\nb0 = (BUFFER<bf16>[0] 131072)\n"
             "(GRAPH (REDUCE_AXES[ADD] (WHERE (LT (IOTA<i32> 131072) 65536) (ABS b0) (NEG (ABS b0))) 0))\n",
             true);
@@ -166,10 +166,10 @@ TEST(schedule_cases_updates_that_wait_for_updates) {
     CHECK_EQ(calls, 2);
 }
 
-/* ---- sums of halves ------------------------------------------------------------------------------------------------ */
+/* ---- sums of 16-bit floats ------------------------------------------------------------------------------------------ */
 
 /* A running sum of small numbers in bf16 would stay at 256, in f16 at 2048. */
-TEST(schedule_cases_sums_of_halves_are_kept_in_float) {
+TEST(schedule_cases_16bit_sums_accumulate_in_float) {
     planned("kernel k\nb0 = (BUFFER<bf16>[0] 3 384)\n"
             "(GRAPH (REDUCE_AXES[ADD] (ABS b0) 1) (REDUCE_AXES[ADD] (CAST<f16> (MUL (ABS b0) 3.0)) 1))\n",
             true);

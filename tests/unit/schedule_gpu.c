@@ -1,5 +1,5 @@
-/* What the planner does for a GPU alone: halves that products read are stored as halves, what is reduced after a product is stored in
- * its smallest form, and sums at places that a tensor tells are made of integers. Planned as for an H200 and interpreted. */
+/* What the planner does for a GPU alone: 16-bit operands of GEMMs are stored as 16 bits, what is reduced after a GEMM is stored in its
+ * smallest form, and scatter-adds are made of integers. Planned as for an H200 and interpreted. */
 #include "planned.h"
 #include "test.h"
 
@@ -58,8 +58,8 @@ static uint32_t buffers(const struct gpu_case *c, enum dtype dt, int64_t least) 
     "(RESHAPE (REDUCE_AXES[ADD] (MUL (EXPAND (RESHAPE " a \
     " 4096 1 4096) 4096 4096 4096) (EXPAND (RESHAPE " b " 1 4096 4096) 4096 4096 4096)) 2) " SIZE ")"
 
-/* exp(x), rounded to a half, by a half in memory: the product reads two halves, and the float of neither is in memory. */
-TEST(schedule_gpu_products_read_halves) {
+/* exp(x), rounded to bf16, by a bf16 matrix in memory: the GEMM reads two bf16 operands; neither is stored as fp32. */
+TEST(schedule_gpu_products_read_16_bits) {
     struct gpu_case c = {.text = "kernel g\n(GRAPH " PRODUCT(HALF("(EXP (BUFFER<f32>[0] " SIZE "))"),
                                                              "(CAST<f32> (BUFFER<bf16>[1] " SIZE "))") ")\n"};
     plan(&c);
@@ -80,8 +80,8 @@ TEST(schedule_gpu_sums_of_scaled_values) {
     arena_free(&c.arena);
 }
 
-/* A product is rounded to halves, and rows of it are reduced twice: what is stored between is the half, once. */
-TEST(schedule_gpu_stores_the_half_before_reducing) {
+/* A product is rounded to bf16, and its rows are reduced twice: what is stored between is the bf16, once. */
+TEST(schedule_gpu_stores_16_bits_before_reducing) {
 #define LOGITS \
     HALF(PRODUCT("(CAST<f32> (BUFFER<bf16>[0] " SIZE "))", "(CAST<f32> (BUFFER<bf16>[1] " SIZE "))"))
     struct gpu_case c = {.text = "kernel g\n(GRAPH (REDUCE_AXES[MAX] " LOGITS
@@ -110,7 +110,7 @@ TEST(schedule_gpu_scatter_is_of_integers) {
 }
 
 /* A product of two tensors, rounded, is a result and is summed down its columns, in parts: it is computed once, and the sum reads it. */
-TEST(schedule_gpu_parts_of_a_sum_read_what_is_stored) {
+TEST(schedule_gpu_partial_sums_read_what_is_stored) {
 #define ROUNDED "(CAST<bf16> (MUL (BUFFER<f32>[0] 16384 4096) (EXP (BUFFER<f32>[1] 16384 4096))))"
     struct gpu_case c = {.text =
                              "kernel g\n(GRAPH " ROUNDED " (REDUCE_AXES[ADD] (CAST<f32> " ROUNDED ") 0))\n"};

@@ -126,7 +126,7 @@ static inline double exhaust(const struct plan_problem *p, struct exhaust *x) {
 }
 
 /* Fails unless the plan keeps every promise of the contract: forced nodes, numbers of kernels, legal kernels whose
- * times add up, an order in which they can run. Near linear: for large plans too. */
+ * times sum to the plan's, an order in which they can run. Near linear: for large plans too. */
 static inline void plan_must_hold(const struct plan_problem *p, const struct plan_result *r) {
     uint32_t n = p->n, k = r->kernels;
     uint32_t *count = calloc(k + 2, sizeof *count), *list = calloc(n + 1, sizeof *list);

@@ -292,7 +292,7 @@ TEST(tensor_products) {
     CHECK_IS(t_outer(g, v, buf(&f, DT_F32, D(2))), "(4, 2) f32");
     CHECK_IS(t_linear(g, buf(&f, DT_F32, D(2, 6, 4)), m, buf(&f, DT_F32, D(3))), "(2, 6, 3) f32");
     CHECK_IS(t_matmul(g, buf(&f, DT_I8, D(3, 4)), buf(&f, DT_I8, D(4, 5))), "(3, 5) i8");
-    /* a product of halves: float32 from the factors to the end of the sum */
+    /* a product of 16-bit floats: float32 from the factors to the end of the sum */
     const uop *h = t_matmul(g, buf(&f, DT_F16, D(3, 4)), buf(&f, DT_F16, D(4, 5)));
     CHECK(h->op == OP_CAST && h->dt == DT_F16);
     const uop *sum = h->src[0]->src[0];

@@ -145,7 +145,7 @@ static const uop *scan_min(struct fix *f, const uop *x) {
     X(mul,          -2,    2,    t_mul(g, t_mul(g, x, y), t_mul(g, r, s)))                                     \
     X(square,       -2,    2,    t_square(g, x))                                                               \
     X(div,          0.5,   2,    t_div(g, t_div(g, x, r), t_div(g, s, y)))                                     \
-    X(mulacc,       -2,    2,    op3(f, OP_FMA, x, y, s))                                                   \
+    X(fma,          -2,    2,    op3(f, OP_FMA, x, y, s))                                                   \
     X(recip,        0.5,   2,    t_recip(g, x))                                                                \
     X(sqrt,         0.5,   2,    t_sqrt(g, x))                                                                 \
     X(rsqrt,        0.5,   2,    t_rsqrt(g, x))                                                                \
@@ -220,7 +220,7 @@ static const uop *scan_min(struct fix *f, const uop *x) {
     X(adaptive,     -2,    2,    t_exp(g, t_adaptive_avg_pool(g, t_reshape(g, x, D(1, 1, 6)), D(4))))         \
     X(pad_reflect,  -2,    2,    t_exp(g, t_pad_with(g, x, (int64_t[]){0, 1, 2, 1}, 2, T_PAD_REFLECT)))       \
     X(inlined,      -2,    2,    t_inline(g, t_exp(g, x)))                                                     \
-    X(via,          -2,    2,    t_via(g, t_square(g, x), t_mul(g, t_add(g, x, t_number(g, DT_F64, 1)), t_sub(g, x, t_number(g, DT_F64, 1)))))\
+    X(via,          -2,    2,    t_grad_through(g, t_square(g, x), t_mul(g, t_add(g, x, t_number(g, DT_F64, 1)), t_sub(g, x, t_number(g, DT_F64, 1)))))\
     X(flip,         -2,    2,    t_square(g, t_flip(g, x, D(1))))                                              \
     X(pad,          -2,    2,    t_exp(g, t_pad(g, x, (int64_t[]){1, 2, -1, 1}, 2, 0.5)))                      \
     X(pad_value,    -2,    2,    t_exp(g, pad_by(f, x, s)))                                                    \
@@ -707,7 +707,7 @@ static const uop *var_row(struct tg *g, const uop *x) {
 
 /* What the rules make of these functions loses no more than a formula written by hand would: a few roundings of the
  * largest element, also where all x are about 1000 and only differences matter (layernorm's mean, rounded at 1000, is then
- * large beside the deviation that it divides by); of halves, that of the result. */
+ * large beside the deviation that it divides by); of 16-bit floats, that of the result. */
 TEST(tensor_grad_rounding) {
     static const struct {
         const char *name;

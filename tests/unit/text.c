@@ -370,7 +370,7 @@ static const uop *stored(struct ir_test *t, const char *lines, const char *value
     return p.kernel.p[0].sink->src[0]->src[1];
 }
 
-TEST(text_numbers_take_the_type_of_their_place) {
+TEST(text_numbers_take_the_type_of_their_operand) {
     struct ir_test t;
     ir_test_open(&t);
     struct ir *ir = &t.ir;
@@ -476,13 +476,13 @@ TEST(text_messages_say_where_and_what) {
     for (size_t i = 0; i < RG_COUNT(wrong); i++) {
         struct ir_test t;
         struct program p;
-        char text[256], place[64];
+        char text[256], where[64];
         ir_test_open(&t);
         snprintf(text, sizeof text, "kernel k\n%s", wrong[i].text);
-        snprintf(place, sizeof place, "t.uop:%d:%d: ", wrong[i].line, wrong[i].column);
+        snprintf(where, sizeof where, "t.uop:%d:%d: ", wrong[i].line, wrong[i].column);
         CHECK_EQ(parse_text(&t, text, strlen(text), &p), RG_EPARSE);
-        if (strncmp(t.err.msg, place, strlen(place)) != 0 || !strstr(t.err.msg, wrong[i].words))
-            FAIL("%s\nis\n  %s\nexpected\n  %s%s", wrong[i].text, t.err.msg, place, wrong[i].words);
+        if (strncmp(t.err.msg, where, strlen(where)) != 0 || !strstr(t.err.msg, wrong[i].words))
+            FAIL("%s\nis\n  %s\nexpected\n  %s%s", wrong[i].text, t.err.msg, where, wrong[i].words);
         ir_test_close(&t);
     }
     TEST_COUNT(RG_COUNT(wrong), "messages of the parser checked word by word");
@@ -490,7 +490,7 @@ TEST(text_messages_say_where_and_what) {
 
 /* ---- tensor programs ---------------------------------------------------------------------------- */
 
-/* Every row of the tensor graph, and numbers beside tensors in each place where one may stand. */
+/* Every op of the tensor graph, with a number for each operand that may be one. */
 static const char tensor_program[] =
     "kernel all_rows\n"
     "b0 = (BUFFER<f32>[0] 4 6)\n"

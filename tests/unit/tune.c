@@ -330,7 +330,7 @@ TEST_SLOW(tune_records_are_not_believed, 120) {
     static const char *const text[] = {
         "ridge-tuned 0\nwinner 1 1 VEC(x)\ntext\n",                        /* another format */
         "ridge-tuned 1\nkernel r\nwinner 1 1 VEC(nothing)\ntext\n",        /* not legal */
-        "ridge-tuned 1\nkernel r\nwinner 1 1 TILE(k2,4,q) REG(q)\ntext\n", /* legal, but adds up in another order */
+        "ridge-tuned 1\nkernel r\nwinner 1 1 TILE(k2,4,q) REG(q)\ntext\n", /* legal, but sums in another order */
         "ridge-tuned 1\nkernel r\nused 1 1 \ntext\n",                      /* no winner */
         "ridge-tuned 1\nsomething\n",
         ""};

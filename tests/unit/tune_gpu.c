@@ -237,7 +237,7 @@ TEST(predict_gpu_rows_anywhere) {
 }
 
 /* The kernel that adds the parts of a product takes few blocks, so that it may be started early, and pieces of its rows. */
-TEST(heuristic_gpu_adds_parts) {
+TEST(heuristic_gpu_reduces_partial_sums) {
     static const struct {
         int results, parts;
         const char *opts;

@@ -13,7 +13,7 @@
 
 /* Where the cases run, how many go into one plan, and which: all, or the first of each op and then every n-th. A
  * device that compiles needs some 30 ms for a case that it has not seen, so `make test` takes a sample there. */
-struct place {
+struct device_run {
     const char *device;
     uint32_t batch, every;
     uint32_t part, parts; /* of several processes that share the cases */
@@ -478,7 +478,7 @@ static void open_run(struct run *r, struct arena *arena, const char *device) {
     read_files(&r->file, arena);
 }
 
-static void run_all(struct run *r, const struct place *p) {
+static void run_all(struct run *r, const struct device_run *p) {
     VEC(struct vf_case *) todo = {0};
     bool seen[OPS] = {false};
     for (uint32_t k = 0; k < r->file.cases.n; k++) {
@@ -493,7 +493,7 @@ static void run_all(struct run *r, const struct place *p) {
     r->cases += to - from;
 }
 
-static void run_place(const struct place *p) {
+static void run_on(const struct device_run *p) {
     struct err err = {0};
     struct arena arena;
     struct run r;
@@ -508,14 +508,14 @@ static void run_place(const struct place *p) {
     arena_free(&arena);
 }
 
-TEST(values_ops_agree_on_ref) { run_place(&(struct place){"REF", 64, 1, 0, 1}); }
+TEST(values_ops_agree_on_ref) { run_on(&(struct device_run){"REF", 64, 1, 0, 1}); }
 
-TEST_SLOW(values_ops_agree_on_cpu, 600) { run_place(&(struct place){"CPU", 64, 31, 0, 1}); }
+TEST_SLOW(values_ops_agree_on_cpu, 600) { run_on(&(struct device_run){"CPU", 64, 31, 0, 1}); }
 
-TEST_MANUAL(values_ops_agree_on_cpu_all, 3600) { run_place(&(struct place){"CPU", 64, 1, 0, 1}); }
+TEST_MANUAL(values_ops_agree_on_cpu_all, 3600) { run_on(&(struct device_run){"CPU", 64, 1, 0, 1}); }
 
 #define TEST_PART(k) \
-    TEST_MANUAL(cuda_gpu_values_ops_##k, 120) { run_place(&(struct place){"CUDA", 256, 1, k, 16}); }
+    TEST_MANUAL(cuda_gpu_values_ops_##k, 120) { run_on(&(struct device_run){"CUDA", 256, 1, k, 16}); }
 /* clang-format off */
 TEST_PART(0) TEST_PART(1) TEST_PART(2) TEST_PART(3) TEST_PART(4) TEST_PART(5) TEST_PART(6) TEST_PART(7)
 TEST_PART(8) TEST_PART(9) TEST_PART(10) TEST_PART(11) TEST_PART(12) TEST_PART(13) TEST_PART(14) TEST_PART(15)
@@ -525,7 +525,7 @@ TEST_PART(8) TEST_PART(9) TEST_PART(10) TEST_PART(11) TEST_PART(12) TEST_PART(13
 TEST_SLOW(opencl_values_ops, 600) {
     opencl_settle();
     opencl_hurry();
-    run_place(&(struct place){"OPENCL", 64, 400, 0, 1});
+    run_on(&(struct device_run){"OPENCL", 64, 400, 0, 1});
 }
 
 /* What has no slope anywhere: its result is no float, does not depend on its inputs, or is a step. */

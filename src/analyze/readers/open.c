@@ -4,7 +4,7 @@
  * Tests: tests/unit/analyze.c */
 #include "analyze/internal.h"
 
-struct read_job {
+struct open_job {
     struct trace *t;
     const char *path;
     const void *mem;
@@ -40,7 +40,7 @@ static void foreign(struct trace *t, const uint8_t *p, size_t n) {
 }
 
 static void read_any(void *arg) {
-    struct read_job *job = arg;
+    struct open_job *job = arg;
     struct trace *t = job->t;
     struct input *in = &job->in;
     input_open(in, t, job->path, job->mem, job->n);
@@ -64,7 +64,7 @@ static void read_any(void *arg) {
         foreign(t, p, in->len);
 }
 
-static int read_job(struct read_job *job, struct err *e, uint32_t limit) {
+static int read_job(struct open_job *job, struct err *e, uint32_t limit) {
     trace_init(job->t, e);
     if (limit) job->t->max_events = limit;
     int rc = err_guard(e, read_any, job);
@@ -74,11 +74,11 @@ static int read_job(struct read_job *job, struct err *e, uint32_t limit) {
 }
 
 int trace_read(struct trace *t, struct err *e, const char *path) {
-    struct read_job job = {.t = t, .path = path, .in = {.fd = -1}};
+    struct open_job job = {.t = t, .path = path, .in = {.fd = -1}};
     return read_job(&job, e, 0);
 }
 
 int trace_read_mem(struct trace *t, struct err *e, const void *data, size_t n, uint32_t limit) {
-    struct read_job job = {.t = t, .mem = n ? data : "", .n = n, .in = {.fd = -1}};
+    struct open_job job = {.t = t, .mem = n ? data : "", .n = n, .in = {.fd = -1}};
     return read_job(&job, e, limit);
 }

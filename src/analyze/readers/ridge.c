@@ -65,7 +65,7 @@ struct reading {
     uint32_t lane_thread[3]; /* of host, of device and of rows: the lane that was asked for last */
     uint16_t lane[3];
     bool lane_known[3];
-    struct work { /* what was asked for lately */
+    struct launch_work { /* what was asked for lately */
         int64_t flops, bytes;
         uint32_t args;
     } work[256];
@@ -141,10 +141,10 @@ static uint16_t lane_of(struct reading *rd, uint32_t thread, int kind) {
 
 /* The args of a kernel with this work, before its info is known; few are asked for again and again. */
 static uint32_t work_args(struct reading *rd, int64_t flops, int64_t bytes) {
-    struct work *w = &rd->work[((uint64_t)flops * 31 + (uint64_t)bytes) % RG_COUNT(rd->work)];
+    struct launch_work *w = &rd->work[((uint64_t)flops * 31 + (uint64_t)bytes) % RG_COUNT(rd->work)];
     if (!w->args || w->flops != flops || w->bytes != bytes) {
         struct trace_kernel_args a = {.known = 4, .flops = flops, .bytes = bytes};
-        *w = (struct work){flops, bytes, trace_intern(rd->t, &a, sizeof a)};
+        *w = (struct launch_work){flops, bytes, trace_intern(rd->t, &a, sizeof a)};
     }
     return w->args;
 }

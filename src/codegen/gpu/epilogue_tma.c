@@ -182,7 +182,7 @@ static void wait_panel(struct ws *ws, int64_t buffer, uop_vec *out) {
 }
 
 const uop *ws_store_to_smem(struct ws *ws, const uop *store, uint32_t product, const struct smem_part *p) {
-    const struct product *tc = &ws->s->tc[product];
+    const struct mma_axes *tc = &ws->s->tc[product];
     const uop *const *reg = tc->reg, *at[2] = {num(ws, 0), num(ws, 0)}, *left = tc->lane;
     struct mma_map d = mma_map(tc->instr, MMA_D);
     const uop *step = ws_range(ws, "column", AX_REG, reg[2]->arg.range.pos, p->columns / 8, 0);

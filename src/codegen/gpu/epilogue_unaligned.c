@@ -115,7 +115,7 @@ static const uop *store_partial(struct ws *ws, const struct tma_store_tile *o,
 /* All of them, unrolled: a thread issues all loads before its first store. */
 static void put_all(struct ws *ws, const struct tma_store_tile *o, const struct unaligned_columns *c,
                     bool whole, uop_vec *out) {
-    const struct product *tc = &ws->s->tc[o->tc];
+    const struct mma_axes *tc = &ws->s->tc[o->tc];
     int64_t each = whole ? c->own / vector_of(o) : (1 + has_head(c, o)) * vector_of(o);
     int64_t times = ROWS * each / WARPGROUP;
     const uop *step = ws_range(ws, "some", AX_UNROLL, tc->reg[2]->arg.range.pos, times, 0);

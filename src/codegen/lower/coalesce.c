@@ -21,7 +21,7 @@
 
 enum { LEAST_PIECE = 4 }; /* bytes: smaller elements are worth loading together by less than a register */
 
-struct spot {        /* one single-element load, or one lane of a store */
+struct mem_access {  /* one single-element load, or one lane of a store */
     const uop *load; /* LOAD; STORE */
     const uop *buf;
     struct affine at;
@@ -33,7 +33,7 @@ struct co {
     struct arena *a;
     int vec_bytes;
     bool gpu; /* loads of less than a register pay, and predicated ones */
-    VEC(struct spot) spot;
+    VEC(struct mem_access) spot;
     uop_vec from, to;
 };
 
@@ -97,20 +97,20 @@ static uint32_t under(const uop *load, int what) {
     return load->op == OP_PRED_LOAD ? load->src[1 + what]->id + 1 : 0;
 }
 
-static bool same_row(const struct spot *x, const struct spot *y) {
+static bool same_row(const struct mem_access *x, const struct mem_access *y) {
     return x->buf == y->buf && under(x->load, 0) == under(y->load, 0) &&
            under(x->load, 1) == under(y->load, 1) && affine_equal_but_const(&x->at, &y->at);
 }
 
 static int by_row(const void *p, const void *q) {
-    const struct spot *x = p, *y = q;
+    const struct mem_access *x = p, *y = q;
     if (x->buf != y->buf) return x->buf->id < y->buf->id ? -1 : 1;
     for (int i = 0; i < 2; i++)
         if (under(x->load, i) != under(y->load, i)) return under(x->load, i) < under(y->load, i) ? -1 : 1;
     return affine_compare(&x->at, &y->at);
 }
 
-static void widen(struct co *c, const struct spot *first, unsigned lanes) {
+static void widen(struct co *c, const struct mem_access *first, unsigned lanes) {
     struct ir *ir = c->rw->ir;
     const uop *at = first->load->src[0];
     const uop *wide = load_as(ir, first->load, mk_index(ir, at->src[0], at->src[1], lanes));
@@ -121,7 +121,7 @@ static void widen(struct co *c, const struct spot *first, unsigned lanes) {
 }
 
 /* How many of `run` consecutive elements from s on one load takes, a power of two up to lanes; 1: no vector. */
-static unsigned piece_of(const struct co *c, const struct spot *s, unsigned run, unsigned lanes) {
+static unsigned piece_of(const struct co *c, const struct mem_access *s, unsigned run, unsigned lanes) {
     const uop *at = access_offset(s->load);
     if (run == lanes && (s->load->op == OP_LOAD || uop_divides(at, lanes))) return lanes;
     if (!c->gpu || dtype_info[s->load->dt].bytes >= LEAST_PIECE) return 1;
@@ -130,7 +130,7 @@ static unsigned piece_of(const struct co *c, const struct spot *s, unsigned run,
 }
 
 static void group_spots(struct co *c) {
-    struct spot *s = c->spot.p;
+    struct mem_access *s = c->spot.p;
     if (c->spot.n) qsort(s, c->spot.n, sizeof *s, by_row);
     for (uint32_t i = 0; i < c->spot.n;) {
         unsigned lanes = (unsigned)c->vec_bytes / dtype_info[s[i].load->dt].bytes, run = 1;
@@ -162,7 +162,7 @@ static bool store_lanes(struct co *c, const uop *s) {
     }
     for (unsigned i = 0; i < s->src[0]->lanes; i++) {
         row.k = at.k + stride * i;
-        vec_push(c->a, &c->spot, ((struct spot){s, access_buf(s), row, i}));
+        vec_push(c->a, &c->spot, ((struct mem_access){s, access_buf(s), row, i}));
     }
     return true;
 }
@@ -196,7 +196,7 @@ static const uop *store_rows(struct co *c, const uop *block) {
     if (!c->spot.n) return block;
     for (uint32_t i = 0; i < block->nsrc; i++)
         if (strided[i] && changed_after(c, block, i + 1, block->src[i]->src[1])) return block;
-    struct spot *s = c->spot.p;
+    struct mem_access *s = c->spot.p;
     qsort(s, c->spot.n, sizeof *s, by_row);
     for (uint32_t i = 0; i < c->spot.n;) {
         unsigned lanes = (unsigned)c->vec_bytes / dtype_info[s[i].buf->dt].bytes, run = 1;
@@ -260,7 +260,7 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
         const uop *n = topo.p[i];
         if (!is_load(n) || n->lanes != 1 || n->src[0]->lanes != 1 || written_here(block, access_buf(n)))
             continue;
-        struct spot s = {n, access_buf(n), affine_of(c->a, access_offset(n)), 0};
+        struct mem_access s = {n, access_buf(n), affine_of(c->a, access_offset(n)), 0};
         vec_push(c->a, &c->spot, s);
     }
     group_spots(c);

@@ -7,7 +7,7 @@
  *
  * A product that is added to an accumulator becomes one FMA here: only here are products and sums
  * are joined, because rounding once is allowed in a sum-reduction and nowhere else (docs/internals/ir.md, rounding).
- * Requires: predicates moved into PRED_LOAD and STORE (rules_pred). Gives: no RANGE of kind UNROLL, REG or VEC. */
+ * Requires: predicates moved into PRED_LOAD and STORE (rules_predicate). Gives: no RANGE of kind UNROLL, REG or VEC. */
 #include "codegen/internal.h"
 
 struct expand {
@@ -53,7 +53,7 @@ static const uop *copy_acc(struct expand *x, const uop *n, const uop **src) {
 
 /* One address under a predicate, or with another value beside it, for each lane: loaded if any lane wants it, then given to
  * those that do. */
-static const uop *copy_gload(struct expand *x, const uop *const *src) {
+static const uop *copy_pred_load(struct expand *x, const uop *const *src) {
     struct ir *ir = x->rw->ir;
     bool many = src[2]->lanes > src[0]->lanes;
     const uop *any = many ? uop_mk(ir, OP_VEC_REDUCE, &src[2], 1, ARG_INT(OP_MAX)) : src[2];
@@ -77,14 +77,14 @@ static const uop *copy_node(struct expand *x, const uop *n) {
     if (n->op == OP_INDEX) return copy_index(x, n, src);
     if (n->op == OP_ACC) return copy_acc(x, n, src);
     if (n->op == OP_PRED_LOAD && RG_MAX(src[1]->lanes, src[2]->lanes) > src[0]->lanes)
-        return copy_gload(x, src);
+        return copy_pred_load(x, src);
     return rw_with(x->rw, n, src);
 }
 
 static bool is_zero(const uop *n) { return n->op == OP_CONST && n->arg.f == 0; }
 
 /* acc + a*b is one rounding where acc is the cell that the statement writes. So is acc + (predicate ? a*b : 0): the predicate of a
- * border or of padding is there in one list of opts and proved away in another, and both must round alike. */
+ * halo or of padding is there in one opt list and proved away in another, and both must round alike. */
 static const uop *fuse(struct ir *ir, const uop *stmt) {
     if (stmt->op != OP_SET && stmt->op != OP_STORE) return stmt;
     const uop *v = stmt->src[1];

@@ -12,7 +12,7 @@
  * a collision only costs a repeated evaluation. */
 #include "codegen/internal.h"
 
-struct scope {
+struct lin_scope {
     const uop *head; /* FOR, IF, or NULL for the outermost */
     uint32_t serial;
     uint64_t changed; /* mask of what statements inside may change */
@@ -29,7 +29,7 @@ struct lin {
     struct ir *ir;
     struct arena *a;
     struct free_ranges fr;
-    VEC(struct scope) scope;
+    VEC(struct lin_scope) scope;
     uint32_t serial;
     uint64_t clock, changed_at[64];
     struct where *at; /* by id */
@@ -99,7 +99,7 @@ static uint32_t depth_needed(struct lin *l, const uop *n) {
     uint64_t m = reads(l, n);
     bool guarded = !is_safe(n);
     for (uint32_t i = 1; i < l->scope.n; i++) {
-        const struct scope *s = &l->scope.p[i];
+        const struct lin_scope *s = &l->scope.p[i];
         bool in = (s->changed & m) || (guarded && s->guards);
         if (s->head->op == OP_FOR)
             for (uint32_t k = 0; k < f->n && !in; k++) in = f->p[k] == s->head->src[0];
@@ -134,14 +134,14 @@ static uint32_t depth_of_sources(struct lin *l, const uop *n) {
 
 /* Evaluates n (and before it what it needs) unless its value is at hand. Iterative: expressions can be deep. */
 static void evaluate(struct lin *l, const uop *root) {
-    struct frame {
+    struct lin_frame {
         const uop *n;
         uint32_t next;
     };
-    VEC(struct frame) stack = {0};
-    vec_push(l->a, &stack, ((struct frame){root, 0}));
+    VEC(struct lin_frame) stack = {0};
+    vec_push(l->a, &stack, ((struct lin_frame){root, 0}));
     while (stack.n) {
-        struct frame *f = &stack.p[stack.n - 1];
+        struct lin_frame *f = &stack.p[stack.n - 1];
         const uop *n = f->n;
         if (linear_in_place(n)) {
             stack.n--;
@@ -154,7 +154,7 @@ static void evaluate(struct lin *l, const uop *root) {
         }
         if (f->next < n->nsrc) {
             const uop *s = n->src[f->next++];
-            vec_push(l->a, &stack, ((struct frame){s, 0}));
+            vec_push(l->a, &stack, ((struct lin_frame){s, 0}));
             continue;
         }
         stack.n--;
@@ -166,7 +166,7 @@ static void evaluate(struct lin *l, const uop *root) {
 }
 
 static void open_scope(struct lin *l, const uop *head, uint64_t changed, bool guards) {
-    struct scope s = {.head = head, .serial = ++l->serial, .changed = changed, .guards = guards};
+    struct lin_scope s = {.head = head, .serial = ++l->serial, .changed = changed, .guards = guards};
     vec_push(l->a, &l->scope, s);
 }
 

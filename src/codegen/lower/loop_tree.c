@@ -41,7 +41,7 @@ struct effect {
     struct effect *fused;
 };
 
-struct tree {
+struct loop_tree {
     struct sched *s;
     struct ir *ir;
     struct rw *rw;
@@ -73,12 +73,12 @@ static bool is_own(const struct effect *e, const uop *range) {
 
 /* ---- effects and what they need -------------------------------------------------------------------*/
 
-static struct effect *effect_of(struct tree *t, const uop *n) {
+static struct effect *effect_of(struct loop_tree *t, const uop *n) {
     uint64_t at;
     return map_get(&t->by_node, n->id, &at) ? t->all.p[at] : NULL;
 }
 
-static void add_effect(struct tree *t, const uop *n) {
+static void add_effect(struct loop_tree *t, const uop *n) {
     struct effect *e = arena_new(t->a, struct effect);
     e->node = n;
     map_put(&t->by_node, n->id, t->all.n);
@@ -86,7 +86,7 @@ static void add_effect(struct tree *t, const uop *n) {
 }
 
 /* Walks the expressions of e down to other effects. */
-static void find_needs(struct tree *t, struct effect *e) {
+static void find_needs(struct loop_tree *t, struct effect *e) {
     uop_vec stack = {0};
     struct map seen;
     map_init(&seen, t->a);
@@ -136,7 +136,7 @@ static void sort_by_pos(uop_vec *v) {
 }
 
 /* The loops of user e that f must run inside of. */
-static void context_of(struct tree *t, const struct effect *f, const struct effect *e, uop_vec *out) {
+static void context_of(struct loop_tree *t, const struct effect *f, const struct effect *e, uop_vec *out) {
     const uop_vec *free = free_of(&t->fr, f->node);
     int own = 256;
     uint32_t len = 0;
@@ -152,7 +152,7 @@ static void context_of(struct tree *t, const struct effect *f, const struct effe
     for (uint32_t i = 0; i < len; i++) vec_push(t->a, out, e->loops.p[i]);
 }
 
-static void set_nest(struct tree *t, struct effect *f, const uop_vec *context) {
+static void set_nest(struct loop_tree *t, struct effect *f, const uop_vec *context) {
     const uop_vec *free = free_of(&t->fr, f->node);
     uop_vec rest = {0};
     for (uint32_t i = 0; i < free->n; i++)
@@ -171,7 +171,7 @@ static void set_nest(struct tree *t, struct effect *f, const uop_vec *context) {
     f->nested = true;
 }
 
-static void nest_needs(struct tree *t, struct effect *e) {
+static void nest_needs(struct loop_tree *t, struct effect *e) {
     uop_vec want = {0};
     for (uint32_t i = 0; i < e->need.n; i++) {
         struct effect *f = e->need.p[i];
@@ -191,14 +191,14 @@ static void nest_needs(struct tree *t, struct effect *e) {
 
 /* ---- accumulators and scratch --------------------------------------------------------------------- */
 
-static bool is_taken(const struct tree *t, const uop *local) {
+static bool is_taken(const struct loop_tree *t, const uop *local) {
     for (uint32_t i = 0; i < t->scratch.n; i++)
         if (t->scratch.p[i] == local) return true;
     return false;
 }
 
 /* A LOCAL is known by its name, so a name that is taken is passed over: row1 number 15 would be row11 number 5. */
-static const uop *new_local(struct tree *t, union arg like, enum dtype dt, int64_t size) {
+static const uop *new_local(struct loop_tree *t, union arg like, enum dtype dt, int64_t size) {
     const char *base = like.mem.name ? ir_name(t->ir, like.mem.name) : "acc";
     enum space space = like.mem.space == SPACE_SHARED ? SPACE_SHARED : SPACE_SCRATCH;
     if (size > (64 << 20) / dtype_info[dt].bytes)
@@ -217,7 +217,7 @@ static const uop *new_local(struct tree *t, union arg like, enum dtype dt, int64
 }
 
 /* Position in an array over dims; sizes known at run time only count with their bound. */
-static const uop *array_index(struct tree *t, const uop_vec *dims, int64_t *size) {
+static const uop *array_index(struct loop_tree *t, const uop_vec *dims, int64_t *size) {
     const uop *at = uop_idx(t->ir, 0);
     *size = 1;
     for (uint32_t i = 0; i < dims->n; i++) {
@@ -229,12 +229,12 @@ static const uop *array_index(struct tree *t, const uop_vec *dims, int64_t *size
     return at;
 }
 
-static const uop *new_acc(struct tree *t, const uop *node, const uop_vec *coord) {
+static const uop *new_acc(struct loop_tree *t, const uop *node, const uop_vec *coord) {
     return uop_new(t->ir, OP_ACC, node->dt, 1, coord->p, coord->n, ARG_INT(t->accs++));
 }
 
 /* Free written-out ranges, vector axis last: it becomes the lanes. */
-static void expanded_of(struct tree *t, const struct effect *e, bool bound, uop_vec *out) {
+static void expanded_of(struct loop_tree *t, const struct effect *e, bool bound, uop_vec *out) {
     const uop_vec *free = free_of(&t->fr, e->node);
     for (int vec = 0; vec < 2; vec++) {
         for (uint32_t i = 0; i < free->n; i++)
@@ -250,7 +250,7 @@ static void expanded_of(struct tree *t, const struct effect *e, bool bound, uop_
 
 /* A SCAN along written-out values needs a cell for each of them, because each is read: step u continues
  * from the cell of step u-1, the first one from the last of the round before. Returns the number of cells. */
-static int64_t scan_steps(struct tree *t, const struct effect *e, const uop **now, const uop **before) {
+static int64_t scan_steps(struct loop_tree *t, const struct effect *e, const uop **now, const uop **before) {
     uop_vec own = {0};
     int64_t n = 1;
     for (uint32_t i = 1; i < e->node->nsrc && e->node->op == OP_SCAN; i++) {
@@ -279,7 +279,7 @@ static bool in_registers(const struct effect *e) {
     return true;
 }
 
-static void make_cells(struct tree *t, struct effect *e) {
+static void make_cells(struct loop_tree *t, struct effect *e) {
     uop_vec dims = {0}, coord = {0}, users = {0};
     const uop *step = NULL, *before = NULL;
     if (e->node->op == OP_STORE || e->node->op == OP_STORE_ADD) return;
@@ -335,7 +335,7 @@ static void make_cells(struct tree *t, struct effect *e) {
 /* ---- statements ------------------------------------------------------------------------------------*/
 
 /* Address of element `at` of a staged value. */
-static const uop *stage_cell(struct tree *t, const struct effect *f, const uop *at) {
+static const uop *stage_cell(struct loop_tree *t, const struct effect *f, const uop *at) {
     for (uint32_t i = 0; i < f->wide.n; i++)
         at = rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, at, uop_idx(t->ir, f->wide.p[i]->src[0]->hi)),
                  f->wide.p[i]);
@@ -343,7 +343,7 @@ static const uop *stage_cell(struct tree *t, const struct effect *f, const uop *
 }
 
 /* An expression of e with the results of other effects in place of the effects. */
-static const uop *translate(struct tree *t, struct effect *e, const uop *x) {
+static const uop *translate(struct loop_tree *t, struct effect *e, const uop *x) {
     uop_vec from = {0}, to = {0};
     for (uint32_t i = 0; i < e->need.n; i++) {
         struct effect *f = e->need.p[i];
@@ -373,7 +373,7 @@ static const uop *translate(struct tree *t, struct effect *e, const uop *x) {
     return from.n ? rw_subst(t->rw, x, from.p, to.p, from.n) : x;
 }
 
-static void emit_leaf(struct tree *t, struct effect *e, uop_vec *out) {
+static void emit_leaf(struct loop_tree *t, struct effect *e, uop_vec *out) {
     struct ir *ir = t->ir;
     const uop *n = e->node, *stmt;
     if (n->op == OP_STORE || n->op == OP_STORE_ADD) {
@@ -400,7 +400,7 @@ static void emit_leaf(struct tree *t, struct effect *e, uop_vec *out) {
     vec_push(t->a, out, stmt);
 }
 
-static void emit_init(struct tree *t, struct effect *e, uop_vec *out) {
+static void emit_init(struct loop_tree *t, struct effect *e, uop_vec *out) {
     struct ir *ir = t->ir;
     const uop *zero = uop_identity(ir, (enum op)e->node->arg.i, (enum dtype)e->node->dt);
     const uop *stmt = uop2(ir, e->memory ? OP_STORE : OP_SET, e->cell, zero);
@@ -410,14 +410,14 @@ static void emit_init(struct tree *t, struct effect *e, uop_vec *out) {
     vec_push(t->a, out, stmt);
 }
 
-static const uop *balanced(struct tree *t, enum op op, uop_vec *part) {
+static const uop *balanced(struct loop_tree *t, enum op op, uop_vec *part) {
     for (; part->n > 1; part->n = (part->n + 1) / 2)
         for (uint32_t k = 0; k < part->n / 2; k++)
             part->p[k] = rw2(t->rw, op, part->p[k], part->p[k + (part->n + 1) / 2]);
     return part->p[0];
 }
 
-static const uop *spread_range(struct tree *t, const char *name, enum axis_kind kind, int64_t n) {
+static const uop *spread_range(struct loop_tree *t, const char *name, enum axis_kind kind, int64_t n) {
     char text[32];
     int len = snprintf(text, sizeof text, "%s%u", name, t->locals);
     union arg arg = {.range = {ir_sym(t->ir, text, (size_t)len), (uint8_t)kind, 250, 0}};
@@ -426,7 +426,7 @@ static const uop *spread_range(struct tree *t, const char *name, enum axis_kind 
 }
 
 /* Where there is much to add, all threads do, each some of the `n` elements: the sums overwrite the first partial sums. */
-static void add_dealt(struct tree *t, struct effect *e, const uop *local, int64_t parts, int64_t n,
+static void add_dealt(struct loop_tree *t, struct effect *e, const uop *local, int64_t parts, int64_t n,
                       uop_vec *out) {
     struct ir *ir = t->ir;
     uop_vec part = {0};
@@ -445,7 +445,7 @@ static void add_dealt(struct tree *t, struct effect *e, const uop *local, int64_
 
 /* The partial sums that threads have of a result, v, meet in shared memory: an element for each value of what else the result
  * moves with, unrolled ranges slowest and vectors fastest, so that the threads of a warp write side by side. */
-static void combine_threads(struct tree *t, struct effect *e, const uop *v, uop_vec *out) {
+static void combine_threads(struct loop_tree *t, struct effect *e, const uop *v, uop_vec *out) {
     struct ir *ir = t->ir;
     const uop_vec *free = free_of(&t->fr, e->node);
     uop_vec own = {0}, dims = {0}, part = {0};
@@ -486,7 +486,7 @@ static void combine_threads(struct tree *t, struct effect *e, const uop *v, uop_
 }
 
 /* Joins the accumulators of REG values in a balanced tree, then the lanes of the vector, then the threads' partial sums. */
-static void emit_final(struct tree *t, struct effect *e, uop_vec *out) {
+static void emit_final(struct loop_tree *t, struct effect *e, uop_vec *out) {
     struct ir *ir = t->ir;
     enum op op = (enum op)e->node->arg.i;
     uop_vec part = {0}, next = {0};
@@ -523,7 +523,7 @@ static void emit_final(struct tree *t, struct effect *e, uop_vec *out) {
 }
 
 /* What the lanes of a MMA instruction have summed up, each its own part, is combined (mma.c). */
-static void emit_meeting(struct tree *t, struct effect *e, uop_vec *out) {
+static void emit_meeting(struct loop_tree *t, struct effect *e, uop_vec *out) {
     for (uint32_t i = 1; i < e->node->nsrc && e->node->op == OP_REDUCE && !e->memory; i++)
         if (e->node->src[i]->arg.range.kind == AX_MMA)
             vec_push(t->a, out,
@@ -533,7 +533,7 @@ static void emit_meeting(struct tree *t, struct effect *e, uop_vec *out) {
 
 /* ---- the tree --------------------------------------------------------------------------------------*/
 
-struct group {
+struct loop_group {
     const uop *range; /* NULL: one leaf */
     VEC(struct effect *) e;
 };
@@ -547,7 +547,7 @@ static bool may_share(const struct effect *e, uint32_t need, const uop *range) {
     return true;
 }
 
-typedef VEC(struct group) group_vec;
+typedef VEC(struct loop_group) group_vec;
 
 /* Loops of f that its users must stand in together with it, iteration by iteration: its context, for the
  * result is overwritten in the next one. All loops of a SCAN, whose value is read as it runs. */
@@ -579,8 +579,8 @@ static bool in_list(struct effect *const *list, uint32_t n, const struct effect 
 }
 
 /* First group that the fused effects may stand in; UINT32_MAX if something it needs is in no group yet. */
-static uint32_t earliest(struct tree *t, struct effect *const *list, uint32_t n, const struct effect *fused,
-                         const uop *range, const group_vec *groups) {
+static uint32_t earliest(struct loop_tree *t, struct effect *const *list, uint32_t n,
+                         const struct effect *fused, const uop *range, const group_vec *groups) {
     uint32_t g = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct effect *e = list[i];
@@ -603,7 +603,7 @@ static uint32_t earliest(struct tree *t, struct effect *const *list, uint32_t n,
 }
 
 /* Puts every effect of the list into a group: a FOR over its next loop, or alone if it has no more loops. */
-static void group_effects(struct tree *t, struct effect *const *list, uint32_t n, uint32_t depth,
+static void group_effects(struct loop_tree *t, struct effect *const *list, uint32_t n, uint32_t depth,
                           group_vec *groups) {
     fuse_needed(list, n, depth);
     for (uint32_t left = n; left;) {
@@ -615,7 +615,7 @@ static void group_effects(struct tree *t, struct effect *const *list, uint32_t n
             uint32_t g = earliest(t, list, n, fused, range, groups);
             if (g == UINT32_MAX) continue;
             while (g < groups->n && (!range || groups->p[g].range != range)) g++;
-            if (g == groups->n) vec_push(t->a, groups, ((struct group){.range = range}));
+            if (g == groups->n) vec_push(t->a, groups, ((struct loop_group){.range = range}));
             for (uint32_t k = 0; k < n; k++) {
                 if (fused_of(list[k]) != fused) continue;
                 vec_push(t->a, &groups->p[g].e, list[k]);
@@ -627,13 +627,13 @@ static void group_effects(struct tree *t, struct effect *const *list, uint32_t n
     }
 }
 
-static const uop *build(struct tree *t, struct effect *const *list, uint32_t n, uint32_t depth) {
+static const uop *build(struct loop_tree *t, struct effect *const *list, uint32_t n, uint32_t depth) {
     struct arena *a = t->a;
     group_vec groups = {0};
     group_effects(t, list, n, depth, &groups);
     uop_vec out = {0};
     for (uint32_t g = 0; g < groups.n; g++) {
-        struct group *gr = &groups.p[g];
+        struct loop_group *gr = &groups.p[g];
         for (uint32_t i = 0; i < gr->e.n; i++)
             if (gr->e.p[i]->cell && gr->e.p[i]->node->op != OP_STAGE && gr->e.p[i]->first == depth)
                 emit_init(t, gr->e.p[i], &out);
@@ -658,7 +658,7 @@ const uop *tree_block(struct ir *ir, const uop_vec *v) {
 }
 
 const uop *tree_build(struct sched *s, const uop *sink) {
-    struct tree t = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena};
+    struct loop_tree t = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena};
     free_init(&t.fr, t.ir, t.a);
     map_init(&t.by_node, t.a);
     uop_vec topo = {0};

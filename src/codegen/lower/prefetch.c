@@ -11,7 +11,7 @@
 
 enum { LINE = 64 };
 
-struct spot {
+struct prefetch_access {
     const uop *index; /* INDEX in the current iteration */
     struct affine at;
 };
@@ -33,13 +33,13 @@ static const uop *axis_range(struct piper *x, const uop *index) {
 }
 
 static int by_address(const void *a, const void *b) {
-    return affine_compare(&((const struct spot *)a)->at, &((const struct spot *)b)->at);
+    return affine_compare(&((const struct prefetch_access *)a)->at, &((const struct prefetch_access *)b)->at);
 }
 
 /* The loads of the buffer in a block whose address moves with the axis. */
-static uint32_t find_spots(struct piper *x, const uop *block, struct spot **out) {
+static uint32_t find_spots(struct piper *x, const uop *block, struct prefetch_access **out) {
     struct arena *a = x->rw->ir->arena;
-    VEC(struct spot) v = {0};
+    VEC(struct prefetch_access) v = {0};
     uop_vec topo = {0};
     tree_leaf_nodes(x->rw->ir, block, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
@@ -47,7 +47,7 @@ static uint32_t find_spots(struct piper *x, const uop *block, struct spot **out)
         if (!buf || (buf->op != OP_PARAM && buf->op != OP_PARAMS) || buf->arg.param.name != x->p->buffer)
             continue;
         if (n->src[1]->lanes > 1 || !axis_range(x, n->src[1])) continue;
-        vec_push(a, &v, ((struct spot){n, affine_of(a, n->src[1])}));
+        vec_push(a, &v, ((struct prefetch_access){n, affine_of(a, n->src[1])}));
     }
     if (v.n) qsort(v.p, v.n, sizeof *v.p, by_address);
     *out = v.p;
@@ -75,7 +75,7 @@ static const uop *fetch(struct piper *x, const uop *index) {
 
 static const uop *pipe_block(struct piper *x, const uop *block) {
     struct ir *ir = x->rw->ir;
-    struct spot *v;
+    struct prefetch_access *v;
     uint32_t n = find_spots(x, block, &v);
     if (!n) return block;
     x->seen++;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define MAX_EXPANDED 512 /* copies of one statement that UNROLL and REG may write out together */
+#define MAX_EXPANDED 512 /* copies of one statement that UNROLL and REG may make together */
 
 /* spread: the axis fills a tile that threads share. */
 static enum axis_kind final_kind(const struct axis *a, const uop *r, bool spread) {
@@ -52,7 +52,7 @@ static void write_ranges(struct sched *s) {
 }
 
 /* A reduction whose loops have an output loop between them is several: the inner ones end where the output
- * loop starts, the outer ones add up their results in an array over that loop. Written-out axes go to the
+ * loop starts, the outer ones accumulate their results in an array over that loop. Unrolled axes go to the
  * innermost level, alone if that level has an array (an array is updated once, by a finished value). */
 static const uop *split_levels(struct sched *s, struct free_ranges *fr, const uop *n) {
     struct ir *ir = s->ir;

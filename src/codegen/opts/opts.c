@@ -264,7 +264,7 @@ static void opt_coop(struct sched *s, const char *opt, uint32_t axis) {
     a->kind = AX_COOP;
 }
 
-bool sched_has_lanes(const struct sched *s) {
+bool sched_has_threads(const struct sched *s) {
     for (uint32_t i = 0; i < s->axis.n; i++)
         if (s->axis.p[i].kind == AX_THREAD) return true;
     return s->ntc != 0;
@@ -349,7 +349,7 @@ static enum mma find_mma(struct sched *s, const char *opt, uint32_t axis, const 
 static void opt_tc(struct sched *s, const char *opt, const uint32_t *axis, const char *name) {
     static const char side[] = "mnk";
     if (s->ntc == RG_COUNT(s->tc)) opt_fail(s, opt, "more than %d MMA instructions", (int)RG_COUNT(s->tc));
-    struct product *p = &s->tc[s->ntc];
+    struct mma_axes *p = &s->tc[s->ntc];
     p->instr = find_mma(s, opt, axis[2], name);
     if (s->ntc && (axis[MMA_M] != s->tc[0].axis[MMA_M] || mma_lanes(p->instr) != mma_lanes(s->tc[0].instr)))
         opt_fail(s, opt, "a second MMA instruction has the first one's m and as many lanes");

@@ -9,7 +9,7 @@
  * stand alone: nothing that rows share, no sums. */
 #include "codegen/internal.h"
 
-struct pad {
+struct pad_opt {
     struct sched *s;
     struct free_ranges fr;
     uop_vec old, fresh; /* members before and after */
@@ -19,12 +19,12 @@ struct pad {
 };
 
 /* What a member has become. */
-static const uop *pad_value(struct pad *p, uint32_t i) {
+static const uop *pad_value(struct pad_opt *p, uint32_t i) {
     return p->shift ? rw2(&p->s->rw, OP_SUB, p->fresh.p[i], p->shift) : p->fresh.p[i];
 }
 
 /* The condition that all members of the class that n depends on are inside their true size; NULL if none. */
-static const uop *pad_valid(struct pad *p, const uop *n) {
+static const uop *pad_valid(struct pad_opt *p, const uop *n) {
     const uop *valid = NULL;
     for (uint32_t i = 0; i < p->old.n; i++) {
         if (!free_has(&p->fr, n, p->old.p[i])) continue;
@@ -36,13 +36,13 @@ static const uop *pad_valid(struct pad *p, const uop *n) {
 }
 
 /* Where a store of ALIGN goes: its row begins at x, and x - x mod n + i is x rounded down + i. */
-static const uop *aligned_at(struct pad *p, const uop *at) {
+static const uop *aligned_at(struct pad_opt *p, const uop *at) {
     const uop *zero = uop_idx(p->s->ir, 0), *n = uop_idx(p->s->ir, p->multiple);
     const uop *x = rw_subst(&p->s->rw, at, &p->old.p[0], &zero, 1);
     return rw2(&p->s->rw, OP_ADD, rw2(&p->s->rw, OP_MUL, rw2(&p->s->rw, OP_IDIV, x, n), n), p->fresh.p[0]);
 }
 
-static const uop *pad_index(struct pad *p, const uop *index, const uop *valid, bool store) {
+static const uop *pad_index(struct pad_opt *p, const uop *index, const uop *valid, bool store) {
     struct rw *rw = &p->s->rw;
     const uop *i = store && p->shift ? aligned_at(p, index->src[1]) : p->now[index->src[1]->id];
     const uop *predicated =
@@ -52,7 +52,7 @@ static const uop *pad_index(struct pad *p, const uop *index, const uop *valid, b
 }
 
 /* A staged tile over the axis grows with it: its added elements exist and need no predicate. */
-static bool grows(const struct pad *p, const uop *buf) {
+static bool grows(const struct pad_opt *p, const uop *buf) {
     for (uint32_t i = 1; i < buf->nsrc && buf->op == OP_STAGE; i++)
         if (buf->src[i]->arg.range.cls == p->old.p[0]->arg.range.cls) return true;
     return false;
@@ -60,7 +60,7 @@ static bool grows(const struct pad *p, const uop *buf) {
 
 /* Is an index the same at every added value as at some other? So it is if it has of the range only the quotient, of which
  * padding makes no new value, or only the remainder: each phase of a convolution with steps reads its filters and positions that way. */
-static bool sees_nothing_new(struct pad *p, const uop *index) {
+static bool sees_nothing_new(struct pad_opt *p, const uop *index) {
     uop_vec topo = {0};
     bool quotient = false, remainder = false;
     uop_topo(p->s->ir->arena, &index, 1, &topo);
@@ -84,7 +84,7 @@ static bool sees_nothing_new(struct pad *p, const uop *index) {
     return quotient != remainder;
 }
 
-static bool is_stored(const struct pad *p, const uop *buf) {
+static bool is_stored(const struct pad_opt *p, const uop *buf) {
     for (uint32_t i = 0; i < p->s->sink->nsrc; i++) {
         const uop *n = p->s->sink->src[i];
         if ((n->op == OP_STORE || n->op == OP_STORE_ADD) && access_buf(n) == buf) return true;
@@ -94,14 +94,14 @@ static bool is_stored(const struct pad *p, const uop *buf) {
 
 /* Loads at added values stay inside a buffer that the kernel does not write, and their values are not used: the buffer is long enough
  * (rows of a padded copy), or the load has a predicate that knows its end (the halo of an image, along positions and taps). */
-static bool stays_inside(struct pad *p, const uop *index) {
+static bool stays_inside(struct pad_opt *p, const uop *index) {
     const uop *at = p->now[index->src[1]->id], *buf = index->src[0];
     if (buf->op != OP_PARAM || is_stored(p, buf)) return false;
     if (at->op != OP_WHERE) return at->lo >= 0 && at->hi < buf->src[0]->lo;
     return verify_is_inside(p->s->ir, uop1(p->s->ir, OP_LOAD, mk_index(p->s->ir, buf, at, index->lanes)));
 }
 
-static const uop *pad_node(struct pad *p, const uop *n) {
+static const uop *pad_node(struct pad_opt *p, const uop *n) {
     struct rw *rw = &p->s->rw;
     for (uint32_t i = 0; i < p->old.n; i++)
         if (p->old.p[i] == n) return pad_value(p, i);
@@ -133,7 +133,7 @@ void pad_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
     struct ir *ir = s->ir;
     if (ax->scan && ax->size < 0)
         opt_fail(s, opt, "the scanned axis %s has a size known at run time only", ir_name(ir, ax->name));
-    struct pad p = {.s = s};
+    struct pad_opt p = {.s = s};
     free_init(&p.fr, ir, ir->arena);
     sched_members(s, ax->name, &p.old);
     uop_vec topo = {0};
@@ -160,7 +160,7 @@ void pad_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
 }
 
 /* Does the index walk one by one along r, from an origin that does not depend on r? */
-static bool walks_along(struct pad *p, const uop *at, const uop *r) {
+static bool walks_along(struct pad_opt *p, const uop *at, const uop *r) {
     struct affine f = affine_of(p->s->ir->arena, at);
     for (uint32_t i = 0; i < f.n; i++)
         if (f.t[i].atom != r && free_has(&p->fr, f.t[i].atom, r)) return false;
@@ -168,7 +168,7 @@ static bool walks_along(struct pad *p, const uop *at, const uop *r) {
 }
 
 /* How far behind a multiple of n the rows begin that are stored along range r: the same in all of them. */
-static const uop *shift_of(struct pad *p, const char *opt, const uop_vec *topo, const uop *r) {
+static const uop *shift_of(struct pad_opt *p, const char *opt, const uop_vec *topo, const uop *r) {
     struct sched *s = p->s;
     const uop *shift = NULL, *zero = uop_idx(s->ir, 0), *n = uop_idx(s->ir, p->multiple);
     for (uint32_t i = 0; i < topo->n; i++) {
@@ -190,7 +190,7 @@ static const uop *shift_of(struct pad *p, const char *opt, const uop_vec *topo, 
 /* Begins the axis earlier, so that stores are at multiples of n elements. */
 void align_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
     struct ir *ir = s->ir;
-    struct pad p = {.s = s, .multiple = n};
+    struct pad_opt p = {.s = s, .multiple = n};
     free_init(&p.fr, ir, ir->arena);
     sched_members(s, ax->name, &p.old);
     if (!ax->grid || ax->reduce || ax->scan || ax->staged || ax->size < 0 || p.old.n != 1)

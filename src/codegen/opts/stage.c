@@ -225,7 +225,7 @@ static void set_window(struct sched *s, struct free_ranges *fr, const char *opt,
         if (!d->coef[i] || d->size > 1 << 20) stuck = r;
     }
     if (!stuck && without_gaps(d) && by_position(s, fr, d, value)) return;
-    if (sched_has_lanes(s)) {
+    if (sched_has_threads(s)) {
         set_digits(s, opt, d);
         return;
     }
@@ -352,7 +352,7 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
     vec_push(ir->arena, &src, rw_subst(&s->rw, load, from.p, to.p, from.n));
     for (uint32_t i = 0; i < copy.n; i++) vec_push(ir->arena, &src, copy.p[i]);
     union arg arg = {.mem = {ir_sym(ir, buffer, strlen(buffer)), SPACE_SCRATCH, 0, 0}};
-    if (sched_has_lanes(s)) {
+    if (sched_has_threads(s)) {
         int64_t row = copy.p[copy.n - 1]->src[0]->hi;
         arg.mem.space = SPACE_SHARED;
         arg.mem.row = (uint16_t)(copy.n > 1 && row <= UINT16_MAX ? row : 0);
@@ -439,7 +439,7 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
     struct ir *ir = s->ir;
     struct free_ranges fr;
     size_t len = strcspn(buffer, "#");
-    if (sched_has_lanes(s)) pred_factors(s);
+    if (sched_has_threads(s)) pred_factors(s);
     free_init(&fr, ir, ir->arena);
     uop_vec topo = {0}, from = {0}, to = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);
@@ -523,7 +523,7 @@ static bool keeps(struct sched *s, struct free_ranges *fr, const uop *n, const u
            row_ops(s, fr, n, range) >= WORTH_KEEPING && !source_will_do(s, fr, n, range);
 }
 
-struct keep {
+struct resident {
     struct sched *s;
     struct free_ranges fr;
     uop_vec topo, member; /* the graph; the passes over the axis, in order */
@@ -533,14 +533,14 @@ struct keep {
     bool loads;
 };
 
-static void keep_as(struct keep *k, const uop *n, const uop *stage, const uop *range) {
+static void replace_by(struct resident *k, const uop *n, const uop *stage, const uop *range) {
     struct ir *ir = k->s->ir;
     vec_push(ir->arena, &k->from, n);
     vec_push(ir->arena, &k->to, uop1(ir, OP_LOAD, mk_index(ir, stage, range, 1)));
     k->used[n->id] = true;
 }
 
-static const uop *row_stage(struct keep *k, const uop *n, const uop *range) {
+static const uop *row_stage(struct resident *k, const uop *n, const uop *range) {
     char name[32];
     int len = snprintf(name, sizeof name, "row%u", k->s->stages++);
     union arg arg = {.mem = {ir_sym(k->s->ir, name, (size_t)len), SPACE_SCRATCH, 0, 0}};
@@ -548,7 +548,7 @@ static const uop *row_stage(struct keep *k, const uop *n, const uop *range) {
 }
 
 /* Stages n of pass `first` if later passes compute it again, and loads it there. Returns whether one does. */
-static bool keep_node(struct keep *k, const uop *n, uint32_t first) {
+static bool keep_node(struct resident *k, const uop *n, uint32_t first) {
     const uop *range = k->member.p[first], *stage = NULL;
     if (!keeps(k->s, &k->fr, n, range, k->loads)) return false;
     for (uint32_t i = first + 1; i < k->member.n; i++) {
@@ -556,9 +556,9 @@ static bool keep_node(struct keep *k, const uop *n, uint32_t first) {
         if (again->id >= k->ids || !k->here[again->id] || k->used[again->id]) continue;
         if (!stage) {
             stage = row_stage(k, n, range);
-            keep_as(k, n, stage, range);
+            replace_by(k, n, stage, range);
         }
-        keep_as(k, again, stage, k->member.p[i]);
+        replace_by(k, again, stage, k->member.p[i]);
     }
     return stage != NULL;
 }
@@ -566,7 +566,7 @@ static bool keep_node(struct keep *k, const uop *n, uint32_t first) {
 /* Keeps what two passes share: values, or what is loaded. Returns whether there was any. */
 static bool keep_shared(struct sched *s, const char *opt, uint32_t axis, bool loads) {
     struct ir *ir = s->ir;
-    struct keep k = {.s = s, .loads = loads, .ids = ir->n};
+    struct resident k = {.s = s, .loads = loads, .ids = ir->n};
     free_init(&k.fr, ir, ir->arena);
     uop_topo(ir->arena, &s->sink, 1, &k.topo);
     k.here = arena_array(ir->arena, bool, ir->n), k.used = arena_array(ir->arena, bool, ir->n);

@@ -300,10 +300,10 @@ static void write_indices(const void *words, bool wide, uint32_t n, int64_t *out
         out[i] = wide ? (int64_t)((const word128 *)words)[i] : (int64_t)(uint32_t)((const word64 *)words)[i];
 }
 
-enum what { SORT, ARGSORT, TOPK, TOPK_INDEX };
+enum sort_what { SORT, ARGSORT, TOPK, TOPK_INDEX };
 
-static void run(const struct element *e, enum what what, bool alone, void *const *buf, const int64_t *var,
-                uint32_t t0, uint32_t t1, void *scratch) {
+static void run(const struct element *e, enum sort_what what, bool alone, void *const *buf,
+                const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) {
     struct sort_row r = {.e = e,
                          .n = (uint32_t)var[0],
                          .k = (uint32_t)var[1],

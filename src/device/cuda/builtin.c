@@ -12,10 +12,10 @@ enum {
     BLOCKS = 1 << 16
 }; /* blocks that fill the GPU in a pass; at most, of a kernel over all elements */
 
-enum what { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, SCATTER, SCATTER_SUM };
+enum builtin_kind { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, SCATTER, SCATTER_SUM };
 struct cuda_call {
     struct cuda_call *next;
-    enum what what;
+    enum builtin_kind what;
     uint32_t key, element; /* bytes of a number; of an element */
     dev_fn *kernel[DEV_KERNELS];
 };
@@ -33,7 +33,7 @@ static size_t piece(size_t *at, int64_t n, size_t bytes) {
     return here;
 }
 
-static bool is_scatter(enum what w) { return w >= SCATTER; }
+static bool is_scatter(enum builtin_kind w) { return w >= SCATTER; }
 
 static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, const int64_t *num) {
     struct builtin_plan p = {.rows = rows, .len = num[0], .size = 0, .inner = 1};

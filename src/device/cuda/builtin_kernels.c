@@ -292,12 +292,12 @@ static const struct type *type_of(const char *name) {
 
 uint32_t cuda_call_bytes(const char *name) { return type_of(name) ? (uint32_t)type_of(name)->bytes : 0; }
 
-struct word {
+struct macro {
     const char *name, *meaning;
 };
 
 /* A text with macros defined before it and undefined after it: several share a unit. */
-static const char *with(struct arena *a, const struct word *w, uint32_t n, const char *text) {
+static const char *with(struct arena *a, const struct macro *w, uint32_t n, const char *text) {
     struct str s;
     str_init(&s, a);
     for (uint32_t i = 0; i < n; i++) str_printf(&s, "#define %s %s\n", w[i].name, w[i].meaning);
@@ -308,9 +308,9 @@ static const char *with(struct arena *a, const struct word *w, uint32_t n, const
 
 static void digit_texts(struct arena *a, const char *key, struct dev_kernel_text out[static 3]) {
     bool wide = !strcmp(key, "u64");
-    struct word w[] = {{"K", key},
-                       {"TILE", arena_printf(a, "%u", cuda_call_tile(wide ? 8 : 4))},
-                       {"ITEMS", arena_printf(a, "%u", cuda_call_tile(wide ? 8 : 4) / 256)}};
+    struct macro w[] = {{"K", key},
+                        {"TILE", arena_printf(a, "%u", cuda_call_tile(wide ? 8 : 4))},
+                        {"ITEMS", arena_printf(a, "%u", cuda_call_tile(wide ? 8 : 4) / 256)}};
     out[CUDA_COUNT] = (struct dev_kernel_text){"sort_count", with(a, w, RG_COUNT(w), count)};
     out[CUDA_SCAN] = (struct dev_kernel_text){"sort_scan", scan};
     out[CUDA_SCATTER] = (struct dev_kernel_text){"sort_scatter", with(a, w, RG_COUNT(w), scatter_tiles)};
@@ -318,12 +318,12 @@ static void digit_texts(struct arena *a, const char *key, struct dev_kernel_text
 
 static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
     const struct type *t = type_of(c->type[1]);
-    struct word w[] = {{"B", t->bits},
-                       {"K", t->key},
-                       {"ALL", arena_printf(a, "((K)%s)", t->all)},
-                       {"TOP", arena_printf(a, "((K)%s)", t->top)},
-                       {"INF", arena_printf(a, "((K)%s)", t->inf)},
-                       {"SIGNED", t->is_signed ? "1" : "0"}};
+    struct macro w[] = {{"B", t->bits},
+                        {"K", t->key},
+                        {"ALL", arena_printf(a, "((K)%s)", t->all)},
+                        {"TOP", arena_printf(a, "((K)%s)", t->top)},
+                        {"INF", arena_printf(a, "((K)%s)", t->inf)},
+                        {"SIGNED", t->is_signed ? "1" : "0"}};
     bool index = !strcmp(c->name, "argsort") || !strcmp(c->name, "topk_index");
     digit_texts(a, t->key, out);
     out[CUDA_KEYS] = (struct dev_kernel_text){"sort_keys", with(a, w, RG_COUNT(w), keys)};
@@ -340,11 +340,11 @@ static const char *combine(const struct type *t, const char *name) {
 
 static uint32_t scatter_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
     const struct type *t = type_of(c->type[0]);
-    struct word w[] = {{"T", t->element},
-                       {"C", t->calc},
-                       {"UP(x)", arena_printf(a, "%s(x)", t->up)},
-                       {"DOWN(x)", arena_printf(a, "%s(x)", t->down)},
-                       {"COMBINE(a, b)", combine(t, c->name)}};
+    struct macro w[] = {{"T", t->element},
+                        {"C", t->calc},
+                        {"UP(x)", arena_printf(a, "%s(x)", t->up)},
+                        {"DOWN(x)", arena_printf(a, "%s(x)", t->down)},
+                        {"COMBINE(a, b)", combine(t, c->name)}};
     digit_texts(a, "u32", out);
     out[CUDA_KEYS] = (struct dev_kernel_text){"scatter_keys", index_keys};
     out[CUDA_BEGIN] = (struct dev_kernel_text){"scatter_begin", begins};
@@ -352,7 +352,7 @@ static uint32_t scatter_texts(struct arena *a, const struct dev_call *c, struct 
         out[CUDA_RESULT] = (struct dev_kernel_text){"scatter_fold", with(a, w, RG_COUNT(w), fold)};
         return CUDA_BEGIN + 1;
     }
-    w[4] = (struct word){"V", "1"};
+    w[4] = (struct macro){"V", "1"};
     out[CUDA_RESULT] = (struct dev_kernel_text){"scatter_sum", with(a, w, RG_COUNT(w), fold_sum)};
     w[4].meaning = arena_printf(a, "%d", 16 / t->bytes);
     out[CUDA_WIDE] = (struct dev_kernel_text){"scatter_sum", with(a, w, RG_COUNT(w), fold_sum)};
@@ -361,7 +361,7 @@ static uint32_t scatter_texts(struct arena *a, const struct dev_call *c, struct 
 
 static uint32_t winner_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
     bool wide = !strcmp(c->type[0], "i64");
-    struct word w[] = {{"T", wide ? "i64" : "i32"}, {"A", wide ? "long long" : "int"}};
+    struct macro w[] = {{"T", wide ? "i64" : "i32"}, {"A", wide ? "long long" : "int"}};
     out[CUDA_FILL] = (struct dev_kernel_text){"winner_fill", with(a, w, RG_COUNT(w), fill)};
     out[CUDA_PUT] = (struct dev_kernel_text){"winner_put", with(a, w, RG_COUNT(w), put)};
     return CUDA_PUT + 1;
