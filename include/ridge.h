@@ -309,6 +309,11 @@ RG_FN rg_status rg_backward(rg_tensor loss);
 RG_FN rg_tensor rg_param_grad(rg_tensor p); /* the gradient so far; zeros before any */
 RG_FN rg_status rg_zero_grad(rg_ctx *c);    /* forgets the gradients of all parameters */
 RG_FN rg_tensor rg_detach(rg_tensor x);     /* the same value; no gradient flows through */
+/* declares: what is made from here to the end of the block leads to no parameter, as if every operand were
+ * detached: values that are computed need no history. It frees nothing (RG_SCOPE does) */
+#define RG_NO_GRAD(c) RG_NO_GRAD_(c, __LINE__)
+RG_API rg_scope rg_begin_no_grad(rg_ctx *c); /* the same as a call */
+RG_API void rg_end_no_grad(rg_scope s);
 
 /* ---- asking about a tensor: nothing is computed -------------------------------------------------------- */
 
@@ -698,7 +703,8 @@ RG_API rg_module *rg_nn_child(rg_module *m, const char *path); /* "h.0.mlp"; NUL
 RG_FN rg_tensor rg_nn_get(rg_module *m, const char *path); /* a parameter or state: "h.0.mlp.weight" */
 RG_API void *rg_nn_user(rg_module *m);
 RG_API rg_ctx *rg_nn_ctx(rg_module *m);
-RG_FN rg_status rg_nn_train(rg_module *m, bool train); /* modules begin as training */
+/* dropout, batch norms; modules begin as training. Gradients flow in both (RG_NO_GRAD stops them) */
+RG_FN rg_status rg_nn_train(rg_module *m, bool train);
 RG_API bool rg_nn_is_training(const rg_module *m);
 RG_FN rg_tensors rg_nn_params(rg_module *m); /* all parameters below m, in order; valid until m changes */
 RG_API size_t rg_nn_entries(rg_module *m);   /* parameters and state below m */
@@ -917,6 +923,10 @@ RG_API rg_status rg_flight_dump(const char *path);
 #define RG_SCOPE__(c, line) \
     __attribute__((cleanup(rg_end_scope_), unused)) rg_scope rg_scope_##line##_ = rg_begin(c)
 static inline __attribute__((unused)) void rg_end_scope_(rg_scope *s) { rg_end(*s); }
+#define RG_NO_GRAD_(c, line) RG_NO_GRAD__(c, line)
+#define RG_NO_GRAD__(c, line) \
+    __attribute__((cleanup(rg_end_no_grad_), unused)) rg_scope rg_no_grad_##line##_ = rg_begin_no_grad(c)
+static inline __attribute__((unused)) void rg_end_no_grad_(rg_scope *s) { rg_end_no_grad(*s); }
 
 /* An operand as the library sees it: a tensor or a number. */
 typedef struct rg_operand {

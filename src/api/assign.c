@@ -71,7 +71,13 @@ static struct api_slot *target(struct api_call *k) {
     return s;
 }
 
+void state_forget_lost(rg_ctx *c) {
+    for (uint32_t i = 0; c->lost && i < c->stores; i++) c->store[i].lost = 0;
+    c->lost = false;
+}
+
 static void rebind(struct api_call *k, struct api_slot *s, const uop *base, const uop *n, uint32_t first) {
+    if (s->param) state_forget_lost(k->c);
     tg_shape(k->g, n);
     call_site(k, first, n);
     k->c->store[store_of(gr_chain_root(k->c, base))].head = n;

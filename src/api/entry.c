@@ -82,6 +82,13 @@ struct api_slot *call_slot(struct api_call *k, rg_tensor t, uint32_t arg) {
     return s;
 }
 
+const uop *call_detached(struct api_call *k, const uop *n) { return k->c->no_grad ? t_detach(k->g, n) : n; }
+
+/* What was made in RG_NO_GRAD is free of gradients already, and numbers have none. */
+static const uop *operand_of(struct api_call *k, const struct api_slot *s) {
+    return s->var || (s->no_grad && !s->param) ? s->node : call_detached(k, s->node);
+}
+
 const uop *call_node(struct api_call *k, uint32_t i, enum dtype dt) {
     const rg_operand *o = &k->in[i];
     if (o->kind == 1) return t_int(k->g, dt, o->v.i);
@@ -89,7 +96,7 @@ const uop *call_node(struct api_call *k, uint32_t i, enum dtype dt) {
     if (!o->t.id && k->may >> i & 1) return NULL;
     struct api_slot *s = call_slot(k, o->t, i);
     s->used = true;
-    return s->node;
+    return operand_of(k, s);
 }
 
 /* Tensors first, because a number takes its dtype from them. */
@@ -112,7 +119,7 @@ static void take_operands(struct api_call *k) {
     for (size_t i = 0; i < k->list.n; i++) {
         struct api_slot *s = call_slot(k, k->list.t[i], (uint32_t)i);
         s->used = true;
-        k->many[i] = s->node;
+        k->many[i] = operand_of(k, s);
     }
 }
 
@@ -270,6 +277,7 @@ static void build_body(void *arg) {
     w->made = n;
     s->file = k->file, s->line = k->line, s->fn = k->fn;
     s->view = k->view, s->param = k->param, s->held = k->global, s->var = k->var;
+    s->no_grad = k->c->no_grad != 0;
 }
 
 rg_tensor call_tensor(struct api_call *k) {

@@ -35,7 +35,8 @@ static const uop *b_param_grad(struct api_call *k) {
     s->grad_used = true;
     if (!s->param) call_fail(k, RG_EINVAL, "tensor 1 is not a parameter; rg_param makes one");
     const struct shape *sh = tg_shape(k->g, s->node);
-    return s->grad ? s->grad : t_full(k->g, t_number(k->g, (enum dtype)s->node->dt, 0), sh->d, sh->n);
+    return s->grad ? call_detached(k, s->grad)
+                   : t_full(k->g, t_number(k->g, (enum dtype)s->node->dt, 0), sh->d, sh->n);
 }
 
 rg_tensor rg_param_grad_at(AT, rg_tensor p) {
@@ -75,6 +76,23 @@ static const uint8_t *reached(struct api_call *k, const uop *n, const uop *const
 static const char hint_realized[] = "; its value was computed (rg_read, rg_item, rg_realize) before, which "
                                     "forgets how: ask for gradients first";
 
+/* State that was computed from a parameter lost its history when it ran: gradients would silently miss that part. */
+static void check_lost(struct api_call *k, const uop_vec *order, const uint8_t *mark) {
+    rg_ctx *c = k->c;
+    for (uint32_t i = 0; c->lost && i < order->n; i++) {
+        const uop *n = order->p[i];
+        if (!mark[n->id] || n->op != OP_BUFFER || c->store[store_of(n)].lost != version_of(n)) continue;
+        const struct api_slot *s = NULL, *of = NULL;
+        for (uint32_t j = 0; (s = slot_next(c, &j)) && !of;)
+            if (gr_now(c, s->node) == n) of = s;
+        call_fail(k, RG_EINVAL,
+                  "no gradient flows through state: the tensor made by %s at %s:%d was assigned a value that "
+                  "leads to a parameter, and that ran already (rg_read, rg_realize ..); ask for gradients "
+                  "before, or use rg_detach of it",
+                  of ? of->fn : "a call", of && of->file ? of->file : "an unknown file", of ? of->line : 0);
+    }
+}
+
 /* ---- rg_grad --------------------------------------------------------------------------------------------------- */
 
 struct grad_args {
@@ -99,11 +117,13 @@ static void do_grad(struct api_call *k) {
             call_fail(k, RG_EINVAL,
                       "tensor %u does not lead to what is differentiated%s; .unused_ok = true gives zeros",
                       i + 2, of->op == OP_BUFFER ? hint_realized : "");
+    for (uint32_t i = 0; i < n; i++)
+        if (call_slot(k, k->list.t[i], i + 1)->param) check_lost(k, &order, mark);
     first = k->g->ir->n;
     t_grad(k->g, of, seed, wrt, n, out);
     for (uint32_t i = 0; i < n; i++) {
         struct api_slot *s;
-        tg_shape(k->g, out[i]);
+        tg_shape(k->g, out[i] = call_detached(k, out[i]));
         rg_tensor t = slot_new(c, out[i], false, &s);
         s->file = k->file, s->line = k->line, s->fn = k->fn;
         a->out[i] = t;
@@ -152,6 +172,7 @@ static void do_backward(struct api_call *k) {
     }
     const uint8_t *mark = reached(k, of, all.p, all.n, &order);
     uint32_t used = 0;
+    check_lost(k, &order, mark);
     for (uint32_t i = 0; i < params.n; i++) {
         check_versions(k, &order, mark, params.p[i], all.p[i]);
         if (!mark[all.p[i]->id]) continue;

@@ -133,7 +133,7 @@ rg_tensor slot_new(rg_ctx *c, const uop *n, bool global, struct api_slot **out) 
     if (i == c->free_slot) c->free_slot = s->next;
     s->node = n;
     s->grad = s->var = NULL;
-    s->view = s->param = s->held = s->used = s->grad_used = false;
+    s->view = s->param = s->held = s->used = s->grad_used = s->no_grad = false;
     s->recorded = c->recording != NULL;
     slot_link_scope(c, i, global ? 0 : c->scopes);
     c->handles++;

@@ -50,6 +50,7 @@ struct api_slot {
     bool used;      /* something was computed from it: probably a step on the way, see realize.c */
     bool grad_used; /* the same of the gradient */
     bool recorded;  /* made while a jit was recorded */
+    bool no_grad;   /* made in RG_NO_GRAD: leads to no parameter */
 };
 #define SLOT_FIRST 256 /* slots in the first chunk; each chunk has twice as many as the one before */
 #define SLOT_CHUNKS 22
@@ -74,6 +75,7 @@ struct api_store {
     bool frozen;    /* its tensor moved away; who still reads it does not write it */
     bool over;      /* realize.c: this plan has a new version of it .. */
     uint32_t held;  /* recordings that use it: it is not dropped */
+    uint32_t lost;  /* version whose value led to a parameter when its history was cut; 0 none */
     bool moved;     /* .. which goes to other memory, because the old one is still needed */
     uint32_t to;    /* number of the root that has that memory */
 };
@@ -149,6 +151,8 @@ struct rg_ctx {
     struct ctx_scope *scope;
     uint32_t scopes, scope_cap;
     uint64_t next_scope;
+    uint64_t no_grad; /* serial of the outermost RG_NO_GRAD, 0: none is open */
+    bool lost;        /* some store's history was lost since a parameter was last assigned */
 
     struct ctx_owned *owned; /* oldest first */
     uint32_t nowned, owned_cap;
@@ -203,6 +207,7 @@ struct api_slot *call_slot(struct api_call *, rg_tensor,
                            uint32_t operand); /* throws for a handle that does not serve */
 /* The operand as a node; NULL for RG_NONE where that is allowed. Numbers get dtype dt. */
 const uop *call_node(struct api_call *, uint32_t operand, enum dtype dt);
+const uop *call_detached(struct api_call *, const uop *); /* inside RG_NO_GRAD: without its gradient */
 /* The nodes made since there were `first`, and `out`, came from this call; call_tensor does it itself. */
 void call_site(struct api_call *, uint32_t first, const uop *out);
 enum dtype call_dtype(struct api_call *, rg_dtype); /* throws */
@@ -275,8 +280,14 @@ void gr_set_real(rg_ctx *, const uop *n, const uop *buf); /* after gr_real_room:
 typedef bool walk_fn(void *cx, const uop *);
 void gr_walk(rg_ctx *, const uop *const *root, uint32_t n, walk_fn *into, void *cx, uop_vec *out);
 void gr_roots(rg_ctx *, uop_vec *out);
-/* By node id: 2 for a parameter's present value, 1 for what leads to one. NULL: there are no parameters. */
-const uint8_t *gr_leads(rg_ctx *, const uop_vec *roots);
+/* By node id, enum lead_kind. NULL: there are no parameters. run: every ASSIGN is about to run. */
+enum lead_kind {
+    LEAD_THROUGH = 1, /* a gradient flows through it to the present value of a parameter */
+    LEAD_PARAM = 2,   /* such a value */
+    LEAD_ANY = LEAD_THROUGH | LEAD_PARAM,
+    LEAD_LOST = 4 /* an ASSIGN that ran and whose value leads to one */
+};
+const uint8_t *gr_leads(rg_ctx *, const uop_vec *roots, bool run);
 void gr_collect(rg_ctx *); /* marks, frees device memory, compacts if it is time; throws when out of memory */
 void gr_collect_maybe(rg_ctx *); /* the same, if much was made since the last time */
 void gr_compact(rg_ctx *);
@@ -288,6 +299,9 @@ struct graph *gr_new(rg_ctx *); /* an empty one; throws */
 void gr_free(struct graph *);
 
 /* ---- assign.c --------------------------------------------------------------------------------------- */
+
+void state_forget_lost(
+    rg_ctx *); /* a parameter has a new value: what led to the old one has no gradient anyway */
 
 void call_ranges(struct api_call *, struct t_slice *out, uint32_t rank); /* k->ranges, checked; throws */
 

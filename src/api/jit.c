@@ -63,6 +63,7 @@ struct rg_jit {
     const struct graph *graph; /* as the latest call left it */
     uint32_t nodes;
     uint64_t drawn; /* random numbers that one call takes */
+    bool trains;    /* it assigns a parameter */
     struct realize_stats cost;
     rg_jit_stats stats;
 };
@@ -253,7 +254,7 @@ static void do_keep(struct api_call *k) {
     uint32_t scopes = k->c->scopes;
     k->c->scopes = scopes ? scopes - 1 : 0; /* the scope around fn's */
     for (uint32_t i = 0; i < a->j->nout; i++) {
-        const uop *n = own_copy(k, call_slot(k, a->out[i], i)->node);
+        const uop *n = own_copy(k, t_detach(k->g, call_slot(k, a->out[i], i)->node));
         call_site(k, k->g->ir->n, n);
         describe(k, n, &a->j->out[i]);
         a->j->out[i].handle = own_handle(k, n);
@@ -311,6 +312,9 @@ static void do_recorded(struct api_call *k) {
         struct jit_held *h = &j->held.p[j->out[i].held];
         h->written = h->output = true, h->tensor = RG_NONE;
     }
+    j->trains = false;
+    for (uint32_t i = 0; i < j->held.n; i++)
+        j->trains |= j->held.p[i].written && api_is_param(j->held.p[i].tensor);
     j->drawn = k->c->drawn - k->c->marked;
     j->recorded = true;
 }
@@ -483,6 +487,7 @@ static void launch(struct api_call *k, struct rg_jit *j) {
         c->moved += st.bytes, c->ops += st.ops, c->seconds += (double)st.run_ns * 1e-9;
     }
     c->drawn += j->drawn;
+    if (j->trains) state_forget_lost(c);
 }
 
 static void do_replay(struct api_call *k) {

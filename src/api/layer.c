@@ -63,6 +63,7 @@ static void do_become(struct api_call *k) {
         store_value(k->c, v, was->op == OP_BUFFER ? k->c->store[store_of(was)].kind : EVENT_MEM_VALUE);
     tg_shape(k->g, n);
     call_site(k, first, n);
+    if (x->param) state_forget_lost(k->c);
     x->node = n, x->grad = NULL, x->used = x->grad_used = false;
 }
 rg_status api_become(AT, rg_tensor x, rg_tensor v) {

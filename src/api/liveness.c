@@ -3,7 +3,8 @@
  * gr_collect() runs after each realize. It walks the graph from the handles. A node that is realized needs its BUFFER; it needs its
  * history (its sources) only if a gradient can still be asked for through it, which is so exactly if the
  * history leads to the present value of a parameter. Otherwise the node is cut, for good: training loops do not grow,
- * and a value that was printed between forward and backward pass still has a gradient.
+ * and a value that was printed between forward and backward pass still has a gradient. State has no history: an ASSIGN
+ * that ran is cut whatever it leads to (decode loops do not grow either), and its store notes that a gradient was lost.
  * Device memory that no node needs is freed at once. Nodes are only garbage then; when there are twice as many
  * as are alive, gr_compact() copies the living into a fresh arena and frees the old one.
  *
@@ -112,15 +113,21 @@ void gr_roots(rg_ctx *c, uop_vec *out) {
 struct lead {
     rg_ctx *c;
     uint8_t *param, *lead; /* by node id */
+    bool run;              /* every ASSIGN is about to run */
 };
 
 static bool lead_into(void *cx, const uop *n) {
     const struct lead *l = cx;
-    return !l->param[n->id] && n->op != OP_DETACH && !is_cut(l->c, n);
+    return !l->param[n->id] && n->op != OP_DETACH && dt_is_float((enum dtype)n->dt) && !is_cut(l->c, n);
 }
 
-const uint8_t *gr_leads(rg_ctx *c, const uop_vec *roots) {
-    struct lead l = {c, NULL, NULL};
+/* State has no history: an ASSIGN that ran does not pass on what its value led to. */
+static uint8_t lead_through(const struct lead *l, const uop *n) {
+    return n->op == OP_ASSIGN && (l->run || is_real(l->c, n)) ? LEAD_LOST : LEAD_THROUGH;
+}
+
+const uint8_t *gr_leads(rg_ctx *c, const uop_vec *roots, bool run) {
+    struct lead l = {.c = c, .run = run};
     struct api_slot *s;
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
         if (!s->param) continue;
@@ -135,8 +142,8 @@ const uint8_t *gr_leads(rg_ctx *c, const uop_vec *roots) {
         const uop *n = order.p[i];
         bool self = l.param[n->id] || (is_cut(c, n) && l.param[gr_now(c, n)->id]), yes = false;
         if (lead_into(&l, n))
-            for (uint32_t j = 0; j < n->nsrc && !yes; j++) yes = l.lead[n->src[j]->id];
-        l.lead[n->id] = self ? 2 : yes;
+            for (uint32_t j = 0; j < n->nsrc && !yes; j++) yes = l.lead[n->src[j]->id] & LEAD_ANY;
+        l.lead[n->id] = self ? LEAD_PARAM : yes ? lead_through(&l, n) : 0;
     }
     return l.lead;
 }
@@ -185,7 +192,7 @@ struct live_mark {
 };
 
 static bool has_history(const struct live_mark *m, const uop *n) {
-    return !is_real(m->c, n) || (!is_cut(m->c, n) && m->lead && m->lead[n->id] == 1);
+    return !is_real(m->c, n) || (!is_cut(m->c, n) && m->lead && m->lead[n->id] == LEAD_THROUGH);
 }
 
 static bool mark_into(void *cx, const uop *n) {
@@ -193,6 +200,10 @@ static bool mark_into(void *cx, const uop *n) {
     const uop *b = gr_now(m->c, n);
     if (b->op == OP_BUFFER && store_of(b) < m->c->stores) m->c->store[store_of(b)].mark = true;
     if (has_history(m, n) || gr_is_scalar(n)) return true;
+    if (m->lead && m->lead[n->id] == LEAD_LOST && !is_cut(m->c, n)) {
+        m->c->store[store_of(b)].lost = version_of(b);
+        m->c->lost = true;
+    }
     m->c->graph->cut.p[n->id] = 1;
     return false;
 }
@@ -236,7 +247,7 @@ static void collect_marks(rg_ctx *c, uop_vec *order) {
     uop_vec roots = {0};
     gr_roots(c, &roots);
     gr_real_room(c);
-    struct live_mark m = {c, gr_leads(c, &roots)};
+    struct live_mark m = {c, gr_leads(c, &roots, false)};
     for (uint32_t i = 0; i < c->stores; i++) c->store[i].mark = false;
     gr_walk(c, roots.p, roots.n, mark_into, &m, order);
     c->live_nodes = order->n;

@@ -111,7 +111,8 @@ static void add_root(struct api_plan *p, const uop *n) {
 /* What a view shows, as long as that is not more than the view: a broadcast is not materialized. */
 static const uop *peel(rg_ctx *c, const uop *n) {
     struct tg *g = &c->graph->tg;
-    for (n = gr_now(c, n); op_is_movement((enum op)n->op) && n->op != OP_PAD && n->op != OP_FOLD;
+    for (n = gr_now(c, n);
+         n->op == OP_DETACH || (op_is_movement((enum op)n->op) && n->op != OP_PAD && n->op != OP_FOLD);
          n = gr_now(c, n->src[0]))
         if (shape_size(tg_shape(g, n->src[0])) > shape_size(tg_shape(g, n))) break;
     return n;
@@ -143,7 +144,7 @@ static void keep_versions(struct api_plan *p) {
 /* Histories of values in memory that lead to a parameter: a gradient may ask for what they read. */
 static bool history_into(void *cx, const uop *n) {
     const struct api_plan *p = cx;
-    return !is_head(p->c, n) && !is_cut(p->c, n) && (!is_real(p->c, n) || p->lead[n->id] == 1);
+    return n->op != OP_ASSIGN && !is_cut(p->c, n) && (!is_real(p->c, n) || p->lead[n->id] == LEAD_THROUGH);
 }
 
 static void keep_histories(struct api_plan *p, const uop_vec *alive) {
@@ -152,7 +153,8 @@ static void keep_histories(struct api_plan *p, const uop_vec *alive) {
     gr_walk(p->c, alive->p, alive->n, history_into, p, &order);
     for (uint32_t i = 0; i < order.n; i++) { /* realized, or about to be */
         const uop *n = order.p[i];
-        if (!(is_real(p->c, n) || p->rooted[n->id]) || p->lead[n->id] != 1 || is_cut(p->c, n)) continue;
+        if (!(is_real(p->c, n) || p->rooted[n->id]) || is_cut(p->c, n)) continue;
+        if (p->lead[n->id] != LEAD_THROUGH) continue;
         for (uint32_t j = 0; j < n->nsrc; j++) vec_push(&p->c->scratch, &real, n->src[j]);
     }
     gr_walk(p->c, real.p, real.n, history_into, p, &below);
@@ -184,7 +186,7 @@ static void find_roots(struct api_plan *p, const uop *const *ask, uint32_t n, bo
     for (uint32_t i = 0; i < n; i++) vec_push(&c->scratch, &alive, ask[i]);
     find_heads(p, &alive);
     gr_real_room(c);
-    p->lead = gr_leads(c, &alive);
+    p->lead = gr_leads(c, &alive, true);
     p->rooted = arena_alloc(&c->scratch, c->graph->ir.n + 1);
     p->gradient = arena_alloc(&c->scratch, c->graph->ir.n + 1);
     find_dirty(p, &alive);
@@ -244,7 +246,7 @@ static uint32_t parts(rg_ctx *c, const uop *n) {
 static enum event_memory kind_of(const struct api_plan *p, const uop *n) {
     rg_ctx *c = p->c;
     if (p->gradient[n->id] || parts(c, n) & PART_BACKWARD) return EVENT_MEM_GRADIENT;
-    if (p->lead && p->lead[n->id]) return EVENT_MEM_ACTIVATION;
+    if (p->lead && p->lead[n->id] & LEAD_ANY) return EVENT_MEM_ACTIVATION;
     for (;;) {
         n = gr_now(c, n);
         if (n->op == OP_BUFFER && c->store[store_of(n)].kind == EVENT_MEM_DATA) return EVENT_MEM_DATA;
@@ -388,7 +390,7 @@ static const uop *leaf_of(void *cx, const uop *n) {
     struct api_plan *p = cx;
     n = gr_now(p->c, n);
     if (n->op == OP_BUFFER || n->op == OP_VAR) return program_leaf(p, n);
-    if (n->op == OP_GRAD_THROUGH || n->op == OP_ONCE_DIFF)
+    if (n->op == OP_GRAD_THROUGH || n->op == OP_ONCE_DIFF || n->op == OP_DETACH)
         return p->copy[n->src[0]->id]; /* the rest is for gradients */
     if (n->op != OP_ASSIGN) return NULL;
     p->chain[n->id] = program_assign(p, n);
@@ -565,7 +567,7 @@ static size_t room_for(struct api_call *k, const uop *n) {
 
 /* Another shape has the same bytes: what was realized behind it is read as it is, without a copy. */
 const uop *behind_shapes(rg_ctx *c, const uop *n) {
-    for (n = gr_now(c, n); n->op == OP_RESHAPE; n = gr_now(c, n->src[0])) {}
+    for (n = gr_now(c, n); n->op == OP_RESHAPE || n->op == OP_DETACH; n = gr_now(c, n->src[0])) {}
     return n;
 }
 

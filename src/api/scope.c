@@ -1,4 +1,4 @@
-/* scope.c: rg_begin, rg_end, rg_keep: tensors that are freed together.
+/* scope.c: rg_begin, rg_end, rg_keep: tensors that are freed together; RG_NO_GRAD: tensors without a gradient.
  *
  * A scope is a doubly linked list through its slots: keeping or freeing one tensor takes constant time, ending a scope takes
  * time by what it made, and no memory. Serial numbers of scopes never repeat, so an old rg_scope ends nothing.
@@ -31,6 +31,19 @@ void rg_end(rg_scope sc) {
     slots_drain(c);
     for (; c->scopes >= at; c->scopes--)
         for (uint32_t i; (i = c->scope[c->scopes - 1].first);) slot_drop(c, i);
+}
+
+/* Serials as above; of several that are open only the outermost counts. */
+rg_scope rg_begin_no_grad(rg_ctx *c) {
+    if (!c || !c->id) return (rg_scope){0};
+    uint64_t serial = ++c->next_scope;
+    if (!c->no_grad) c->no_grad = serial;
+    return (rg_scope){(uint64_t)c->id << 56 | serial};
+}
+
+void rg_end_no_grad(rg_scope sc) {
+    rg_ctx *c = ctx_of(sc.id);
+    if (c && c->no_grad == (sc.id & ~((uint64_t)0xff << 56))) c->no_grad = 0;
 }
 
 static void keep(struct api_call *k) {
