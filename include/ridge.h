@@ -243,7 +243,8 @@ RG_API const char *rg_version(void);         /* of the library; RG_VERSION is th
 RG_API rg_scope rg_begin(rg_ctx *c);  /* the same as a call, for bindings and compilers without `cleanup` */
 RG_API void rg_end(rg_scope s);       /* closes it, and those opened inside that were forgotten */
 RG_FN rg_tensor rg_keep(rg_tensor x); /* moves x to the enclosing scope; returns x */
-RG_API void rg_free(rg_tensor x);     /* at once; from any thread; twice is fine */
+/* from any thread; twice is fine. Its memory is free for the next tensor from the context's next call on */
+RG_API void rg_free(rg_tensor x);
 
 /* ---- data in and out ----------------------------------------------------------------------------------- */
 
@@ -842,6 +843,8 @@ typedef struct rg_memory {
 } rg_memory;
 RG_FN rg_status rg_memory_of(rg_ctx *c, rg_memory *out); /* works on a context with an error too */
 RG_FN rg_status rg_memory_reset_peak(rg_ctx *c);
+/* frees what no handle reaches, and gives what the allocator keeps back to the device (docs/tensors.md) */
+RG_FN rg_status rg_collect(rg_ctx *c);
 /* what is in use now, and whose it is; `ridge report PATH --memory` shows it */
 RG_FN rg_status rg_memory_snapshot(rg_ctx *c, const char *path);
 

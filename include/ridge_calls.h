@@ -296,6 +296,7 @@ RG_API rg_status rg_schedule_stats_at(const char *file, int line, rg_tensors xs,
 RG_API rg_status rg_stats_at(const char *file, int line, rg_ctx *c, rg_usage *out);
 RG_API rg_status rg_memory_of_at(const char *file, int line, rg_ctx *c, rg_memory *out);
 RG_API rg_status rg_memory_reset_peak_at(const char *file, int line, rg_ctx *c);
+RG_API rg_status rg_collect_at(const char *file, int line, rg_ctx *c);
 RG_API rg_status rg_memory_snapshot_at(const char *file, int line, rg_ctx *c, const char *path);
 RG_API size_t rg_kernels_at(const char *file, int line, rg_ctx *c, rg_kernel_cost *out, size_t room);
 RG_API rg_status rg_kernels_reset_at(const char *file, int line, rg_ctx *c);
@@ -598,6 +599,7 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_stats(...) rg_stats_at(RG_HERE, __VA_ARGS__)
 #define rg_memory_of(...) rg_memory_of_at(RG_HERE, __VA_ARGS__)
 #define rg_memory_reset_peak(...) rg_memory_reset_peak_at(RG_HERE, __VA_ARGS__)
+#define rg_collect(...) rg_collect_at(RG_HERE, __VA_ARGS__)
 #define rg_memory_snapshot(...) rg_memory_snapshot_at(RG_HERE, __VA_ARGS__)
 #define rg_kernels(...) rg_kernels_at(RG_HERE, __VA_ARGS__)
 #define rg_kernels_reset(...) rg_kernels_reset_at(RG_HERE, __VA_ARGS__)

@@ -81,7 +81,7 @@ static void rebind(struct api_call *k, struct api_slot *s, const uop *base, cons
     tg_shape(k->g, n);
     call_site(k, first, n);
     k->c->store[store_of(gr_chain_root(k->c, base))].head = n;
-    s->node = n;
+    slot_set(k->c, s, n);
 }
 
 static void do_assign(struct api_call *k) {
@@ -210,7 +210,8 @@ static void do_set_scalar(struct api_call *k) {
     const uop *n = t_cast(k->g, v, (enum dtype)s->node->dt);
     tg_shape(k->g, n);
     call_site(k, first, n);
-    s->var = v, s->node = n;
+    s->var = v;
+    slot_set(k->c, s, n);
 }
 
 rg_status rg_set_scalar_at(const char *file, int line, rg_tensor x, double v) {

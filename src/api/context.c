@@ -97,17 +97,20 @@ rg_status rg_clear_error(rg_ctx *c) {
 
 /* ---- statistics --------------------------------------------------------------------------------------------- */
 
-static void count_nodes(void *arg) { gr_collect(arg); }
+static void collect_body(void *arg) { gr_collect(arg); }
+
+/* What was freed is gone where one looks. */
+static void collect_now(rg_ctx *c, const char *file, int line, const char *fn) {
+    if (c->err.code || !c->graph) return;
+    slots_drain(c);
+    if (!err_guard(&c->err, collect_body, c)) return;
+    c->damaged = true;
+    err_prefix(&c->err, "%s:%d: %s: ", file ? file : "unknown file", line, fn);
+}
 
 rg_status rg_stats_at(const char *file, int line, rg_ctx *c, rg_usage *out) {
     if (!c || !out) return RG_EINVAL;
-    if (!c->err.code && c->graph) {
-        slots_drain(c);
-        if (err_guard(&c->err, count_nodes, c)) {
-            c->damaged = true;
-            err_prefix(&c->err, "%s:%d: rg_stats: ", file ? file : "unknown file", line);
-        }
-    }
+    collect_now(c, file, line, "rg_stats");
     *out = (rg_usage){.handles = c->handles,
                       .nodes = c->live_nodes,
                       .nodes_held = c->graph ? c->graph->ir.n : 0,
@@ -125,14 +128,26 @@ rg_status rg_stats_at(const char *file, int line, rg_ctx *c, rg_usage *out) {
 }
 
 rg_status rg_memory_of_at(const char *file, int line, rg_ctx *c, rg_memory *out) {
-    (void)file, (void)line;
     if (!c || !out) return RG_EINVAL;
+    collect_now(c, file, line, "rg_memory_of");
     struct engine_memory m = c->engine ? engine_memory(c->engine) : (struct engine_memory){0};
     *out = (rg_memory){m.asked, m.held, m.peak, m.cached, m.blocks};
     return (rg_status)c->err.code;
 }
 
+static void do_collect(struct api_call *k) {
+    gr_collect(k->c);
+    gr_compact(k->c);
+    k->g = &k->c->graph->tg;
+    engine_trim(k->c->engine);
+}
+
+rg_status rg_collect_at(const char *file, int line, rg_ctx *c) {
+    return c ? call_work(CALL(collect, .c = c), do_collect) : RG_EINVAL;
+}
+
 static void do_reset_peak(struct api_call *k) {
+    gr_collect(k->c);
     engine_reset_peak(k->c->engine);
     k->c->peak = k->c->bytes;
 }

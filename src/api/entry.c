@@ -45,6 +45,12 @@ void call_not_recording(struct api_call *k) {
                   "function and read it after rg_jit_call");
 }
 
+void call_collect(struct api_call *k) {
+    gr_collect_left(k->c);
+    gr_forget_scalars(k->c); /* before anyone looks for a value behind shapes */
+    k->g = &k->c->graph->tg;
+}
+
 /* ---- operands --------------------------------------------------------------------------------------- */
 
 static void RG_NORETURN stale(struct api_call *k, uint32_t arg, rg_tensor t) {
@@ -226,6 +232,7 @@ static rg_status run(struct api_call *k, void (*body)(void *), struct call_work 
     if (!c) return RG_EINVAL;
     if (c->err.code) return (rg_status)c->err.code;
     slots_drain(c);
+    c->planning = false; /* one that failed */
     w->k = k;
     if (!k->file) k->file = c->origin.file, k->line = c->origin.line;
     struct arena_mark mark = arena_mark(&c->scratch);

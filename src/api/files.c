@@ -144,6 +144,7 @@ struct save {
 static void collect(struct api_call *k, struct io_array *a, const char **from) {
     rg_ctx *c = k->c;
     uint32_t n = (uint32_t)k->list.n;
+    call_collect(k);
     k->many = arena_array(&c->scratch, const uop *, n);
     for (uint32_t i = 0; i < n; i++) k->many[i] = call_slot(k, k->list.t[i], i)->node;
     for (uint32_t i = 0; i < n; i++) {

@@ -45,7 +45,10 @@ rg_tensor rg_param_grad_at(AT, rg_tensor p) {
 
 static void do_zero_grad(struct api_call *k) {
     struct api_slot *s;
-    for (uint32_t i = 0; (s = slot_next(k->c, &i));) s->grad = NULL, s->grad_used = false;
+    for (uint32_t i = 0; (s = slot_next(k->c, &i));) {
+        if (s->grad) slot_set_grad(k->c, s, NULL);
+        s->grad_used = false;
+    }
 }
 
 rg_status rg_zero_grad_at(AT, rg_ctx *c) { return call_work(CALL(zero_grad, .c = c), do_zero_grad); }
@@ -191,7 +194,7 @@ static void do_backward(struct api_call *k) {
         tg_shape(k->g, sum[i]);
     }
     call_site(k, first, NULL);
-    for (uint32_t i = 0; i < used; i++) params.p[i]->grad = sum[i]; /* all or none */
+    for (uint32_t i = 0; i < used; i++) slot_set_grad(c, params.p[i], sum[i]); /* all or none */
 }
 
 rg_status rg_backward_at(AT, rg_tensor loss) {

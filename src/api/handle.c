@@ -127,11 +127,33 @@ static uint32_t slot_fresh(rg_ctx *c) {
     }
 }
 
+/* A value that this node shows loses a handle: liveness.c finds out whether it has others. */
+static void leave_value(rg_ctx *c, const uop *n) {
+    if (!n) return;
+    for (n = gr_now(c, n); n->op == OP_DETACH || op_is_movement((enum op)n->op);) n = gr_now(c, n->src[0]);
+    if (n->op != OP_BUFFER || store_of(n) >= c->stores) return;
+    c->store[store_of(n)].left = ++c->tick;
+    c->left = true;
+}
+
+void slot_set(rg_ctx *c, struct api_slot *s, const uop *n) {
+    if (s->node) leave_value(c, s->node);
+    s->node = n;
+    s->born = ++c->tick;
+}
+
+void slot_set_grad(rg_ctx *c, struct api_slot *s, const uop *n) {
+    leave_value(c, s->grad);
+    s->grad = n;
+    s->grad_born = ++c->tick;
+}
+
 rg_tensor slot_new(rg_ctx *c, const uop *n, bool global, struct api_slot **out) {
     uint32_t i = c->free_slot ? c->free_slot : slot_fresh(c);
     struct api_slot *s = slot_at(c, i);
     if (i == c->free_slot) c->free_slot = s->next;
     s->node = n;
+    s->born = ++c->tick;
     s->grad = s->var = NULL;
     s->view = s->param = s->held = s->used = s->grad_used = s->no_grad = false;
     s->recorded = c->recording != NULL;
@@ -150,6 +172,8 @@ void slot_drop(rg_ctx *c, uint32_t i) {
     struct api_slot *s = slot_at(c, i);
     slot_unlink_scope(c, i);
     slot_age(c, i);
+    leave_value(c, s->node);
+    leave_value(c, s->grad);
     s->node = s->grad = s->var = NULL;
     s->param = false;
     s->scope = s->prev = 0;

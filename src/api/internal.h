@@ -42,7 +42,8 @@ struct api_slot {
     const uop *node; /* NULL: not in use */
     const uop *grad; /* of a parameter: its gradient so far, or NULL */
     const uop *var;  /* of rg_scalar and rg_index: the VAR */
-    const char *file, *fn; /* the call that made it (or assigned to it) */
+    uint64_t born, grad_born; /* c->tick when the node, the gradient was put there */
+    const char *file, *fn;    /* the call that made it (or assigned to it) */
     int line;
     uint32_t scope, prev, next; /* number of its scope (0: none), neighbours in it; `next` links free slots */
     bool view, param;
@@ -63,8 +64,10 @@ struct ctx_scope {
 /* ---- device memory (store.c) ---------------------------------------------------------------------- */
 
 struct api_store {
-    void *mem;       /* NULL: not allocated yet */
-    size_t bytes;    /* at least 1 once allocated */
+    void *mem;    /* NULL: not allocated yet */
+    size_t bytes; /* at least 1 once allocated */
+    uint64_t
+        left; /* c->tick when a handle of its value was last dropped, since the last collection; 0 never */
     uint64_t serial; /* of the tensor it belongs to, by creation: what BUFFERs of a plan are numbered by */
     uint32_t moves;  /* how often that tensor moved to other memory before */
     const uop *head; /* pending ASSIGN, or NULL */
@@ -142,12 +145,14 @@ struct rg_ctx {
     uint32_t draws, draw_cap;
     struct rg_jit *recording; /* the jit whose function runs to be recorded */
 
+    bool planning; /* stores exist that no node of a handle names yet */
     struct async_read *reads;
     uint32_t nreads, reads_cap;
 
     struct api_slot *chunk[SLOT_CHUNKS];
     uint32_t slots, free_slot; /* slots ever used (slot 0 is the poison), first of the free ones */
-    uint64_t handles;
+    uint64_t handles, tick;    /* tick: handles made and dropped so far */
+    bool left;                 /* some store's `left` is set: collect before the next plan */
     struct ctx_scope *scope;
     uint32_t scopes, scope_cap;
     uint64_t next_scope;
@@ -214,6 +219,7 @@ enum dtype call_dtype(struct api_call *, rg_dtype); /* throws */
 rg_dtype call_dtype_out(enum dtype);
 void RG_NORETURN call_fail(struct api_call *, int code, const char *fmt, ...) RG_FMT(3, 4);
 void call_not_recording(struct api_call *); /* throws while a jit is recorded */
+void call_collect(struct api_call *); /* gr_collect_left, before nodes are taken from slots for a plan */
 
 /* ---- build.c ---------------------------------------------------------------------------------------- */
 
@@ -230,6 +236,9 @@ struct api_slot *slot_get(rg_ctx *, rg_tensor);                             /* N
 void slot_free(rg_ctx *, rg_tensor);                                        /* nothing if it is stale */
 rg_tensor slot_new(rg_ctx *, const uop *, bool global, struct api_slot **); /* throws */
 void slot_drop(rg_ctx *, uint32_t i);
+void slot_set(rg_ctx *, struct api_slot *, const uop *); /* it denotes another value from now on */
+void slot_set_grad(rg_ctx *, struct api_slot *,
+                   const uop *);                            /* the same of its gradient, which may be NULL */
 void slot_link_scope(rg_ctx *, uint32_t i, uint32_t scope); /* scope: its number, 0 none */
 void slot_unlink_scope(rg_ctx *, uint32_t i);
 void slots_drain(rg_ctx *); /* frees what rg_free named */
@@ -290,7 +299,9 @@ enum lead_kind {
 const uint8_t *gr_leads(rg_ctx *, const uop_vec *roots, bool run);
 void gr_collect(rg_ctx *); /* marks, frees device memory, compacts if it is time; throws when out of memory */
 void gr_collect_maybe(rg_ctx *); /* the same, if much was made since the last time */
+void gr_collect_left(rg_ctx *);  /* the same, if handles of values in memory died since */
 void gr_compact(rg_ctx *);
+void gr_release(rg_ctx *); /* frees device memory that no handle reaches, and moves nothing: inside a call */
 /* Copies nodes (walk order) into another ir; leaf may give a node of `to` for a node of the list, or NULL. `out` by old id. */
 typedef const uop *leaf_fn(void *cx, const uop *);
 void gr_copy(struct arena *, struct ir *to, const struct ir *from, const uop_vec *, leaf_fn *, void *cx,

@@ -219,6 +219,7 @@ static void do_prepare(struct api_call *k) {
     uop_vec all = {0};
     struct api_slot *s;
     drop_outputs(j);
+    call_collect(k);
     check_inputs(k, a);
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
         if (!s->var) vec_push(&c->scratch, &all, s->node);
@@ -265,6 +266,7 @@ static void do_keep(struct api_call *k) {
 static void do_finish(struct api_call *k) {
     struct args *a = k->p;
     struct rg_jit *j = a->j;
+    call_collect(k);
     const uop **n = arena_array(&k->c->scratch, const uop *, j->nout + 1);
     for (uint32_t i = 0; i < j->nout; i++) n[i] = call_slot(k, j->out[i].handle, i)->node;
     realize_nodes(k, n, j->nout, false, NULL);
@@ -443,6 +445,7 @@ static void bind_inputs(struct api_call *k, struct args *a) {
         const uop *n = call_slot(k, a->in.t[i], i)->node;
         if (gr_now(c, n)->op != OP_BUFFER || gr_is_scalar(n)) vec_push(&c->scratch, &ask, n);
     }
+    gr_forget_scalars(c);
     if (ask.n) realize_nodes(k, ask.p, ask.n, false, NULL);
     k->g = &c->graph->tg;
     for (uint32_t i = 0; i < j->nin; i++) {
@@ -497,6 +500,7 @@ static void do_replay(struct api_call *k) {
     drop_outputs(j);
     check_inputs(k, a);
     bool clean = is_clean(j), known = clean && c->graph == j->graph && c->graph->ir.n == j->nodes;
+    if (!clean) call_collect(k);
     if (!clean) settle(k, j);
     if (!known) follow(k, j);
     bind_inputs(k, a);

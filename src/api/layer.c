@@ -64,7 +64,9 @@ static void do_become(struct api_call *k) {
     tg_shape(k->g, n);
     call_site(k, first, n);
     if (x->param) state_forget_lost(k->c);
-    x->node = n, x->grad = NULL, x->used = x->grad_used = false;
+    slot_set(k->c, x, n);
+    slot_set_grad(k->c, x, NULL);
+    x->used = x->grad_used = false;
 }
 rg_status api_become(AT, rg_tensor x, rg_tensor v) {
     return call_work(CALL(nn_cast, .in = {TENSOR(x), TENSOR(v)}, .n = 2), do_become);
@@ -93,7 +95,8 @@ bool api_has_grad(rg_tensor p) {
 static void do_set_grad(struct api_call *k) {
     struct api_slot *p = call_slot(k, k->in[0].t, 0);
     const uop *g = k->in[1].t.id ? call_slot(k, k->in[1].t, 1)->node : NULL;
-    p->grad = g, p->grad_used = false;
+    slot_set_grad(k->c, p, g);
+    p->grad_used = false;
 }
 rg_status api_set_grad(AT, rg_tensor p, rg_tensor g) {
     return call_work(CALL(param_grad, .in = {TENSOR(p), TENSOR(g)}, .n = 2), do_set_grad);

@@ -1,6 +1,7 @@
 /* liveness.c: what is alive, what leads to a parameter, and getting rid of the rest.
  *
- * gr_collect() runs after each realize. It walks the graph from the handles. A node that is realized needs its BUFFER; it needs its
+ * gr_collect() runs after each realize, before one if handles of values in memory died since, and where memory is looked
+ * at (rg_memory_of, rg_stats, snapshots, rg_collect). It walks the graph from the handles. A node that is realized needs its BUFFER; it needs its
  * history (its sources) only if a gradient can still be asked for through it, which is so exactly if the
  * history leads to the present value of a parameter. Otherwise the node is cut, for good: training loops do not grow,
  * and a value that was printed between forward and backward pass still has a gradient. State has no history: an ASSIGN
@@ -253,6 +254,51 @@ static void collect_marks(rg_ctx *c, uop_vec *order) {
     c->live_nodes = order->n;
 }
 
+/* ---- values that lost a handle ----------------------------------------------------------------------------- */
+
+static bool left_value(const rg_ctx *c, const uop *n) {
+    const uop *b = is_real(c, n) ? gr_now(c, n) : NULL;
+    return b && b->op == OP_BUFFER && c->store[store_of(b)].left;
+}
+
+static bool left_into(void *cx, const uop *n) { return !is_cut(cx, n) || left_value(cx, n); }
+
+/* By node id: c->tick when the oldest handle was made that reaches it. */
+static uint64_t *handle_ages(rg_ctx *c, uop_vec *order) {
+    uop_vec roots = {0};
+    gr_roots(c, &roots);
+    gr_walk(c, roots.p, roots.n, left_into, c, order);
+    uint64_t *age = arena_array(&c->scratch, uint64_t, c->graph->ir.n + 1);
+    for (uint32_t i = 0; i < order->n; i++) age[order->p[i]->id] = UINT64_MAX;
+    struct api_slot *s;
+    for (uint32_t i = 0; (s = slot_next(c, &i));) {
+        age[s->node->id] = RG_MIN(age[s->node->id], s->born);
+        if (s->grad) age[s->grad->id] = RG_MIN(age[s->grad->id], s->grad_born);
+    }
+    for (uint32_t i = 0; i < c->nreads; i++) age[c->reads[i].node->id] = 0;
+    return age;
+}
+
+/* A value is used again only if a living handle reaches it. Interning finds the nodes of an expression that is written
+ * again, and what they were realized as. So if a value's last handle died before all handles that reach its node now
+ * were made, the node is not realized any more. Users come before sources. */
+static void forget_left(rg_ctx *c) {
+    if (!c->left) return;
+    struct arena_mark at = arena_mark(&c->scratch);
+    uop_vec order = {0};
+    uint64_t *age = handle_ages(c, &order);
+    for (uint32_t i = order.n; i-- > 0;) {
+        const uop *n = order.p[i];
+        if (left_value(c, n) && age[n->id] > c->store[store_of(gr_now(c, n))].left)
+            c->graph->real.p[n->id] = c->graph->cut.p[n->id] = 0;
+        if (is_cut(c, n)) continue;
+        for (uint32_t j = 0; j < n->nsrc; j++) age[n->src[j]->id] = RG_MIN(age[n->src[j]->id], age[n->id]);
+    }
+    arena_release(&c->scratch, at);
+    for (uint32_t i = 0; i < c->stores; i++) c->store[i].left = 0;
+    c->left = false;
+}
+
 static const uop *settle_leaf(void *cx, const uop *n) { return is_cut(cx, n) ? gr_now(cx, n) : NULL; }
 
 /* The living are rewritten to what cut nodes are now. It is not enough to know it: functions that look through views
@@ -275,13 +321,25 @@ static void settle(rg_ctx *c, const uop_vec *order) {
     rename_nodes(c, to);
 }
 
-void gr_collect(rg_ctx *c) {
-    struct arena_mark at = arena_mark(&c->scratch);
-    uop_vec order = {0};
-    collect_marks(c, &order);
+static void release(rg_ctx *c, uop_vec *order) {
+    forget_left(c);
+    collect_marks(c, order);
     for (uint32_t i = 0; i < c->stores; i++)
         if (c->store[i].used && !c->store[i].mark && !c->store[i].held) store_drop(c, i);
     forget_dead(c);
+}
+
+void gr_release(rg_ctx *c) {
+    struct arena_mark at = arena_mark(&c->scratch);
+    uop_vec order = {0};
+    release(c, &order);
+    arena_release(&c->scratch, at);
+}
+
+void gr_collect(rg_ctx *c) {
+    struct arena_mark at = arena_mark(&c->scratch);
+    uop_vec order = {0};
+    release(c, &order);
     settle(c, &order);
     c->fresh_bytes = 0;
     uint32_t lazy = 0;
@@ -292,6 +350,10 @@ void gr_collect(rg_ctx *c) {
     uint64_t garbage = c->graph->ir.n - RG_MIN(live, c->graph->ir.n);
     if (garbage > RG_MAX(NODES_MIN, 2 * live) || c->graph->arena.used > RG_MAX(ARENA_MIN, 4 * c->arena_low))
         gr_compact(c);
+}
+
+void gr_collect_left(rg_ctx *c) {
+    if (c->left) gr_collect(c);
 }
 
 void gr_collect_maybe(rg_ctx *c) {

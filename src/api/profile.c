@@ -153,6 +153,7 @@ int profile_from_env(struct err *e) {
 /* ---- memory ----------------------------------------------------------------------------------------------- */
 
 static void do_memory_snapshot(struct api_call *k) {
+    gr_collect(k->c);
     struct event_dump x = {.path = k->p, .c = k->c};
     if (!x.path || !*x.path) call_fail(k, RG_EINVAL, "the path of the snapshot is empty");
     if (event_dump(&x)) call_fail(k, x.e.code, "%s", x.e.msg);

@@ -181,7 +181,6 @@ static void add_heads(struct api_plan *p) {
 static void find_roots(struct api_plan *p, const uop *const *ask, uint32_t n, bool peeled) {
     rg_ctx *c = p->c;
     uop_vec alive = {0};
-    gr_forget_scalars(c);
     gr_roots(c, &alive);
     for (uint32_t i = 0; i < n; i++) vec_push(&c->scratch, &alive, ask[i]);
     find_heads(p, &alive);
@@ -508,7 +507,9 @@ void realize_nodes(struct api_call *k, const uop *const *ask, uint32_t n, bool p
     if (plan) *plan = (struct realize_stats){0};
     find_roots(p, ask, n, peeled);
     if (c->recording && !plan) check_in_place(p);
+    c->planning = true;
     if (!plan) make_room(p);
+    c->planning = false;
     write_program(p);
     if (p->graph) run_program(p, plan);
     if (plan) return;
@@ -520,6 +521,7 @@ void realize_nodes(struct api_call *k, const uop *const *ask, uint32_t n, bool p
 /* ---- the public calls ------------------------------------------------------------------------------------------------ */
 
 static void do_realize(struct api_call *k) {
+    call_collect(k);
     k->many = arena_array(&k->c->scratch, const uop *, k->list.n + 1);
     for (size_t i = 0; i < k->list.n; i++) k->many[i] = call_slot(k, k->list.t[i], (uint32_t)i)->node;
     realize_nodes(k, k->many, (uint32_t)k->list.n, true, k->p);
@@ -573,6 +575,7 @@ const uop *behind_shapes(rg_ctx *c, const uop *n) {
 
 static void do_read(struct api_call *k) {
     rg_ctx *c = k->c;
+    call_collect(k);
     const uop *n = call_slot(k, k->in[0].t, 0)->node;
     size_t need = room_for(k, n);
     call_not_recording(k);
@@ -626,6 +629,7 @@ rg_status rg_read_async_at(const char *file, int line, rg_tensor x, void *out, s
 }
 
 static void do_wait(struct api_call *k) {
+    call_collect(k);
     if (k->c->nreads) realize_nodes(k, NULL, 0, false, NULL);
 }
 

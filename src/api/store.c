@@ -89,6 +89,13 @@ static void count_memory(rg_ctx *c, const struct api_store *s) {
 static void take_memory(rg_ctx *c, uint32_t i, uint32_t whose) {
     struct api_store *s = &c->store[i];
     s->mem = engine_alloc_for(c->engine, &c->err, s->bytes, whose);
+    if (!s->mem && c->err.code == RG_ENOMEM && !c->planning) {
+        err_clear(&c->err);
+        s->held++; /* its node is not made yet */
+        gr_release(c);
+        s->held--;
+        s->mem = engine_alloc_for(c->engine, &c->err, s->bytes, whose);
+    }
     if (!s->mem)
         err_throw(&c->err, RG_ENOMEM, "out of memory: no %zu bytes on device %s", s->bytes, c->device);
     count_memory(c, s);

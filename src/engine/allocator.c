@@ -222,6 +222,12 @@ struct engine_memory engine_memory(const struct engine *en) {
     return (struct engine_memory){m->in_use, m->held, m->kept, m->most, m->blocks};
 }
 
+void engine_trim(struct engine *en) {
+    size_t was = en->memory.held + en->memory.kept;
+    memory_trim(en);
+    tell_reserved(en, was);
+}
+
 void engine_reset_peak(struct engine *en) { en->memory.most = en->memory.held; }
 
 void engine_blocks(struct engine *en, struct arena *a, struct event_list *out) {

@@ -104,6 +104,7 @@ struct engine_memory {                                     /* bytes */
 };
 struct engine_memory engine_memory(const struct engine *);
 void engine_reset_peak(struct engine *);
+void engine_trim(struct engine *); /* what the allocator keeps goes back to the device */
 struct event_list;
 /* The blocks that are in use, as ALLOC records from the time when they were taken; in the arena, which may throw. */
 void engine_blocks(struct engine *, struct arena *, struct event_list *out);
