@@ -10,7 +10,7 @@
  * The compiler is only run for its version when its file has changed: the answer is kept under the file's
  * path, time and size. If the compiler is gone, the last one that was used under the same request stands in,
  * so that a machine with a warm cache needs no compiler.
- * Code is shared by kernels that differ in grid or estimate only.
+ * Code is shared by kernels that differ in grid or estimate only; kernel_cache.c keeps it.
  * Tests: tests/unit/engine.c, tests/unit/cache.c; cost: bench/compile.c */
 #include "engine/internal.h"
 #include "render/render.h"
@@ -18,13 +18,6 @@
 #include <stdlib.h>
 
 /* ---- keys ------------------------------------------------------------------------------------------- */
-
-/* The first 64 bits of a sum, by which maps find it; the rest is compared. */
-static uint64_t head_of(const char *hex) {
-    uint64_t h = 0;
-    for (int i = 0; i < 16; i++) h = h << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
-    return h;
-}
 
 static const char *file_name(struct arena *a, const char *kind, const char *what) {
     char hex[65];
@@ -89,83 +82,29 @@ static void key_of(const struct engine *en, const char *text, char out[65]) {
 
 /* ---- what this engine has --------------------------------------------------------------------------- */
 
-static struct code *find_code(const struct engine *en, const char *key) {
-    uint64_t at;
-    if (!map_get(&en->by_key, head_of(key), &at)) return NULL;
-    return strcmp(en->code.p[at]->key, key) ? NULL : en->code.p[at];
-}
-
 /* What the machine code of a GPU says of a function of a loaded object. */
-static const struct cubin_kernel *machine_code(const struct engine *en, const struct module *m,
-                                               const char *symbol) {
-    for (uint32_t i = 0; i < en->module.n; i++)
-        for (uint32_t k = 0; en->module.p[i].m == m && k < en->module.p[i].cubin.n; k++)
-            if (!strcmp(en->module.p[i].cubin.p[k].name, symbol)) return &en->module.p[i].cubin.p[k];
+static const struct cubin_kernel *machine_code(const struct loaded *m, const char *symbol) {
+    for (uint32_t i = 0; i < m->cubin.n; i++)
+        if (!strcmp(m->cubin.p[i].name, symbol)) return &m->cubin.p[i];
     return NULL;
 }
 
-static struct code *add_code(struct engine *en, const char *key, const char *text, dev_fn *fn, int from) {
-    struct code *c = arena_new(&en->arena, struct code);
-    memcpy(c->key, key, 65);
-    c->text = arena_strdup(&en->arena, text, strlen(text));
-    c->fn = fn;
-    c->from = from;
-    vec_push(&en->arena, &en->code, c);
-    map_put(&en->by_key, head_of(key), en->code.n - 1);
-    return c;
-}
-
-static bool same_call(const struct ekernel *k, const struct etext *t) {
-    return k->grid == t->grid && k->scratch == t->scratch && k->nbuf == t->nbuf && k->nvar == t->nvar &&
-           k->serial == t->serial && k->block == t->block && k->per_block == t->per_block &&
-           k->shared == t->shared && k->nmap == t->nmap && !memcmp(k->map, t->map, sizeof t->map) &&
-           !memcmp(&k->est, &t->est, sizeof t->est);
-}
-
-static const struct ekernel *kernel_of(struct engine *en, struct code *c, const struct etext *t) {
-    for (struct knode *k = c->kernels; k; k = k->next)
-        if (same_call(&k->k, t)) return &k->k;
-    struct knode *k = arena_new(&en->arena, struct knode);
-    k->k = (struct ekernel){.name = arena_strdup(&en->arena, t->name, strlen(t->name)),
-                            .source = c->text,
-                            .fn = c->fn,
-                            .grid = (uint32_t)t->grid,
-                            .nbuf = t->nbuf,
-                            .nvar = t->nvar,
-                            .scratch = t->scratch,
-                            .serial = t->serial,
-                            .block = t->block,
-                            .per_block = t->per_block,
-                            .shared = t->shared,
-                            .registers = c->registers,
-                            .spills = c->spills,
-                            .nmap = t->nmap,
-                            .from = c->from,
-                            .est = t->est};
-    memcpy(k->k.map, t->map, sizeof t->map);
-    memcpy(k->k.key, c->key, 65);
-    k->next = c->kernels;
-    c->kernels = k;
-    return &k->k;
-}
-
-static struct module *load(struct engine *en, const void *data, size_t n, const char *sum) {
-    uint64_t at, t0 = os_now_ns();
-    if (map_get(&en->by_object, head_of(sum), &at)) return en->module.p[at].m;
+static struct loaded *load(struct engine *en, const void *data, size_t n, const char *sum) {
+    enum { COPIES = 2 }; /* a module holds the object's bytes, and its code where it can run */
+    uint64_t t0 = os_now_ns();
+    struct loaded *known = module_find(en, sum);
+    if (known) return known;
     struct module *m;
     struct err e = {0}, unread = {0};
-    cubin_vec cubin = {0};
-    vec_need(&en->arena, &en->module, 1);
-    if (en->ops->text == DEV_CUDA) cubin_read(&unread, &en->arena, data, n, &cubin); /* PTX has none */
     if (en->ops->load(en->dev, &e, data, n, &m)) {
         log_line(1, "%s", e.msg);
         if (!en->load_error.code) en->load_error = e;
         return NULL;
     }
-    en->module.p[en->module.n++] = (struct loaded){m, cubin};
-    map_put(&en->by_object, head_of(sum), en->module.n - 1);
+    struct loaded *x = module_add(en, sum, m, COPIES * n);
+    if (en->ops->text == DEV_CUDA) cubin_read(&unread, &x->arena, data, n, &x->cubin); /* PTX has none */
     en->stats.load_ns += os_now_ns() - t0;
-    return m;
+    return x;
 }
 
 /* ---- the disk --------------------------------------------------------------------------------------- */
@@ -174,26 +113,32 @@ static const char *symbol_of(struct arena *a, const char *name, const char *key)
     return arena_printf(a, "%s_%.16s", name, key);
 }
 
-static struct module *load_object(struct engine *en, const char *sum) {
-    uint64_t at;
-    if (map_get(&en->by_object, head_of(sum), &at)) return en->module.p[at].m;
+static struct loaded *load_object(struct engine *en, const char *sum) {
+    struct loaded *known = module_find(en, sum);
+    if (known) return known;
     size_t n;
     const char *name = arena_printf(&en->work, "object-%s", sum);
     char *data = cache_read(&en->cache, &en->work, name, &n), hex[65];
     if (data) sha256_hex(data, n, hex);
-    struct module *mod = data && !strcmp(hex, sum) ? load(en, data, n, sum) : NULL;
+    struct loaded *mod = data && !strcmp(hex, sum) ? load(en, data, n, sum) : NULL;
     if (data && !mod) cache_reject(&en->cache, name);
     return mod;
 }
 
-static struct code *take_function(struct engine *en, const struct etext *t, const char *key, struct module *m,
+/* A function, and the kernel that it is wanted for. NULL: the module has none of this name. */
+static struct code *take_function(struct engine *en, const struct etext *t, const char *key, struct loaded *m,
                                   int from) {
     const char *symbol = symbol_of(&en->work, t->name, key);
-    dev_fn *fn = m ? en->ops->symbol(m, symbol) : NULL;
-    const struct cubin_kernel *machine = fn ? machine_code(en, m, symbol) : NULL;
-    if (!fn) return NULL;
-    struct code *c = add_code(en, key, t->text, fn, from);
+    dev_fn *fn = m ? en->ops->symbol(m->m, symbol) : NULL;
+    const struct cubin_kernel *machine = fn ? machine_code(m, symbol) : NULL;
+    if (!fn) {
+        module_release(en, m);
+        return NULL;
+    }
+    struct code *c = code_add(en, key, t->text, fn, m);
+    c->from = from;
     if (machine) c->registers = machine->registers, c->spills = machine->spills;
+    kernel_of(en, c, t);
     return c;
 }
 
@@ -291,7 +236,7 @@ static void keep(struct engine *en, const jobs *j, int unit, const struct dev_ob
 static void take_in(struct engine *en, const jobs *j, int unit, const struct dev_object *o) {
     char sum[65];
     sha256_hex(o->data, o->n, sum);
-    struct module *m = load(en, o->data, o->n, sum);
+    struct loaded *m = load(en, o->data, o->n, sum);
     if (!m) err_throw(&en->err, en->load_error.code, "%s", en->load_error.msg);
     for (uint32_t i = 0; i < j->n; i++) {
         const struct compile_job *b = &j->p[i];
@@ -362,16 +307,16 @@ static void compile_guarded(void *arg) {
     for (uint32_t i = 0; i < c->n; i++) {
         check_text(en, &c->t[i]);
         key_of(en, c->t[i].text, key[i]);
-        if (find_code(en, key[i]))
+        if (code_find(en, key[i]))
             en->stats.memory_hits++;
-        else if (!map_get(&asked, head_of(key[i]), NULL) && !from_disk(en, &c->t[i], key[i]))
+        else if (!map_get(&asked, hex_head(key[i]), NULL) && !from_disk(en, &c->t[i], key[i]))
             vec_push(&en->work, &j,
                      ((struct compile_job){.t = &c->t[i], .key = key[i], .len = strlen(c->t[i].text)}));
-        map_put(&asked, head_of(key[i]), 1);
+        map_put(&asked, hex_head(key[i]), 1);
     }
     en->stats.lookup_ns += os_now_ns() - t0;
     if (j.n) compile_jobs(en, &j);
-    for (uint32_t i = 0; i < c->n; i++) c->out[i] = kernel_of(en, find_code(en, key[i]), &c->t[i]);
+    for (uint32_t i = 0; i < c->n; i++) c->out[i] = kernel_of(en, code_find(en, key[i]), &c->t[i]);
 }
 
 int engine_compile_text(struct engine *en, struct err *e, const struct etext *t, uint32_t n,
@@ -402,7 +347,10 @@ static void builtin_kernels(struct engine *en, const struct dev_call *call, dev_
     uint32_t n = en->ops->kernels ? en->ops->kernels(&en->work, call, text) : 0;
     for (uint32_t i = 0; i < n; i++) t[i] = (struct etext){.name = text[i].name, .text = text[i].text};
     if (n) compile_guarded(&(struct compile_call){en, t, n, k});
-    for (uint32_t i = 0; i < n; i++) fn[i] = k[i]->fn;
+    for (uint32_t i = 0; i < n; i++) {
+        kernel_use(en, k[i]); /* for good: the device calls it */
+        fn[i] = k[i]->fn;
+    }
 }
 
 /* Its text is what it is called with: functions are found by it as compiled code is. */
@@ -423,8 +371,8 @@ static void builtin_guarded(void *arg) {
     str_printf(&s, "call %s%s", c->call->name, c->call->rows == 1 ? " alone" : "");
     for (uint32_t i = 0; i < c->call->nbuf; i++) str_printf(&s, " %s", c->call->type[i]);
     sha256_hex(s.p, s.n, key);
-    struct code *code = find_code(en, key);
-    if (!code) code = add_code(en, key, s.p, f.fn, FROM_DEVICE);
+    struct code *code = code_find(en, key);
+    if (!code) code = code_add(en, key, s.p, f.fn, NULL);
     c->out = kernel_of(en, code,
                        &(struct etext){.name = c->name,
                                        .text = s.p,

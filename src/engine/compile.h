@@ -1,5 +1,5 @@
 /* compile.h: the disk cache, compiled code, rendering. Private to src/engine and the search.
- * Files: cache.c, compile.c, atomic_proof.c */
+ * Files: cache.c, compile.c, kernel_cache.c, atomic_proof.c */
 #ifndef RIDGE_ENGINE_COMPILE_H
 #define RIDGE_ENGINE_COMPILE_H
 
@@ -39,23 +39,57 @@ bool compile_fits(const struct engine *, const struct linear *);
 /* atomic_proof.c: must the grid iterations run one after another? */
 bool linear_is_serial(const struct linear *);
 
-/* Compiled code: one text. Kernels that differ only in grid or estimate share it. */
+/* kernel_cache.c: modules, their functions (one text each) and the kernels that share a function. */
 struct knode {
-    struct ekernel k;
-    struct knode *next;
+    struct ekernel k; /* the first: a struct ekernel is found in its node */
+    struct code *code;
+    struct knode *next;          /* of its function */
+    struct knode *newer, *older; /* by use, while it is idle */
+    uint32_t uses;               /* commands of lists that call it; 0: it is idle */
+    char name[];
 };
 struct code {
     char key[65];
-    const char *text;
     dev_fn *fn;
     int from;                   /* as ekernel.from */
     uint32_t registers, spills; /* the same */
+    struct loaded *module;      /* NULL: a function of the device */
     struct knode *kernels;
+    struct code *chain;
+    size_t bytes;
+    char text[];
 };
 struct loaded {
     struct module *m;
-    cubin_vec cubin; /* of an NVIDIA GPU: what is in it */
+    char sum[65]; /* of the object */
+    uint32_t functions;
+    size_t bytes;
+    struct arena arena; /* of .. */
+    cubin_vec cubin;    /* .. what is in it, of an NVIDIA GPU */
+    struct loaded *chain;
 };
+struct kernel_cache {
+    struct code *code[1024];
+    struct loaded *module[1024];
+    struct knode *newest, *oldest; /* idle ones */
+    uint32_t n, most, modules;     /* kernels that are there, are kept; modules */
+    size_t bytes, most_bytes;
+    uint64_t dropped; /* kernels */
+};
+void kernels_init(struct engine *);
+void kernels_free(struct engine *);
+void kernels_trim(struct engine *); /* drops what has been idle for longest, above the limits */
+uint64_t hex_head(const char *sum);
+/* All of these throw to the engine's error record when out of memory. module_add takes m, also then. */
+struct loaded *module_find(struct engine *, const char *sum);
+struct loaded *module_add(struct engine *, const char *sum, struct module *m, size_t bytes);
+void module_release(struct engine *, struct loaded *); /* unloads one that has no functions; NULL is fine */
+struct code *code_find(struct engine *, const char *key);
+struct code *code_add(struct engine *, const char *key, const char *text, dev_fn *, struct loaded *);
+const struct ekernel *kernel_of(struct engine *, struct code *, const struct etext *);
+/* A command that calls it came; went. */
+void kernel_use(struct engine *, const struct ekernel *);
+void kernel_unuse(struct engine *, const struct ekernel *);
 
 /* compile.c: a program as text; lives in the arena of lin's ir. */
 int engine_render(struct engine *, struct err *, const struct linear *lin, struct etext *out);

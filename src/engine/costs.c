@@ -2,13 +2,25 @@
  *
  * Running a command only adds to two counters of its plan. They are gathered into one table on request, or when
  * a plan is dropped; kernels of one code and one source line of the user's program are one row, whatever plan they belong to.
+ * Rows stay as long as the engine: there are MOST_ROWS at most, and the last is of all that found no row of their own.
  * Tests: tests/unit/jit.c (costs_*) */
 #include "engine/internal.h"
+
+#define MOST_ROWS 8192
 
 struct take {
     struct engine *en;
     struct exec_plan *x;
 };
+
+/* The last row: of all kernels beyond the others. */
+static struct engine_cost *rest(struct engine *en) {
+    struct cost_table *t = &en->costs;
+    if (t->row.n < MOST_ROWS)
+        vec_push(&en->arena, &t->row,
+                 ((struct engine_cost){.name = "(other kernels)", .site = "", .bound = ""}));
+    return &t->row.p[MOST_ROWS - 1];
+}
 
 static struct engine_cost *row_of(struct engine *en, const struct kernel_call *d) {
     struct cost_table *t = &en->costs;
@@ -16,6 +28,7 @@ static struct engine_cost *row_of(struct engine *en, const struct kernel_call *d
     uint64_t h = hash_bytes(name, strlen(name), 1), at;
     h = hash_bytes(d->site, strlen(d->site), h);
     if (map_get(&t->at, h, &at)) return &t->row.p[at - 1];
+    if (t->row.n >= MOST_ROWS - 1) return rest(en);
     struct engine_cost row = {.name = arena_printf(&en->arena, "%s", name),
                               .site = arena_printf(&en->arena, "%s", d->site),
                               .bound = d->bound};

@@ -7,8 +7,6 @@ static void open_guarded(void *arg) {
     struct engine *en = arg;
     struct err e = {0};
     str_init(&en->warnings, &en->arena);
-    map_init(&en->by_key, &en->arena);
-    map_init(&en->by_object, &en->arena);
     if (en->ops->open(&e, en->ops, &en->dev)) err_throw(&en->err, e.code, "%s", e.msg);
     if (en->ops->info && en->ops->info(en->dev, &e, &en->info)) err_throw(&en->err, e.code, "%s", e.msg);
     en->gpu = engine_spec(en);
@@ -30,6 +28,7 @@ struct engine *engine_open(struct err *e, const struct device_ops *ops) {
     arena_init(&en->arena, &en->err);
     arena_init(&en->work, &en->err);
     plans_init(en);
+    kernels_init(en);
     if (!err_guard(&en->err, open_guarded, en)) return en;
     err_set(e, en->err.code, "%s", en->err.msg);
     engine_close(en);
@@ -40,7 +39,7 @@ void engine_close(struct engine *en) {
     if (!en) return;
     en->observer->close(en);
     plans_free(en);
-    for (uint32_t i = 0; i < en->module.n; i++) en->ops->unload(en->module.p[i].m);
+    kernels_free(en);
     memory_trim(en);
     if (en->scratch.p) {
         memory_uncount(en, en->scratch.p, os_now_ns());
@@ -56,6 +55,8 @@ struct engine_stats engine_stats(const struct engine *en) {
     struct engine_stats s = en->stats;
     s.rejected = en->cache.rejected;
     s.evicted = en->cache.evicted;
+    s.kernels = en->kernels.n, s.modules = en->kernels.modules, s.unloaded = en->kernels.dropped;
+    s.kernel_bytes = en->kernels.bytes;
     return s;
 }
 

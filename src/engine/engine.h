@@ -22,7 +22,8 @@ struct engine;
 
 enum { FROM_DISK, FROM_COMPILER, FROM_DEVICE };
 
-/* A compiled kernel; lives as long as its engine. */
+/* A compiled kernel. It stays while a command list calls it; one that no list calls may be unloaded when engine_realize
+ * takes in a new plan. */
 struct ekernel {
     const char *name;   /* as the program called it */
     const char *source; /* its C text */
@@ -48,6 +49,7 @@ struct engine_stats {
     uint64_t units;                            /* translation units compiled */
     uint64_t rejected; /* cache files that were not believed: corrupt, truncated, of another owner */
     uint64_t evicted;  /* cache files removed to stay within the size limit */
+    uint64_t kernels, modules, kernel_bytes, unloaded; /* loaded now; bytes of them; kernels dropped so far */
     uint64_t searched, refused,
         tuned_hits; /* kernels searched for, lists with other results, known winners used */
     uint64_t render_ns, lookup_ns, compile_ns, load_ns, save_ns; /* spent in each stage */

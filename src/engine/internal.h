@@ -35,10 +35,7 @@ struct engine {
     struct str warnings;
     struct memory memory;
     uint32_t event_name; /* of the device */
-    VEC(struct code *) code;
-    struct map by_key; /* first 8 bytes of a key -> number in `code` */
-    VEC(struct loaded) module;
-    struct map by_object;           /* first 8 bytes of an object's sum -> number in `module` */
+    struct kernel_cache kernels;
     const char *request, *identity; /* of the compiler: what was asked for, what it is */
     struct sha256 base;             /* of everything in a key but the text */
     bool base_known;

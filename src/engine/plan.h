@@ -59,6 +59,7 @@ struct exec_plan {
     uint32_t nouter, ninner, nvar, ncopy, nmem, ncall;
     char *table, *temp; /* uploaded task tables; where the temporaries were */
     size_t table_bytes, temp_bytes;
+    size_t bytes; /* as the cache counts it: what it took when it came */
     bool bound;
     uint8_t named;                 /* its commands have infos: 1 short ones, 2 all that a profile says */
     uint32_t name, told;           /* of its records; the recording that knows its planned values */

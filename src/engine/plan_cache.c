@@ -5,7 +5,7 @@
  * among too many or too large ones, and owns its memory: one arena, one command list, one block of task tables.
  * Temporaries belong to the engine, because plans run one after another: one block, as large as the neediest plan
  * so far; a plan whose temporaries moved is bound anew.
- * Compiled kernels are not dropped with their plan: other plans may use them, and they are small.
+ * Compiled kernels are counted by the lists that call them, and go by use as well (kernel_cache.c).
  * Tests: tests/unit/realize.c (realize_evicts, realize_out_of_memory) */
 #include "engine/internal.h"
 #include "event/event.h"
@@ -179,7 +179,7 @@ static void drop(struct engine *en, struct exec_plan *x) {
     costs_take(en, x);
     if (p->latest == x) p->latest = NULL;
     p->n--;
-    p->bytes -= bytes_of(x);
+    p->bytes -= x->bytes;
     p->evicted++;
     plan_free(en, x);
 }
@@ -191,12 +191,13 @@ void plans_keep(struct engine *en, struct exec_plan *x) {
     *at = x;
     link_newest(p, x);
     p->n++;
-    p->bytes += bytes_of(x);
+    p->bytes += x->bytes = bytes_of(x);
     for (struct exec_plan *old = p->oldest, *newer; old && old != x; old = newer) {
         newer = old->newer;
         if (p->n <= p->most && p->bytes <= p->most_bytes) break;
         if (!old->held) drop(en, old);
     }
+    kernels_trim(en);
 }
 
 /* What the old block held is of no use to anyone: it goes first, so that the two need not fit at once. */

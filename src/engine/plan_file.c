@@ -207,30 +207,29 @@ static const char *file_of(struct engine *en, struct arena *a, const struct plan
 
 struct name_call {
     struct engine *en;
-    struct arena *a;
     const struct plan_key *k;
-    const char *name;
+    char name[80]; /* "": none */
 };
 
 /* The compiler's identity is asked for under the engine's own error record. Failing only means: no file. */
 static void name_guarded(void *arg) {
     struct name_call *c = arg;
     compile_identity(c->en);
-    c->name = file_of(c->en, &c->en->work, c->k);
-    if (c->name) c->name = arena_strdup(&c->en->arena, c->name, strlen(c->name));
+    const char *name = file_of(c->en, &c->en->work, c->k);
+    if (name) snprintf(c->name, sizeof c->name, "%s", name);
 }
 
-static const char *name_of(struct engine *en, const struct plan_key *k) {
+static const char *name_of(struct engine *en, struct arena *a, const struct plan_key *k) {
     struct name_call c = {.en = en, .k = k};
     err_clear(&en->err);
-    if (err_guard(&en->err, name_guarded, &c)) c.name = NULL;
+    err_guard(&en->err, name_guarded, &c);
     arena_free(&en->work);
     err_clear(&en->err);
-    return c.name;
+    return *c.name ? arena_strdup(a, c.name, strlen(c.name)) : NULL;
 }
 
 bool recipe_load(struct engine *en, struct arena *a, const struct plan_key *k, struct recipe *out) {
-    const char *name = wanted(en) ? name_of(en, k) : NULL;
+    const char *name = wanted(en) ? name_of(en, a, k) : NULL;
     size_t n = 0;
     *out = (struct recipe){.file = name};
     const char *data = name ? cache_read(&en->cache, a, name, &n) : NULL;

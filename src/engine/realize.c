@@ -391,6 +391,7 @@ static void name_calls(struct realize_call *c, struct exec_plan *x) {
         if (x->named > all && hash == k->site_hash) continue;
         k->info = call_event(c->work, k, site);
         if (x->list) x->list->cmd.p[i].l.info = k->info;
+        if (x->list && !x->list->cmd.p[i].l.name) x->list->cmd.p[i].l.name = event_name(k->k->name);
         k->site_hash = hash;
     }
     x->named = (uint8_t)(1 + all);

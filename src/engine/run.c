@@ -48,6 +48,7 @@ struct engine_list *engine_list_new(struct engine *en, struct err *e) {
 void engine_list_free(struct engine_list *l) {
     if (!l) return;
     list_forget(l);
+    for (uint32_t i = 0; i < l->cmd.n; i++) kernel_unuse(l->en, l->cmd.p[i].k);
     arena_free(&l->arena);
     mem_free(l);
 }
@@ -110,9 +111,11 @@ static void add_guarded(void *arg) {
                                 .name = event_name(k->name),
                                 .ops = (int64_t)k->est.flops,
                                 .bytes = (int64_t)k->est.bytes},
+                          .k = k,
                           .buf = buf,
                           .var = var};
     l->cmd.p[l->cmd.n++] = cmd;
+    kernel_use(l->en, k);
 }
 
 int engine_list_add(struct engine_list *l, struct err *e, const struct ekernel *k, void *const *bufs,
@@ -133,6 +136,7 @@ int engine_list_replace(struct engine_list *l, struct err *e, uint32_t i, const 
     l->cmd.p[i].use = was.use, l->cmd.p[i].size = was.size, l->cmd.p[i].l.waits = was.l.waits;
     l->cmd.n = n;
     l->ready = 0;
+    kernel_unuse(l->en, was.k);
     return 0;
 }
 

@@ -12,6 +12,7 @@ struct run_scratch {
 };
 struct command {
     struct dev_launch l;
+    const struct ekernel *k; /* counted, so that it stays loaded */
     uint64_t ns;
     void **buf;
     int64_t *var;

@@ -171,14 +171,15 @@ void event_reset(void) {
 /* ---- names ---------------------------------------------------------------------------------------- */
 
 #define NAMES_MAX (1u << 20)
+#define NAMES_BYTES ((size_t)16 << 20) /* of texts; more only while a profile is recorded */
 
 static struct {
     pthread_mutex_t lock;
-    char **text;     /* by number; text[0] is NULL for "" */
-    uint32_t n, cap; /* cap is a power of two; the table of numbers has 2 * cap slots */
-    uint32_t *slot;  /* open addressing by hash of the text; 0 is empty */
-    char *piece;     /* where short texts go: they last as long as the process */
-    size_t left;
+    char **text;        /* by number; text[0] is NULL for "" */
+    uint32_t n, cap;    /* cap is a power of two; the table of numbers has 2 * cap slots */
+    uint32_t *slot;     /* open addressing by hash of the text; 0 is empty */
+    char *piece;        /* where short texts go: they last as long as the process */
+    size_t left, bytes; /* of the piece; of all texts */
 } names = {.lock = PTHREAD_MUTEX_INITIALIZER, .n = 1};
 
 static uint32_t *find_name(uint32_t *slot, uint32_t cap, const char *text, size_t len) {
@@ -221,9 +222,11 @@ static uint32_t add_name(const char *text, size_t len) {
     if (names.n >= names.cap && !grow_names()) return 0;
     uint32_t *at = find_name(names.slot, names.cap, text, len);
     if (*at) return *at;
+    if (names.bytes > NAMES_BYTES && !event_recording()) return 0;
     char *copy = room_for(len + 1);
     if (!copy) return 0;
     memcpy(copy, text, len + 1);
+    names.bytes += len + 1;
     names.text[names.n] = copy;
     record_name(names.n, copy, len);
     return *at = names.n++;

@@ -223,8 +223,10 @@ API int cuStreamDestroy_v2(void *s) {
     free(s);
     return 0;
 }
+static unsigned running; /* launches since the stream was last waited for */
 API int cuStreamSynchronize(void *s) {
     BEGIN;
+    running = 0;
     return s ? 0 : BAD;
 }
 API int cuStreamWaitEvent(void *s, void *e, unsigned flags) {
@@ -247,6 +249,7 @@ API int cuEventDestroy_v2(void *e) {
 static unsigned counted;  /* launches since the last event, those of graphs too .. */
 static const char *first; /* .. and the first of them */
 static void count(const char *fn) {
+    running++;
     if (!counted++) first = fn;
     F.kernel = fn;
 }
@@ -287,6 +290,7 @@ API int cuModuleUnload(struct module *m) {
     for (struct name *x = m->first, *next; x; x = next) next = x->next, free(x);
     free(m->text), free(m);
     F.modules--;
+    F.unloads++, F.hasty += running > 0;
     return 0;
 }
 API int cuModuleGetFunction(const char **f, struct module *m, const char *name) {

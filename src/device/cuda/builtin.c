@@ -53,17 +53,29 @@ static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, cons
     return p;
 }
 
+/* One for all shapes. */
+static bool same_call(const struct cuda_call *a, const struct cuda_call *b) {
+    return a->what == b->what && a->element == b->element && a->key == b->key &&
+           !memcmp(a->kernel, b->kernel, sizeof a->kernel);
+}
+
 int cuda_builtin(struct device *d, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
                  struct dev_builtin *out) {
     static const char *const name[] = {"sort", "argsort", "topk", "topk_index", "winner", "scatter_"};
-    struct cuda_call *f = mem_alloc(sizeof *f);
-    if (!f) return err_set(e, RG_ENOMEM, "out of memory for the function %s", c->name);
-    *f = (struct cuda_call){.next = d->calls, .element = cuda_call_bytes(c->type[1])};
-    while (f->what < SCATTER && strcmp(name[f->what], c->name)) f->what++;
-    if (!strcmp(c->name, "scatter_sum")) f->what = SCATTER_SUM, f->element = cuda_call_bytes(c->type[0]);
-    f->key = f->what < WINNER && f->element == 8 ? 8 : 4;
-    memcpy(f->kernel, kernel, sizeof f->kernel);
-    d->calls = f;
+    struct cuda_call want = {.element = cuda_call_bytes(c->type[1])};
+    while (want.what < SCATTER && strcmp(name[want.what], c->name)) want.what++;
+    if (!strcmp(c->name, "scatter_sum")) want.what = SCATTER_SUM, want.element = cuda_call_bytes(c->type[0]);
+    want.key = want.what < WINNER && want.element == 8 ? 8 : 4;
+    memcpy(want.kernel, kernel, sizeof want.kernel);
+    struct cuda_call *f = d->calls;
+    while (f && !same_call(f, &want)) f = f->next;
+    if (!f) {
+        f = mem_alloc(sizeof *f);
+        if (!f) return err_set(e, RG_ENOMEM, "out of memory for the function %s", c->name);
+        *f = want;
+        f->next = d->calls;
+        d->calls = f;
+    }
     *out = (struct dev_builtin){.fn = (dev_fn *)((uintptr_t)f | CUDA_CALL),
                                 .scratch = (int64_t)plan_of(f, c->rows, c->num).all};
     return 0;
