@@ -56,7 +56,7 @@ static struct ref_buf *ref_buffers(struct session *s, uint32_t i, const struct i
         uint32_t at = ik->buf[k];
         if (at == UINT32_MAX) continue;
         b[k] = (struct ref_buf){m->p[at], io_bytes(&s->io.buf[at]), s->io.buf[at].name,
-                                wrote ? wrote[at] : NULL};
+                                wrote ? wrote[at] : NULL, NULL};
     }
     return b;
 }

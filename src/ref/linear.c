@@ -4,8 +4,8 @@
  * evaluation before it in a scope that is still open (the variable that a C compiler would see), and matches RANGE, IF,
  * ELSE and END. Then `run_iteration` walks the list once for each iteration of the grid, with nothing left to look up.
  *
- * Poison. Each element carries why it must not be used, if so: it is INVALID, came from scratch that was never written, or
- * from an accumulator before its first SET. Arithmetic propagates it, WHERE and PRED_LOAD drop what they do not choose,
+ * Poison. Each element carries why it must not be used, if so: it is INVALID, came from scratch that was never written,
+ * from memory that holds nothing (ref_buf.set), or from an accumulator before its first SET. Arithmetic propagates it, WHERE and PRED_LOAD drop what they do not choose,
  * scratch memory keeps it; it is an error where it matters: a store to a global buffer, a predicate, a branch, a loop's
  * size, an index. So a padded lane may hold garbage as long as it is not read.
  *
@@ -27,6 +27,7 @@ static const char *const poison_words[] = {
     [IS_INVALID] = "uses a value that is INVALID here",
     [NOT_WRITTEN] = "reads scratch that was never written",
     [NOT_SET] = "reads an accumulator before its first SET",
+    [NOT_FILLED] = "reads memory that nothing was written to",
 };
 
 /* ---- errors: kernel, entry, node, iteration ------------------------------------------------------- */
@@ -562,6 +563,22 @@ int64_t lin_address(struct machine *m, const struct step *s, unsigned l, uint32_
     return at;
 }
 
+struct elem lin_load(const struct machine *m, uint32_t no, enum dtype dt, int64_t at) {
+    const struct ref_buf *b = &m->global[no].b;
+    size_t size = dtype_info[dt].bytes, from = (size_t)at * size;
+    struct elem e = {.v = ref_read(dt, (char *)b->p + from), .bad = FINE};
+    for (size_t i = 0; b->set && i < size; i++)
+        if (!b->set[from + i]) e.bad = NOT_FILLED;
+    return e;
+}
+
+void lin_store(struct machine *m, uint32_t no, enum dtype dt, int64_t at, union ref_val v) {
+    const struct ref_buf *b = &m->global[no].b;
+    size_t size = dtype_info[dt].bytes, from = (size_t)at * size;
+    ref_write(dt, (char *)b->p + from, v);
+    if (b->set) memset(b->set + from, 1, size);
+}
+
 bool lin_met_since(const struct machine *m, int32_t thread, int32_t when) {
     if (m->met[(thread - 1) / WARPGROUP][(m->me - 1) / WARPGROUP] > when) return true;
     return m->seen && m->seen[(uint32_t)(m->me - 1) * m->nthread + (uint32_t)(thread - 1)] > when;
@@ -610,9 +627,7 @@ static struct elem load_lane(struct machine *m, const struct step *s, unsigned l
     int64_t at = lin_address(m, s, l, &no);
     if (s->mem.kind == MEM_LOCAL) return *lin_scratch(m, s, no, at, false);
     lin_note_read(m, s, no, at);
-    enum dtype dt = (enum dtype)s->mem.dt;
-    return (struct elem){.v = ref_read(dt, (char *)m->global[no].b.p + at * dtype_info[dt].bytes),
-                         .bad = FINE};
+    return lin_load(m, no, (enum dtype)s->mem.dt, at);
 }
 
 static void store_lane(struct machine *m, const struct step *s, unsigned l) {
@@ -624,20 +639,21 @@ static void store_lane(struct machine *m, const struct step *s, unsigned l) {
     struct elem e = *lin_lane(m, s->src[1], l);
     e.summed = e.operand = 0; /* each thread has its own counters */
     struct elem *here = s->mem.kind == MEM_LOCAL ? lin_scratch(m, s, no, at, true) : NULL;
-    char *p = here ? NULL : (char *)m->global[no].b.p + at * dtype_info[dt].bytes;
     if (!here) {
         lin_good(m, s, s->src[1], l, "the value stored");
         lin_note_write(m, s, no, at);
     }
     if (add) {
-        union ref_val x[3] = {here ? here->v : ref_read(dt, p), e.v, {.i = 0}};
-        if (here && !e.bad) e.bad = here->bad;
+        struct elem old = here ? *here : lin_load(m, no, dt, at);
+        union ref_val x[3] = {old.v, e.v, {.i = 0}};
+        if (!here && old.bad) lin_bad(m, s, "adds to memory that nothing was written to");
+        if (!e.bad) e.bad = old.bad;
         ref_eval(OP_ADD, dt, dt, x, &e.v);
     }
     if (here)
         *here = e;
     else
-        ref_write(dt, p, e.v);
+        lin_store(m, no, dt, at, e.v);
 }
 
 /* To the memory of another block. */

@@ -5,7 +5,7 @@
 
 #include "ref/ref.h"
 
-enum poison { FINE, IS_INVALID, NOT_WRITTEN, NOT_SET };
+enum poison { FINE, IS_INVALID, NOT_WRITTEN, NOT_SET, NOT_FILLED };
 
 struct elem {
     union ref_val v;
@@ -150,6 +150,9 @@ const struct elem *lin_lane(struct machine *, struct slot, unsigned l);
 const struct elem *lin_good(struct machine *, const struct step *, struct slot x, unsigned l, const char *as);
 void lin_note_read(struct machine *, const struct step *, uint32_t no, int64_t at);
 int64_t lin_address(struct machine *, const struct step *, unsigned l, uint32_t *no);
+/* An element of a global buffer; poison where the memory holds nothing. */
+struct elem lin_load(const struct machine *, uint32_t no, enum dtype, int64_t at);
+void lin_store(struct machine *, uint32_t no, enum dtype, int64_t at, union ref_val);
 /* Did that thread (from 1) and the one that runs pass a barrier together since then? */
 bool lin_met_since(const struct machine *, int32_t thread, int32_t when);
 struct elem *lin_scratch(struct machine *, const struct step *, uint32_t no, int64_t at, bool write);

@@ -17,6 +17,9 @@ struct ref_buf {
     size_t bytes;
     const char *name;     /* for messages; NULL: "buffer number 3" */
     unsigned char *wrote; /* one for each element, set to 1 where the program writes; may be NULL */
+    /* One for each byte: 0 where the memory holds nothing yet. What is loaded from there is poison; stores set it.
+     * NULL: everything holds a value. */
+    unsigned char *set;
 };
 
 /* Runs grid iterations [t0, t1) of the program. bufs[slot] is what PARAM `slot` names; var[slot] what

@@ -19,7 +19,7 @@ void lin_begin_copy(struct machine *m, struct step *s) {
             s->mem = s->from;
             int64_t x = lin_address(m, s, l, &from_no);
             lin_note_read(m, s, from_no, x);
-            f.e.v = ref_read((enum dtype)to.dt, (char *)m->global[from_no].b.p + x * dtype_info[to.dt].bytes);
+            f.e = lin_load(m, from_no, (enum dtype)to.dt, x);
             s->mem = to;
         }
         vec_push(m->arena, &t->flight, f);

@@ -140,12 +140,11 @@ static bool box_element(const struct ref_box *b, int64_t i, int64_t *out) {
     return true;
 }
 
-static char *element_of(struct machine *m, const struct step *s, const struct ref_box *b, int64_t at) {
+static void check_element(struct machine *m, const struct step *s, const struct ref_box *b, int64_t at) {
     const struct ref_buf *buf = &m->global[b->map->src[0]->arg.param.slot].b;
     int64_t size = dtype_info[b->map->dt].bytes;
     if (at < 0 || (at + 1) * size > (int64_t)buf->bytes)
         lin_bad(m, s, "element %lld of a buffer that has %lld", (long long)at, (long long)buf->bytes / size);
-    return (char *)buf->p + at * size;
 }
 
 static int64_t panel_of(struct machine *m, const struct step *s, const struct ref_box *b, uint32_t *no) {
@@ -175,7 +174,8 @@ static void tma_load(struct machine *m, const struct step *s) {
         lin_scratch(m, s, no, to + i, true);
         h->flight = true;
         if (box_element(&b, i, &from)) {
-            f.e.v = ref_read((enum dtype)b.map->dt, element_of(m, s, &b, from));
+            check_element(m, s, &b, from);
+            f.e = lin_load(m, slot, (enum dtype)b.map->dt, from);
             if (s->u->arg.i) f.e.v.f = rounded(f.e.v.f, (int)s->u->arg.i);
             lin_note_read(m, s, slot, from);
         }
@@ -194,9 +194,9 @@ static void tma_store(struct machine *m, const struct step *s) {
         m->scratch[no].shadow[at + i].leaves = true;
         if (!box_element(&b, i, &to)) continue;
         if (e->bad) lin_bad(m, s, "element %lld of the panel was never written", (long long)i);
-        char *p = element_of(m, s, &b, to);
+        check_element(m, s, &b, to);
         lin_note_write(m, s, slot, to);
-        ref_write((enum dtype)b.map->dt, p, e->v);
+        lin_store(m, slot, (enum dtype)b.map->dt, to, e->v);
     }
     vec_push(m->arena, &t->out, ((struct ref_tma_store){no, at, b.elements}));
 }

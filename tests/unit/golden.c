@@ -146,7 +146,7 @@ static void interpret(struct lowered *l, struct io_mem *m) {
         for (uint32_t k = 0; k < ik->nbuf; k++)
             if (ik->buf[k] != UINT32_MAX)
                 b[k] = (struct ref_buf){m->p[ik->buf[k]], io_bytes(&l->io.buf[ik->buf[k]]),
-                                        l->io.buf[ik->buf[k]].name, NULL};
+                                        l->io.buf[ik->buf[k]].name, NULL, NULL};
         if (ref_linear(&l->err, &l->lin[i], b, ik->nbuf, ik->var, 0, l->lin[i].grid))
             FAIL("%s%s", l->err.msg, repeat(l));
         free(b);

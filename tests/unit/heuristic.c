@@ -65,7 +65,7 @@ static void interpret(struct trial *t, const struct linear *lin, struct io_mem *
         for (uint32_t k = 0; k < ik->nbuf; k++)
             if (ik->buf[k] != UINT32_MAX)
                 b[k] = (struct ref_buf){m->p[ik->buf[k]], io_bytes(&t->io.buf[ik->buf[k]]),
-                                        t->io.buf[ik->buf[k]].name, NULL};
+                                        t->io.buf[ik->buf[k]].name, NULL, NULL};
         if (ref_linear(&t->err, &lin[i], b, ik->nbuf, ik->var, 0, lin[i].grid))
             FAIL("%s\n%s\nopts %s", t->err.msg, t->text, t->opts[i]);
         free(b);

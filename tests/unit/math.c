@@ -295,7 +295,7 @@ TEST_SLOW(math_rare_under_random_opts, 300) {
         math_run(&m, i, x32, out + 300, out);
         if (i) same_bits(m.text[i], o32, s32, 4, 27), same_bits(m.text[i], o32 + 300, s32 + 300, 4, 3);
         struct ref_buf buf[3] = {
-            {x32, 108, "x", NULL}, {y32, 108, "out", NULL}, {y32 + 300, 12, "row", NULL}};
+            {x32, 108, "x", NULL, NULL}, {y32, 108, "out", NULL, NULL}, {y32 + 300, 12, "row", NULL, NULL}};
         if (ref_linear(&m.err, &m.lin[i], buf, 3, NULL, 0, m.lin[i].grid))
             FAIL("%s\n%s", m.err.msg, m.text[i]);
         same_bits(m.text[i], y32, s32, 4, 27);

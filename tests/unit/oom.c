@@ -125,7 +125,7 @@ TEST_SLOW(oom_interpreter, 600) {
     if (compile(&c, text, n)) FAIL("%s", c.err.msg);
     static float x[198], out[22];
     for (int i = 0; i < 198; i++) x[i] = 1;
-    struct ref_buf bufs[2] = {{x, sizeof x, "x", NULL}, {out, sizeof out, "out", NULL}};
+    struct ref_buf bufs[2] = {{x, sizeof x, "x", NULL, NULL}, {out, sizeof out, "out", NULL, NULL}};
     int64_t at = 1;
     for (int code = RG_ENOMEM; code; at++) {
         struct err e = {0};

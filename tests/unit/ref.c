@@ -221,8 +221,8 @@ static void start(struct fixture *f) {
     CHECK_EQ(err_guard(&f->err, init_ir, f), 0);
     f->lin = (struct linear){.name = "k", .u = f->list, .grid = 1, .nbuf = 4, .nvar = 4};
     for (int i = 0; i < 16; i++) f->a[i] = (float)i + 1;
-    f->buf[0] = (struct ref_buf){f->a, sizeof f->a, "a", NULL};
-    f->buf[1] = (struct ref_buf){f->b, sizeof f->b, "b", NULL};
+    f->buf[0] = (struct ref_buf){f->a, sizeof f->a, "a", NULL, NULL};
+    f->buf[1] = (struct ref_buf){f->b, sizeof f->b, "b", NULL, NULL};
 }
 
 static const uop *put(struct fixture *f, const uop *u) {
@@ -325,6 +325,37 @@ TEST(ref_linear_branches) { /* b[i] = i < 6 ? 1 : 2 */
     end(&f, i);
     runs(&f);
     for (int k = 0; k < 16; k++) CHECK_NEAR(f.b[k], k < 6 ? 1 : 2, 0);
+}
+
+TEST(ref_linear_memory_that_holds_nothing) { /* b[i] = i < n ? a[i] : 0, loaded as a whole */
+    for (int n = 8; n <= 9; n++) {
+        struct fixture f;
+        unsigned char holds[2][64] = {0};
+        start(&f);
+        memset(holds[0], 1, 32);
+        f.buf[0].set = holds[0], f.buf[1].set = holds[1];
+        const uop *i = range(&f, AX_LOOP, c32(&f, 16), 0), *x = load(&f, param(&f, 0, 16), i, 1);
+        const uop *c = bin(&f, OP_LT, i, c32(&f, n));
+        const uop *y = put(&f, node(&f, OP_WHERE, DT_F32, 1, ARG_NONE, 3, c, x, cf(&f, 0)));
+        store(&f, OP_STORE, addr(&f, param(&f, 1, 16), i, 1), y);
+        end(&f, i);
+        if (n == 9) {
+            fails(&f, RG_EVERIFY, "reads memory that nothing was written to, as the value stored");
+            continue;
+        }
+        runs(&f);
+        for (int k = 0; k < 64; k++) CHECK_EQ(holds[1][k], 1);
+        CHECK_NEAR(f.b[7], 8, 0);
+    }
+}
+
+TEST(ref_linear_adds_to_memory_that_holds_nothing) {
+    struct fixture f;
+    unsigned char holds[64] = {0};
+    start(&f);
+    f.buf[1].set = holds;
+    store(&f, OP_STORE_ADD, addr(&f, param(&f, 1, 16), c32(&f, 3), 1), cf(&f, 1));
+    fails(&f, RG_EVERIFY, "adds to memory that nothing was written to");
 }
 
 TEST(ref_linear_preds_do_not_touch_memory) { /* lanes past the end are neither read nor written */

@@ -38,7 +38,7 @@ static void interpret(struct file *f, uint32_t i, const char *opts, struct io_me
     for (uint32_t k = 0; k < ik->nbuf; k++)
         if (ik->buf[k] != UINT32_MAX)
             b[k] = (struct ref_buf){m->p[ik->buf[k]], io_bytes(&f->io.buf[ik->buf[k]]),
-                                    f->io.buf[ik->buf[k]].name, NULL};
+                                    f->io.buf[ik->buf[k]].name, NULL, NULL};
     struct err e = {0};
     if (ref_linear(&e, &lin, b, ik->nbuf, ik->var, 0, lin.grid))
         FAIL("%s: %s\nopts %s", f->path, e.msg, opts);
