@@ -20,7 +20,8 @@
 
 #include <math.h>
 
-#define LEAST_WORK 4e7 /* FMAs that are worth a block program */
+#define LEAST_WORK 4e7 /* FMAs that are worth a block program, on this many SMs or more .. */
+#define WORK_SMS 132.0 /* .. and as large a part of them on fewer */
 enum {
     MOST_TAPS = 11,
     LEAST_SUMS = 24, /* of a thread */
@@ -618,7 +619,7 @@ const char *gpu_conv(struct view *v) {
     x.results = 1;
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid) x.results *= (double)v->axis[i].size;
-    if (x.results * x.c.depth < LEAST_WORK) return "";
+    if (x.results * x.c.depth < LEAST_WORK * RG_MIN(v->gpu->sms / WORK_SMS, 1)) return "";
     bool groups = x.dt != DT_F32 && v->gpu->cc / 10 == 9;
     const char *list = !groups ? "" : x.taps ? taps_by_groups(&x) : by_groups(&x);
     if (*list) return list;

@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_BLOCKS 32      /* fewer are left to single threads */
+#define LEAST_BLOCKS 32      /* fewer are left to single threads, where they leave SMs idle */
 #define ROLES_OWN 1024       /* bytes of it that threads with roles meet by */
 #define MOST_GROUPS 2        /* that compute, with the registers that each has then */
 #define MOST_SUMS 192        /* registers of a thread for them, with a part that is added to them */
@@ -754,7 +754,7 @@ const char *gpu_gemm(struct view *v) {
         if (form[i].f.roles && roles) continue; /* once is enough to know */
         const char *text = write_form(&x, &form[i].f);
         if (!text || (form[i].f.roles && roles++ == 0 && !gpu_lowers(v, text))) continue;
-        return form[i].blocks < LEAST_BLOCKS ? "" : text;
+        return form[i].blocks < RG_MIN(LEAST_BLOCKS, v->gpu->sms / 4) ? "" : text;
     }
     return "";
 }
