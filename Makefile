@@ -70,7 +70,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -238,6 +238,9 @@ test-gpu-sanitizer: $(TEST)
 bench-gpu: all $(OUT)/bench/gpu  # ours beside cuBLAS on the GPU; ARGS="product" picks rows, BEAM=8 adds what search finds. Writes build/bench/results-gpu.json
 	@mkdir -p $(BUILD)/bench && timeout 500 $(OUT)/bench/gpu --json $(BUILD)/bench/results-gpu.json $(ARGS)
 
+test-simgpu: $(TEST) # the simulated GPU on random programs and shapes, minutes; SEED, SEEDS
+	@$(RUN_ENV) $(TEST) -a simgpu
+
 test-opencl: $(TEST) # the OpenCL device, on PoCL or what there is; part of `make test` where it is installed
 	@$(RUN_ENV) $(TEST) opencl
 
@@ -268,6 +271,6 @@ clean:
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)

@@ -2,7 +2,17 @@
  * Tests: tests/unit/realize.c (device_*), tests/unit/cuda.c, tests/unit/opencl.c */
 #include "device/device.h"
 
+#include <stdatomic.h>
 #include <strings.h>
+
+static _Atomic(const struct device_ops *) added[DEVICES_ADDED];
+
+void device_add(const struct device_ops *ops) {
+    for (int i = 0; i < DEVICES_ADDED; i++) {
+        const struct device_ops *none = NULL;
+        if (atomic_compare_exchange_strong(&added[i], &none, ops)) return;
+    }
+}
 
 /* FAMILY or FAMILY:n, n below the number of devices. */
 static const struct device_ops *one_of(const char *name, const char *family, const struct device_ops *all,
@@ -22,6 +32,10 @@ const struct device_ops *device_find(struct err *e, const char *name) {
     const char *from = "";
     if (!name || !*name) name = env_str(ENV_DEVICE), from = "RIDGE_DEVICE: ";
     if (!name) return &device_cpu;
+    for (size_t i = 0; i < DEVICES_ADDED; i++) {
+        const struct device_ops *ops = atomic_load(&added[i]);
+        if (ops && !strcasecmp(name, ops->name)) return ops;
+    }
     for (size_t i = 0; i < RG_COUNT(all); i++)
         if (!strcasecmp(name, all[i]->name)) return all[i];
     if (!found) found = one_of(name, "CUDA", device_cuda, CUDA_DEVICES);

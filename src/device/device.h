@@ -11,6 +11,7 @@
 
 struct device;
 struct module; /* code that is loaded */
+struct linear; /* a linear program (ir/ir.h): only a device that interprets it looks into it */
 
 /* A CPU kernel: runs iterations [t0, t1) of its grid; see render/render.h. On other devices: a handle,
  * never called. */
@@ -181,6 +182,12 @@ struct device_ops {
                   struct dev_record **);
     int (*replay)(struct dev_record *, struct err *); /* asynchronous, as a launch */
     void (*record_free)(struct dev_record *);
+    /* NULL, or, of a device that interprets linear programs (tests/simgpu.c): takes a copy of the program that `text` was
+     * rendered from and returns the text to be compiled instead, in the arena, which may throw. Called by any thread.
+     * Nothing of such a device is kept on disk. */
+    const char *(*interpret)(struct device *, struct arena *, const struct linear *, const char *text);
+    /* NULL, or: this memory, about to be used anew, holds nothing from here on. */
+    void (*forget)(struct device *, void *, size_t);
 };
 
 #define CUDA_DEVICES 8
@@ -191,5 +198,8 @@ extern const struct device_ops device_cpu, device_null, device_ref, device_cuda[
 /* By name: "CPU", "CUDA", "CUDA:1", "OPENCL", "OPENCL:1" (or "CL"), "NULL" or "REF", in any case; NULL or "": what
  * RIDGE_DEVICE says, else the CPU. NULL on error. */
 const struct device_ops *device_find(struct err *, const char *name);
+/* For tests: a device that is found by its name from now on, before all others. At most one for each name; never freed. */
+enum { DEVICES_ADDED = 8 };
+void device_add(const struct device_ops *);
 
 #endif

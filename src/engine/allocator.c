@@ -34,6 +34,7 @@ static void *take(struct engine *en, uint32_t cls, size_t size) {
     if (!s->n) return NULL;
     void *p = s->p[--s->n];
     en->memory.kept -= size;
+    if (en->ops->forget) en->ops->forget(en->dev, p, size);
 #ifdef RIDGE_DEBUG_BUILD
     if (!en->ops->discrete) memset(p, 0xCD, RG_MIN(size, POISON_MOST));
 #endif

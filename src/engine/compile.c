@@ -453,15 +453,16 @@ static void render_guarded(void *arg) {
     struct render_shape shape = {.scratch = l->scratch};
     struct render_limits limits = limits_of(c->en);
     bool serial = linear_is_serial(l);
+    const struct device_ops *ops = c->en->ops;
     str_init(&s, l->ir->arena);
-    if (c->en->ops->text == DEV_CUDA)
+    if (ops->text == DEV_CUDA)
         render_cuda(&s, l->ir, l, serial, &shape);
-    else if (c->en->ops->text == DEV_OPENCL)
+    else if (ops->text == DEV_OPENCL)
         render_opencl(&s, l->ir, l, serial, &limits, &shape);
     else
         render_c(&s, l->ir, l);
     *c->t = (struct etext){.name = l->name,
-                           .text = s.p,
+                           .text = ops->interpret ? ops->interpret(c->en->dev, l->ir->arena, l, s.p) : s.p,
                            .grid = l->grid,
                            .scratch = shape.scratch,
                            .block = shape.block,

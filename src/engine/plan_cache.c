@@ -203,6 +203,7 @@ void plans_keep(struct engine *en, struct exec_plan *x) {
 /* What the old block held is of no use to anyone: it goes first, so that the two need not fit at once. */
 int plans_temp(struct engine *en, struct err *e, size_t bytes) {
     struct plan_cache *p = &en->plans;
+    if (p->temp && en->ops->forget) en->ops->forget(en->dev, p->temp, p->temp_bytes);
     if (bytes <= p->temp_bytes) return 0;
     drop_temp(en);
     p->temp = engine_alloc_for(en, e, bytes, owner_name(EVENT_MEM_PLAN, bytes, "values between kernels"));

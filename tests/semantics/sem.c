@@ -3,6 +3,7 @@
 
 #include "opencl.h"
 #include "sem.h"
+#include "simgpu.h"
 
 #include <stdlib.h>
 
@@ -108,4 +109,15 @@ TEST_SLOW(opencl_semantics, 600) {
     for (struct sem_row *r = rows; r; r = r->next)
         if (n++ % EVERY == 0) sem_run("OPENCL", r->fn), ran++;
     TEST_INFO("%u of %u rows of the table of semantics by OpenCL", ran, n);
+}
+
+TEST_SLOW(simgpu_semantics, 600) {
+    uint32_t n = 0;
+    simgpu_add();
+    for (struct sem_row *r = rows; r; r = r->next, n++) {
+        printf("row %s\n", r->name);
+        fflush(stdout);
+        sem_run("SIM90", r->fn);
+    }
+    TEST_INFO("%u rows of the table of semantics on the simulated GPU", n);
 }

@@ -3,6 +3,7 @@
 #include "cuda.h"
 #include "opencl.h"
 #include "planned.h"
+#include "simgpu.h"
 
 #include <stdlib.h>
 
@@ -516,3 +517,15 @@ TEST_PART(8) TEST_PART(9) TEST_PART(10) TEST_PART(11) TEST_PART(12) TEST_PART(13
 
 /* The whole way, by the engine; SEEDS=500 takes minutes on PoCL. */
 TEST_MANUAL(opencl_random_realized, 1800) { gpu_part(opencl_engine(), 200, 0, 1); }
+
+/* The same on the simulated GPU, which checks each access of each kernel. */
+static void simgpu_part(const char *device, uint64_t programs) {
+    struct err e = {0};
+    simgpu_add();
+    struct engine *en = search_engine_open(&e, device_find(&e, device));
+    if (!en) FAIL("%s", e.msg);
+    gpu_part(en, programs, 0, 1);
+}
+TEST_SLOW(simgpu_random, 300) { simgpu_part("SIM90", 400); }
+TEST_SLOW(simgpu_random_few_sms, 300) { simgpu_part("SIM80S", 200); }
+TEST_MANUAL(simgpu_more_random, 3600) { simgpu_part("SIM90S", 3000); }

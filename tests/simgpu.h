@@ -1,0 +1,25 @@
+/* simgpu.h: an NVIDIA GPU whose kernels are interpreted: a device for tests.
+ *
+ * Any program of the public API (rg_open("SIM90"), jits, training loops) is planned for the GPU, gets the opts of its
+ * compute capability and is lowered and rendered exactly as for CUDA; then each launch runs the linear program in
+ * ref/linear.c, which reports races, accesses out of bounds, unset values, mbarriers that do not complete. Device memory
+ * knows which of its bytes hold a value: fresh and reused blocks and temporaries hold none (and NaN bits), so that reading
+ * one before it was written is an error wherever it reaches a result. A recorded list (a CUDA graph) is replayed in another
+ * order than it was recorded in, as far as its edges allow.
+ * Errors are those of rg_error. Tests: tests/unit/simgpu.c */
+#ifndef RIDGE_TEST_SIMGPU_H
+#define RIDGE_TEST_SIMGPU_H
+
+/* From now on rg_open finds SIM80 (A100), SIM89 (L40S), SIM90 (H200) SIM100 (B200), SIM80S and SIM90S with 4 SMs. */
+void simgpu_add(void);
+
+/* Launches of all simulated devices so far, and of them: by a block's threads, with MMA instructions, with TMA. */
+struct simgpu_count {
+    unsigned launches, blocks, mma, wgmma, tma, replayed, moved; /* moved: replays in another order */
+    char most[96];                                               /* the slowest kernel .. */
+    double cost;                                                 /* .. and its evaluations */
+    double total;
+};
+extern struct simgpu_count simgpu_count;
+
+#endif
