@@ -391,7 +391,7 @@ static int forms_of(size_t which, int capability, int64_t every) {
     model_guess_gpu(&m, &(struct model_gpu){.name = "test", .units = 132, .ghz = 1.98, .memory_rate = 4800});
     arena_init(&y.arena, &y.err);
     if (err_guard(&y.err, product_compile, &y)) FAIL("%s", y.err.msg);
-    opts_forms_gpu(&y.ir, &y.prog.kernel.p[0], GPU_OF_CC(capability), &m, NULL, 500, 0, &forms);
+    opts_configs_gpu(&y.ir, &y.prog.kernel.p[0], GPU_OF_CC(capability), &m, NULL, 500, 0, &forms);
     CHECK(forms.n >= 20);
     uint32_t falls = 0; /* the best first, then once more: those that are much like others before them */
     for (uint32_t i = 0; i < forms.n; i++) {

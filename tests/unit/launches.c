@@ -181,8 +181,8 @@ static void draw_guarded(void *arg) {
     const char *text = text_of(x);
     ir_parse(&x->ir, text, strlen(text), "random.uop", &x->prog);
     const struct kernel *k = &x->prog.kernel.p[0];
-    opts_forms_gpu(&x->ir, k, GPU_OF_CC(c->d->capability), &model, NULL, 6, 40,
-                   &forms); /* from all over the ranking */
+    opts_configs_gpu(&x->ir, k, GPU_OF_CC(c->d->capability), &model, NULL, 6, 40,
+                     &forms); /* from all over the ranking */
     if (!forms.n || !below(c->d, 8)) {
         x->opts = opts_heuristic_gpu(&x->ir, k, GPU_OF_CC(c->d->capability));
     } else {
@@ -389,7 +389,7 @@ static void ask_compiler(struct sampled *s, const gpu_lists *forms, uint32_t eve
                  serial = strstr(log, "serialized") || strstr(log, "injected") || strstr(log, "setmaxnreg");
             if (serial) FAIL("%s\n%s", opts, log);
             if (spills && number[k] < FIRST) FAIL("%s\n%u spills", opts, code_of.p[0].spills);
-            if (spills) printf("%s: %u spills\n", forms->p[number[k]].form, code_of.p[0].spills);
+            if (spills) printf("%s: %u spills\n", forms->p[number[k]].config, code_of.p[0].spills);
             all->compiled++, all->spilled += spills;
         }
         n = 0;
@@ -414,7 +414,7 @@ static void compile_forms(uint32_t every) {
         arena_init(&s.x.arena, &s.x.err);
         cuda_need_nvrtc(&s.x.arena);
         if (err_guard(&s.x.err, parse_sample, &s.x)) FAIL("%s", s.x.err.msg);
-        opts_forms_gpu(&s.x.ir, &s.x.prog.kernel.p[0], GPU_OF_CC(90), &model, NULL, 4096, 0, &forms);
+        opts_configs_gpu(&s.x.ir, &s.x.prog.kernel.p[0], GPU_OF_CC(90), &model, NULL, 4096, 0, &forms);
         CHECK(forms.n > 50);
         forms_in_all += forms.n;
         ask_compiler(&s, &forms, w->dt == DT_F32 ? 2 * every : every, &all);

@@ -1,9 +1,9 @@
-/* Tests of the model of a GPU (tune/cost/gpu_time.c, gpu_count.c, the forms of gpu_gemm.c), without a GPU.
+/* Tests of the GPU cost model (tune/cost/gpu_time.c, gpu_count.c, the configs of gpu_gemm.c), without a GPU.
  *
- *   1. What a block does, against counts by hand; how many find room on a SM.
- *   2. More work, shorter rings, less room take longer.
- *   3. Forms that were measured on an H200 (gpu_forms.txt): the one that the model picks is near the best.
- * Search itself on a pretended GPU: cuda_fake_search.c. */
+ *   1. Work of a block against hand counts; occupancy.
+ *   2. More work, fewer stages, lower occupancy take longer.
+ *   3. Configs measured on an H200 (gpu_forms.txt): the one that the model picks is close to the best.
+ * Search on a fake GPU: cuda_fake_search.c. */
 #include "tune/tune.h"
 #include "irtest.h"
 #include "planned.h"
@@ -18,11 +18,11 @@ static const struct kernel *parse(struct ir_test *t, const char *text) {
 }
 
 static struct gpu_work work(struct ir_test *t, const char *text, const char *opts, uint32_t block,
-                            uint32_t teams) {
+                            uint32_t iterations) {
     struct linear lin;
     struct gpu_work w;
     lower(&t->ir, parse(t, text), &(struct lower_opts){.opts = opts, .target = {.kind = TARGET_GPU}}, &lin);
-    gpu_work_of(&t->arena, &lin, block, teams, &w);
+    gpu_work_of(&t->arena, &lin, block, iterations, &w);
     return w;
 }
 
@@ -51,8 +51,7 @@ TEST(work_gpu_counts_sectors) {
     CHECK_NEAR(w.blocks, 1024, 0);
     CHECK_NEAR(w.fill, 256 * 16, 0);
     CHECK_NEAR(w.flight, 16, 0);
-    w = work(&t, column, "", 0,
-             0); /* a sector for each element that is loaded, all of those that are stored */
+    w = work(&t, column, "", 0, 0); /* a sector per loaded element; stores are coalesced */
     CHECK_NEAR(w.fill, 256 * 32, 0);
     CHECK_NEAR(w.out, 256 * 4, 0);
     w = work(&t, rows, "", 0, 0); /* threads down the column: each a sector of its own, again and again */
@@ -80,22 +79,22 @@ TEST(work_gpu_counts_products) {
              "TILE(a.k1,8,a.v) VEC(a.v) TILE(b.k1,8,b.v) VEC(b.v) PIPE(a,k,4) PIPE(b,k,4)",
              256, 1);
     CHECK_NEAR(w.blocks, 4 * 8, 0);
-    CHECK_NEAR(w.matrix, 2.0 * 128 * 64 * 512, 0);
-    CHECK_NEAR(w.matrix_share, 1, 0);
+    CHECK_NEAR(w.mma, 2.0 * 128 * 64 * 512, 0);
+    CHECK_NEAR(w.mma_peak, 1, 0);
     CHECK_EQ(w.shared, 4 * (128 + 64) * 64 * 2);
     CHECK(w.registers > 32 && w.registers < 128);
-    /* The same with b's rows along the sum: which way a tile lies is said beside the name of the instruction. */
-    struct str turned;
-    str_init(&turned, &t.arena);
+    /* The same with an MN-major b. */
+    struct str mn_major;
+    str_init(&mn_major, &t.arena);
     const char *at = strstr(product, "(ADD (MUL n 512) k)");
-    str_printf(&turned, "%.*s(ADD (MUL k 512) n)%s", (int)(at - product), product, at + 19);
-    w = work(&t, turned.p,
+    str_printf(&mn_major, "%.*s(ADD (MUL k 512) n)%s", (int)(at - product), product, at + 19);
+    w = work(&t, mn_major.p,
              "TILE(m,128,m1) TILE(m1,64,m3) TILE(n,64,n3) TILE(k,64,k1) TILE(k1,16,k2) "
              "TC(m3,n3,k2,WBF16_64) THREAD(m1) UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,k1+k2,n3) "
              "TILE(a.k1,8,a.v) VEC(a.v) TILE(b.n3,8,b.v) VEC(b.v) PIPE(a,k,4) PIPE(b,k,4)",
              256, 1);
-    CHECK_NEAR(w.matrix, 2.0 * 128 * 64 * 512, 0);
-    CHECK_NEAR(w.matrix_share, 1, 0);
+    CHECK_NEAR(w.mma, 2.0 * 128 * 64 * 512, 0);
+    CHECK_NEAR(w.mma_peak, 1, 0);
     ir_test_close(&t);
 }
 
@@ -122,13 +121,13 @@ TEST(predict_gpu_is_monotonic) {
                                  .shared = 100 << 10,
                                  .steps = 64,
                                  .ahead = 4,
-                                 .matrix = 2.0 * 64 * 128 * 4096,
-                                 .matrix_share = 1,
+                                 .mma = 2.0 * 64 * 128 * 4096,
+                                 .mma_peak = 1,
                                  .fill = 192 * 4096 * 2,
                                  .out = 64 * 128 * 2,
                                  .dram = 1e6};
     struct gpu_work w = one;
-    double base = predict_gpu(&w, gpu_spec_default(), &m), least = w.matrix / 4096 / 1.98e9;
+    double base = predict_gpu(&w, gpu_spec_default(), &m), least = w.mma / 4096 / 1.98e9;
     CHECK(base > least && base < 10 * least);
     w.blocks = 1320;
     CHECK(predict_gpu(&w, gpu_spec_default(), &m) > 4 * base); /* two find room at once */
@@ -136,19 +135,18 @@ TEST(predict_gpu_is_monotonic) {
     CHECK(predict_gpu(&w, gpu_spec_default(), &m) > base);
     w = one, w.fill *= 4;
     CHECK(predict_gpu(&w, gpu_spec_default(), &m) > 2 * base);
-    w = one, w.own = w.fill; /* nobody else asks for it */
+    w = one, w.private_fill = w.fill; /* no other block loads it */
     double alone = predict_gpu(&w, gpu_spec_default(), &m);
     CHECK(alone > 1.2 * base && alone < 51.0 / 29 * base);
-    w = one, w.fill *= 4,
-    w.teams = 1; /* bytes of L2: more barriers matter if all threads wait, not if a warp of its own copies */
+    w = one, w.fill *= 4, w.consumers = 1; /* bound by L2: barriers cost less if a producer warp loads */
     double few = predict_gpu(&w, gpu_spec_default(), &m);
     w.steps *= 2;
     CHECK(predict_gpu(&w, gpu_spec_default(), &m) < 1.01 * few);
-    w.teams = 0;
+    w.consumers = 0;
     CHECK(predict_gpu(&w, gpu_spec_default(), &m) > 1.05 * few);
-    w = one, w.matrix *= 8;
+    w = one, w.mma *= 8;
     CHECK(predict_gpu(&w, gpu_spec_default(), &m) > 2 * base);
-    w = one, w.turned = w.matrix / 4096; /* tiles are turned for as long as they are multiplied */
+    w = one, w.transposed = w.mma / 4096; /* transposing takes as long as the MMAs */
     CHECK(predict_gpu(&w, gpu_spec_default(), &m) > 1.05 * base &&
           predict_gpu(&w, gpu_spec_default(), &m) < 1.5 * base);
     w = one, w.dram = 4.8e9; /* a millisecond of memory */
@@ -159,7 +157,7 @@ TEST(predict_gpu_is_monotonic) {
     CHECK(predict_gpu(&w, gpu_spec_default(), &m) >= two);
 }
 
-/* 64 rows by 4096 x 4096, the sum in four parts: 128 tiles of 64 x 128 ask for three quarters of the bytes of 256 of 64 x 64, and took
+/* 64 rows by 4096 x 4096, split-K by four: 128 tiles of 64 x 128 load three quarters of the bytes of 256 of 64 x 64, and took
  * 7.9 to 8.1 us against 9.4 (docs/measurements/2026-11-16-h200-notes.md). */
 TEST(predict_gpu_few_rows) {
     static const char text[] =
@@ -170,24 +168,24 @@ TEST(predict_gpu_few_rows) {
         "y = (CAST<f32> (LOAD (INDEX b (ADD (MUL q 4096) n))))\n"
         "(SINK (STORE (INDEX o (ADD (MUL p 262144) (ADD (MUL m 4096) n))) (REDUCE[ADD] (MUL x y) k)))\n";
     struct ir_test t;
-    gpu_lists forms;
+    gpu_lists configs;
     double wide = 1, narrow = 1;
     ir_test_open(&t);
     const struct kernel *k = parse(&t, text);
     CHECK(strstr(opts_heuristic_gpu(&t.ir, k, GPU_OF_CC(90)), "WBF16_128) "));
-    opts_forms_gpu(&t.ir, k, GPU_OF_CC(90), planned_h200(), NULL, 500, 0, &forms);
-    for (uint32_t i = 0; i < forms.n; i++) {
-        const struct gpu_list *f = &forms.p[i];
-        if (!strncmp(f->form, "wgmma 64x128x", 13)) wide = fmin(wide, f->predicted);
-        if (!strncmp(f->form, "wgmma 64x64x", 12)) narrow = fmin(narrow, f->predicted);
+    opts_configs_gpu(&t.ir, k, GPU_OF_CC(90), planned_h200(), NULL, 500, 0, &configs);
+    for (uint32_t i = 0; i < configs.n; i++) {
+        const struct gpu_list *f = &configs.p[i];
+        if (!strncmp(f->config, "wgmma 64x128x", 13)) wide = fmin(wide, f->predicted);
+        if (!strncmp(f->config, "wgmma 64x64x", 12)) narrow = fmin(narrow, f->predicted);
     }
     CHECK(wide < narrow && narrow < 1);
     ir_test_close(&t);
 }
 
-/* 200704 rows of 576 by 64 columns, which memory bounds: tiles of 128 x 64 by one warpgroup find room twice on a SM and
- * took 65.2 us; by two, which with a group that copies have all registers, once: 84.6 us. */
-TEST(predict_gpu_rooms_of_groups) {
+/* 200704 rows of 576 by 64 columns, bound by memory: tiles of 128 x 64 by one warpgroup have an occupancy of two blocks and took
+ * 65.2 us; by two, which with the producer take all registers, of one: 84.6 us. */
+TEST(predict_gpu_occupancy_of_warpgroups) {
     static const char text[] =
         "kernel mm\na = (PARAM<bf16>[0 a] 115605504)\nb = (PARAM<bf16>[1 b] 36864)\n"
         "o = (PARAM<bf16>[2 o] 12845056)\nm = (RANGE[m GRID 0 0] 200704)\nn = (RANGE[n GRID 1 0] 64)\n"
@@ -195,24 +193,24 @@ TEST(predict_gpu_rooms_of_groups) {
         "y = (CAST<f32> (LOAD (INDEX b (ADD (MUL k 64) n))))\n"
         "(SINK (STORE (INDEX o (ADD (MUL m 64) n)) (CAST<bf16> (REDUCE[ADD] (MUL x y) k))))\n";
     struct ir_test t;
-    gpu_lists forms;
+    gpu_lists configs;
     double one = 0, two = 0;
     ir_test_open(&t);
-    opts_forms_gpu(&t.ir, parse(&t, text), GPU_OF_CC(90), planned_h200(), NULL, 500, 0, &forms);
-    for (uint32_t i = 0; i < forms.n; i++) {
-        const struct gpu_list *f = &forms.p[i];
-        if (!strcmp(f->form, "wgmma 128x64x64 2x1 ring 3 near 1 roles 1")) one = f->predicted;
-        if (!strcmp(f->form, "wgmma 128x64x64 1x1 ring 3 near 1 roles 1")) two = f->predicted;
+    opts_configs_gpu(&t.ir, parse(&t, text), GPU_OF_CC(90), planned_h200(), NULL, 500, 0, &configs);
+    for (uint32_t i = 0; i < configs.n; i++) {
+        const struct gpu_list *f = &configs.p[i];
+        if (!strcmp(f->config, "wgmma 128x64x64 2x1 stages 3 raster 1 warp_specialize 1")) one = f->predicted;
+        if (!strcmp(f->config, "wgmma 128x64x64 1x1 stages 3 raster 1 warp_specialize 1")) two = f->predicted;
     }
     CHECK(two > 0 && one > 1.2 * two && one < 1.4 * two);
-    CHECK(strncmp(forms.p[0].form, "wgmma 256x64x64 2x1 ring 2", 26));
+    CHECK(strncmp(configs.p[0].config, "wgmma 256x64x64 2x1 stages 2", 28));
     ir_test_close(&t);
 }
 
-/* Rows of 4095 halves come through registers: a thread of 256 x 192 results has 192 sums and 112 halves of the tiles and spills
- * (NVIDIA's compiler: 464 bytes), one of 128 x 256 has 128 and 96 and does not (248 registers). Floats that are turned on the way
- * cost more than others: of 2047 x 2047 a tile with few rows of them took 479 us, one with twice as many 707. */
-TEST(predict_gpu_rows_anywhere) {
+/* Unaligned rows of 4095 bf16 pass through registers: a thread of a 256 x 192 tile has 192 accumulators and 112 elements and spills
+ * (ptxas: 464 bytes), one of 128 x 256 has 128 and 96 and does not (248 registers). f32 that is transposed on the way costs more: of
+ * 2047 x 2047 a tile with few such rows took 479 us, one with twice as many 707. */
+TEST(predict_gpu_unaligned_rows) {
     static const char text[] =
         "kernel mm\na = (PARAM<%s>[0 a] %d)\nb = (PARAM<%s>[1 b] %d)\no = (PARAM<%s>[2 o] %d)\n"
         "m = (RANGE[m GRID 0 0] %d)\nn = (RANGE[n GRID 1 0] %d)\nk = (RANGE[k REDUCE 2 0] %d)\n"
@@ -220,24 +218,24 @@ TEST(predict_gpu_rows_anywhere) {
         "(SINK (STORE (INDEX o (ADD (MUL m %d) n)) %s(REDUCE[ADD] (MUL x y) k)%s))\n";
     for (int floats = 0; floats < 2; floats++) {
         struct ir_test t;
-        gpu_lists forms;
+        gpu_lists configs;
         int s = floats ? 2047 : 4095, all = s * s;
         const char *dt = floats ? "f32" : "bf16", *up = floats ? "" : "(CAST<f32> ", *end = floats ? "" : ")";
         char one[1024];
         ir_test_open(&t);
         snprintf(one, sizeof one, text, dt, all, dt, all, dt, all, s, s, s, up, s, end, up, s, end, s,
                  floats ? "" : "(CAST<bf16> ", end);
-        opts_forms_gpu(&t.ir, parse(&t, one), GPU_OF_CC(90), planned_h200(), NULL, 500, 0, &forms);
-        CHECK(forms.n > 20);
+        opts_configs_gpu(&t.ir, parse(&t, one), GPU_OF_CC(90), planned_h200(), NULL, 500, 0, &configs);
+        CHECK(configs.n > 20);
         const char *first = floats ? "fma 64x256x16 2x4" : "wgmma 128x256x64 2x1";
-        if (strncmp(forms.p[0].form, first, strlen(first))) FAIL("%s", forms.p[0].form);
-        for (uint32_t i = 0; i < forms.n; i++) CHECK(!strstr(forms.p[i].form, "256x192"));
+        if (strncmp(configs.p[0].config, first, strlen(first))) FAIL("%s", configs.p[0].config);
+        for (uint32_t i = 0; i < configs.n; i++) CHECK(!strstr(configs.p[i].config, "256x192"));
         ir_test_close(&t);
     }
 }
 
-/* The kernel that adds the parts of a product takes few blocks, so that it may be started early, and pieces of its rows. */
-TEST(heuristic_gpu_reduces_partial_sums) {
+/* The reduction of split-K has few blocks, so that PDL starts it early, and vectors along its rows. */
+TEST(heuristic_gpu_splitk_reduce) {
     static const struct {
         int results, parts;
         const char *opts;
@@ -261,33 +259,33 @@ TEST(heuristic_gpu_reduces_partial_sums) {
     }
 }
 
-/* The form without its ring and the order of its blocks. */
-static const char *kind_of(struct arena *a, const char *form) {
-    const char *ring = strstr(form, " ring "), *roles = strstr(form, " roles ");
-    return arena_printf(a, "%.*s%s", (int)(ring - form), form, roles ? roles : "");
+/* The config without stages and rasterization. */
+static const char *kind_of(struct arena *a, const char *config) {
+    const char *stages = strstr(config, " stages "), *schedule = strstr(config, " warp_specialize ");
+    return arena_printf(a, "%.*s%s", (int)(stages - config), config, schedule ? schedule : "");
 }
 
-/* Forms that search tries: the heuristic's first, of one kind two before there is another, all of them in the end. */
-TEST(forms_are_mixed) {
+/* Configs that search tries: the heuristic's first; at most two of a kind before the others. */
+TEST(configs_are_diverse) {
     struct ir_test t;
     struct model m = *planned_h200();
     gpu_lists few, all;
     ir_test_open(&t);
     const struct kernel *k = parse(&t, product);
-    opts_forms_gpu(&t.ir, k, GPU_OF_CC(90), &m, NULL, 12, 0, &few);
-    opts_forms_gpu(&t.ir, k, GPU_OF_CC(90), &m, NULL, 2000, 0, &all);
+    opts_configs_gpu(&t.ir, k, GPU_OF_CC(90), &m, NULL, 12, 0, &few);
+    opts_configs_gpu(&t.ir, k, GPU_OF_CC(90), &m, NULL, 2000, 0, &all);
     CHECK_EQ(few.n, 12);
     CHECK_STR(few.p[0].opts, opts_heuristic_gpu(&t.ir, k, GPU_OF_CC(90)));
     for (uint32_t i = 0; i < few.n; i++) {
         int alike = 0;
         for (uint32_t j = 0; j < i; j++)
-            alike += !strcmp(kind_of(&t.arena, few.p[j].form), kind_of(&t.arena, few.p[i].form));
+            alike += !strcmp(kind_of(&t.arena, few.p[j].config), kind_of(&t.arena, few.p[i].config));
         CHECK(alike < 2);
         CHECK_STR(few.p[i].opts, all.p[i].opts);
         CHECK(i == 0 || few.p[i].predicted >= few.p[i - 1].predicted);
     }
     for (uint32_t i = 0; i < all.n; i++)
-        for (uint32_t j = 0; j < i; j++) CHECK(strcmp(all.p[i].form, all.p[j].form));
+        for (uint32_t j = 0; j < i; j++) CHECK(strcmp(all.p[i].config, all.p[j].config));
     CHECK(all.n > 100);
     ir_test_close(&t);
 }
@@ -300,7 +298,7 @@ struct measured {
     long long m, n, k;
     struct {
         double us;
-        char form[64];
+        char config[96];
     } row[MOST_ROWS];
     int rows;
 };
@@ -326,20 +324,20 @@ static const char *text_of(struct arena *a, const struct measured *s) {
     return t.p;
 }
 
-/* 1024 x 1024 x 8192, for which the model has several at the same price: the one that was measured to be the fastest of them, in turns
- * in three processes each (docs/measurements/2026-11-16-h200-notes.md), however the second factor lies. */
-TEST(forms_of_a_long_sum) {
+/* 1024 x 1024 x 8192, where the model predicts equal times for several: the one that was measured to be the fastest of them,
+ * alternating in three processes each (docs/measurements/2026-11-16-h200-notes.md), whichever layout b has. */
+TEST(config_of_a_long_k) {
     static const char *const lie[] = {"nn", "nt"};
     for (int i = 0; i < 2; i++) {
         struct ir_test t;
         struct measured s = {.type = "bf16", .m = 1024, .n = 1024, .k = 8192};
-        gpu_lists forms;
+        gpu_lists configs;
         snprintf(s.lie, sizeof s.lie, "%s", lie[i]);
         ir_test_open(&t);
         const struct kernel *k = parse(&t, text_of(&t.arena, &s));
-        opts_forms_gpu(&t.ir, k, GPU_OF_CC(90), planned_h200(), NULL, 1, 0, &forms);
-        CHECK_STR(forms.p[0].form, "wgmma 128x64x128 2x1 ring 4 near 4 roles 1 walk");
-        CHECK_STR(opts_heuristic_gpu(&t.ir, k, GPU_OF_CC(90)), forms.p[0].opts);
+        opts_configs_gpu(&t.ir, k, GPU_OF_CC(90), planned_h200(), NULL, 1, 0, &configs);
+        CHECK_STR(configs.p[0].config, "wgmma 128x64x128 2x1 stages 4 raster 4 warp_specialize 1 persistent");
+        CHECK_STR(opts_heuristic_gpu(&t.ir, k, GPU_OF_CC(90)), configs.p[0].opts);
         ir_test_close(&t);
     }
 }
@@ -348,23 +346,23 @@ TEST(forms_of_a_long_sum) {
 static double regret(const struct measured *s, double *error) {
     struct ir_test t;
     struct model m = *planned_h200();
-    gpu_lists forms;
+    gpu_lists configs;
     double pick = 0, least = INFINITY, best = INFINITY, sum = 0, squares = 0;
     int known = 0;
     ir_test_open(&t);
-    opts_forms_gpu(&t.ir, parse(&t, text_of(&t.arena, s)), GPU_OF_CC(90), &m, NULL, 1000, 0, &forms);
+    opts_configs_gpu(&t.ir, parse(&t, text_of(&t.arena, s)), GPU_OF_CC(90), &m, NULL, 1000, 0, &configs);
     for (int i = 0; i < s->rows; i++) {
         best = RG_MIN(best, s->row[i].us);
-        for (uint32_t k = 0; k < forms.n; k++) {
-            if (strcmp(forms.p[k].form, s->row[i].form)) continue;
-            if (forms.p[k].predicted < least) least = forms.p[k].predicted, pick = s->row[i].us;
-            double e = log(forms.p[k].predicted * 1e6 / s->row[i].us);
+        for (uint32_t k = 0; k < configs.n; k++) {
+            if (strcmp(configs.p[k].config, s->row[i].config)) continue;
+            if (configs.p[k].predicted < least) least = configs.p[k].predicted, pick = s->row[i].us;
+            double e = log(configs.p[k].predicted * 1e6 / s->row[i].us);
             sum += e, squares += e * e, known++;
         }
     }
     ir_test_close(&t);
     if (known < s->rows * 3 / 4)
-        FAIL("%lld x %lld x %lld: only %d of %d forms are known", s->m, s->n, s->k, known, s->rows);
+        FAIL("%lld x %lld x %lld: only %d of %d configs are known", s->m, s->n, s->k, known, s->rows);
     *error = sqrt(RG_MAX(squares / known - sum * sum / known / known, 0));
     return pick / best;
 }
@@ -389,7 +387,7 @@ TEST_SLOW(predict_gpu_picks_what_was_fast, 300) {
             now = &s[shapes++];
             CHECK(sscanf(p, "%7s %lld %lld %lld %3s", now->type, &now->m, &now->n, &now->k, now->lie) == 5);
         } else if (now->rows < MOST_ROWS) {
-            CHECK(sscanf(p, " %lf %63[^\n]", &now->row[now->rows].us, now->row[now->rows].form) == 2);
+            CHECK(sscanf(p, " %lf %95[^\n]", &now->row[now->rows].us, now->row[now->rows].config) == 2);
             now->rows++;
         }
     }

@@ -94,9 +94,9 @@ bool recipe_elementwise(struct view *, int level, struct str *out); /* cpu_eleme
 const char *gpu_conv(struct view *);
 const char *gpu_gemm(struct view *);
 bool gpu_lowers(const struct view *, const char *opts); /* can the kernel be lowered with this list? */
-/* As opts_forms_gpu, of a GEMM. */
-void gpu_gemm_forms(struct view *, const struct model *, const char *like, uint32_t best, uint32_t more,
-                    gpu_lists *out);
+/* As opts_configs_gpu. */
+void gpu_gemm_configs(struct view *, const struct model *, const char *like, uint32_t best, uint32_t more,
+                      gpu_lists *out);
 const char *gpu_transpose(struct view *);
 const char *gpu_skinny_gemm(struct view *); /* gpu_skinny_gemm.c: few rows */
 const char *gpu_attention(struct view *);   /* gpu_attention.c: GEMM, row ops, GEMM */
@@ -142,11 +142,12 @@ double filled(int64_t n, int64_t tile); /* fraction of the tiles that is not pad
 double tile_of(const struct view *, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
                int64_t *mr, int64_t *nv);
 /* Tile axes m and n and unroll the tile. *inner, *lane: the new axes; NULL where there is none. */
-void cut_rows(struct view *, struct contraction *, struct str *out, const char **inner);
-void cut_columns(struct view *, struct contraction *, struct str *out, const char **inner, const char **lane);
+void tile_rows(struct view *, struct contraction *, struct str *out, const char **inner);
+void tile_columns(struct view *, struct contraction *, struct str *out, const char **inner,
+                  const char **lane);
 /* The reduced axis along which both operands have stride 1, or -1; the tile of mr by nr accumulators with vectors along it. */
 int dot_axis(const struct view *, const struct contraction *);
-void cut_dot(struct view *, struct contraction *, struct str *out, int k, int64_t mr, int64_t nr);
+void tile_dot(struct view *, struct contraction *, struct str *out, int k, int64_t mr, int64_t nr);
 int64_t k_unroll(int64_t k); /* unroll factor of a sum of k terms */
 const char *access_name(const struct view *, const struct access_view *);
 bool may_stage(const struct view *, const struct operand_view *);

@@ -101,7 +101,7 @@ static int matrices(const struct view *v, const struct attention_rows *w) {
     return RG_MAX(n, 1);
 }
 
-static const char *cut(struct view *v, struct str *out, int axis, int64_t n, const char *how) {
+static const char *tile_axis(struct view *v, struct str *out, int axis, int64_t n, const char *how) {
     if (axis < 0 || n < 2 || v->axis[axis].size < n) return "";
     const char *in = view_new_axis(v, v->axis[axis].name, "u");
     if (v->axis[axis].size == n) {
@@ -162,11 +162,11 @@ bool recipe_attention(struct view *v, int level, struct str *out) {
     } else {
         return false;
     }
-    if (level < 2) cut(v, out, w.row, w.urow, "REG");
-    cut(v, out, w.out, w.uout, "UNROLL");
+    if (level < 2) tile_axis(v, out, w.row, w.urow, "REG");
+    tile_axis(v, out, w.out, w.uout, "UNROLL");
     if (level < 2) block(v, &w, out);
     for (int k = 0; k < w.nterm; k++) {
-        const char *term = v->axis[w.term[k]].size % 4 == 0 ? cut(v, out, w.term[k], 4, "UNROLL") : "";
+        const char *term = v->axis[w.term[k]].size % 4 == 0 ? tile_axis(v, out, w.term[k], 4, "UNROLL") : "";
         if (level < 1) pack(v, &w, out, w.term[k], term, tile, lane);
     }
     return true;

@@ -123,28 +123,31 @@ static bool find_conv(const struct view *v, struct cpu_conv *k) {
 /* ---- names --------------------------------------------------------------------------------------------------- */
 
 /* An axis after tiling: the outer loop, the unrolled tile, the vector; "" where there is none. */
-struct cut {
+struct tiled_axis {
     const char *loop, *out, *lane;
 };
 
-static struct cut whole(const struct view *v, int axis) { return (struct cut){v->axis[axis].name, "", ""}; }
+static struct tiled_axis whole(const struct view *v, int axis) {
+    return (struct tiled_axis){v->axis[axis].name, "", ""};
+}
 
 /* Rows or columns of the register tile. */
-static struct cut cut_tile(struct view *v, struct contraction *c, struct str *out, bool rows) {
+static struct tiled_axis tile_rows_or_columns(struct view *v, struct contraction *c, struct str *out,
+                                              bool rows) {
     const char *inner = NULL, *lane = NULL, *name = v->axis[rows ? c->m : c->n].name;
-    rows ? cut_rows(v, c, out, &inner) : cut_columns(v, c, out, &inner, &lane);
-    struct cut r = {name, inner ? inner : "", lane ? lane : ""};
+    rows ? tile_rows(v, c, out, &inner) : tile_columns(v, c, out, &inner, &lane);
+    struct tiled_axis r = {name, inner ? inner : "", lane ? lane : ""};
     if (inner && !strcmp(inner, name)) r.loop = "";
     return r;
 }
 
 /* Unrolls the innermost reduced axis, or a tile of it. */
-static struct cut unroll_sum(struct view *v, struct str *out, int axis, int64_t copies) {
-    struct cut r = whole(v, axis);
+static struct tiled_axis unroll_sum(struct view *v, struct str *out, int axis, int64_t copies) {
+    struct tiled_axis r = whole(v, axis);
     int64_t n = size_of(v, axis), u = n <= TAPS_OUT && n * copies <= 256 ? n : n % 4 ? k_unroll(n) : 4;
     if (n > TAPS_OUT && n % u) u = 1;
     if (u == n) {
-        r = (struct cut){"", v->axis[axis].name, ""};
+        r = (struct tiled_axis){"", v->axis[axis].name, ""};
         str_printf(out, " UNROLL(%s)", r.out);
     } else if (u > 1 && n > TAPS_OUT) {
         r.out = view_new_axis(v, v->axis[axis].name, "u");
@@ -154,7 +157,7 @@ static struct cut unroll_sum(struct view *v, struct str *out, int axis, int64_t 
 }
 
 /* The dimension of a tile of the image that a window becomes. */
-static const char *window_dim(struct view *v, const struct cut *pos, const struct cut *tap) {
+static const char *window_dim(struct view *v, const struct tiled_axis *pos, const struct tiled_axis *tap) {
     const char *name[] = {pos->loop, pos->out, pos->lane, tap->loop, tap->out};
     const char *all = "";
     for (size_t i = 0; i < RG_COUNT(name); i++)
@@ -215,7 +218,7 @@ static const char *summed(struct view *v, int not ) { /* the reduced axes, outer
 }
 
 /* Several images per grid iteration amortize the packing of filters. Returns the loop over them. */
-static const char *cut_batch(struct view *v, struct cpu_conv *k, struct str *out, int64_t most) {
+static const char *tile_batch(struct view *v, struct cpu_conv *k, struct str *out, int64_t most) {
     struct contraction *c = &k->c;
     if (k->batch < 0 || c->in_grid[k->batch] <= 1) return NULL;
     double spare = grid_size(v, c) / (8.0 * v->threads);
@@ -237,7 +240,7 @@ static bool stage_image(struct view *v, struct cpu_conv *k, struct str *out, con
         if (v->axis[i].reduce && has_axis(v, k->image.mask, i) && window_of(k, i) < 0)
             dims = LIST(v, dims, v->axis[i].name);
     for (int i = 0; i < k->windows; i++) {
-        struct cut pos = whole(v, k->pos[i]), tap = whole(v, k->tap[i]);
+        struct tiled_axis pos = whole(v, k->pos[i]), tap = whole(v, k->tap[i]);
         wide = size_of(v, k->pos[i]) + size_of(v, k->tap[i]) - 1;
         if (k->shift[i] >= 0) pos.out = v->axis[k->shift[i]].name, wide += size_of(v, k->shift[i]) - 1;
         dims = LIST(v, dims, window_dim(v, &pos, &tap));
@@ -251,7 +254,7 @@ static bool stage_image(struct view *v, struct cpu_conv *k, struct str *out, con
 }
 
 static void stage_filter(struct view *v, struct cpu_conv *k, struct str *out, const char *at,
-                         const struct cut *ch, const char *tap) {
+                         const struct tiled_axis *ch, const char *tap) {
     const char *f = access_name(v, k->filter.access), *loop = at && !strcmp(at, ch->loop) ? "" : ch->loop;
     if (*loop && k->c.in_grid[k->channel] > 1) loop = ""; /* still in the grid */
     for (int i = 0; i < k->phases; i++) loop = LIST(v, loop, v->axis[k->phase[i]].name);
@@ -272,14 +275,15 @@ static bool write_by_position(struct view *v, struct cpu_conv *k, struct str *ou
     double each = grid_size(v, c) / c->in_grid[k->channel];
     if (copy && (each >= 2 * v->threads || each >= c->in_grid[k->channel]) && filters <= (double)v->l2 / 2)
         make_loop(v, c, out, k->channel);
-    const char *loop = cut_batch(v, k, out, copy ? 8 : 64), *at;
+    const char *loop = tile_batch(v, k, out, copy ? 8 : 64), *at;
     if (copy && !(at = loop ? loop : grid_axis(v, c))) return false;
     if (copy) stage_image(v, k, out, at);
     bool looped = c->in_grid[k->channel] <= 1;
-    struct cut rows = cut_tile(v, c, out, true), cols = cut_tile(v, c, out, false);
+    struct tiled_axis rows = tile_rows_or_columns(v, c, out, true),
+                      cols = tile_rows_or_columns(v, c, out, false);
     if (looped) c->in_grid[k->channel] = 1;
     c->in_grid[inner] = 1;
-    struct cut sum = unroll_sum(v, out, tap, c->mr * c->nv);
+    struct tiled_axis sum = unroll_sum(v, out, tap, c->mr * c->nv);
     if (k->phases && k->windows == 2 && c->mr * c->nv * size_of(v, tap) * size_of(v, k->tap[0]) <= 128)
         str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps per phase */
     if (k->phases && looped) { /* the filters of a phase and some channels stay in L1 */
@@ -326,7 +330,7 @@ static int outer_sums(const struct view *v, const struct cpu_conv *k, const int 
 }
 
 /* Splits the tiles of an axis into *want parts for the grid and a loop inside. */
-static const char *cut_grid(struct view *v, struct contraction *c, struct str *out, int axis, double *want) {
+static const char *tile_grid(struct view *v, struct contraction *c, struct str *out, int axis, double *want) {
     int64_t n = (int64_t)c->in_grid[axis], parts = 1;
     const char *name = v->axis[axis].name;
     if (n <= 1) return "";
@@ -373,7 +377,8 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
     sum[n++] = last;
     int outer = n > 1 ? outer_sums(v, k, sum, n, &part) : -1;
     if (outer < 0) return false;
-    struct cut rows = cut_tile(v, c, out, true), cols = cut_tile(v, c, out, false);
+    struct tiled_axis rows = tile_rows_or_columns(v, c, out, true),
+                      cols = tile_rows_or_columns(v, c, out, false);
     double bytes = (double)size_of(v, c->m) * (double)size_of(v, c->n) * k->filter.access->bytes;
     const char *positions = "", *around = "", *inside = "", *fdim = "", *idim = "";
     for (int i = 0; i < k->windows; i++) {
@@ -383,11 +388,11 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
     }
     double want = RG_MAX((double)v->threads, bytes / ((double)v->l2 / 4)); /* each part packs its own tiles */
     want /= grid_size(v, c) / (c->in_grid[c->m] * c->in_grid[c->n]);
-    const char *ml = cut_grid(v, c, out, c->m, &want), *nl = cut_grid(v, c, out, c->n, &want);
-    struct cut inner = unroll_sum(v, out, last, c->mr * c->nv);
+    const char *ml = tile_grid(v, c, out, c->m, &want), *nl = tile_grid(v, c, out, c->n, &want);
+    struct tiled_axis inner = unroll_sum(v, out, last, c->mr * c->nv);
     const char *at = NULL;
     for (int i = 0; i < n; i++) {
-        struct cut s = i == n - 1 ? inner : whole(v, sum[i]);
+        struct tiled_axis s = i == n - 1 ? inner : whole(v, sum[i]);
         int w = window_of(k, sum[i]);
         if (i < outer) {
             around = LIST(v, around, at = s.loop);
@@ -399,7 +404,7 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
             if (w >= 0) idim = LIST(v, idim, v->axis[k->pos[w]].name);
             continue;
         }
-        struct cut pos = w >= 0 ? whole(v, k->pos[w]) : s, none = {"", "", ""};
+        struct tiled_axis pos = w >= 0 ? whole(v, k->pos[w]) : s, none = {"", "", ""};
         inside = LIST(v, inside, s.loop), fdim = LIST(v, fdim, s.loop, s.out);
         idim = LIST(v, idim, w >= 0 ? window_dim(v, &s, &pos) : window_dim(v, &s, &none));
     }
@@ -430,14 +435,14 @@ static bool write_dots(struct view *v, struct cpu_conv *k, struct str *out, int 
     if (outer < 1 || k->windows < 2) return false;
     c->m = k->channel, c->n = k->pos[k->windows - 1];
     tile_of(v, size_of(v, c->m), size_of(v, c->n), 1, 1, true, &mr, &nr);
-    cut_dot(v, c, out, along, mr, nr);
+    tile_dot(v, c, out, along, mr, nr);
     bool short_row = vectors > 1 && vectors * mr * nr <= 256;
     if (short_row) str_printf(out, " UNROLL(%s)", v->axis[along].name);
     const char *around = "", *inside = "", *loops = "";
     double want = 2.0 * v->threads;
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid && c->in_grid[i] > 1 && window_of(k, i) < 0)
-            loops = LIST(v, loops, cut_grid(v, c, out, i, &want));
+            loops = LIST(v, loops, tile_grid(v, c, out, i, &want));
     for (int i = 0; i < k->windows - 1; i++) { /* never in the grid: rounding must not depend on threads */
         make_loop(v, c, out, k->pos[i]);
         loops = LIST(v, loops, v->axis[k->pos[i]].name);
@@ -519,7 +524,7 @@ static bool write_conv(struct view *v, int level, struct str *out) {
 }
 
 /* Tiles output axes by the small constant whose quotient and remainder the kernel uses; false: there are none. */
-static bool cut_phases(struct view *v, struct str *out) {
+static bool tile_phases(struct view *v, struct str *out) {
     int64_t by[2][CHOOSE_AXES] = {0};
     bool any = false;
     for (uint32_t i = 0; i < v->topo.n; i++) {
@@ -539,7 +544,7 @@ static bool cut_phases(struct view *v, struct str *out) {
     return any;
 }
 
-struct phased { /* the rest of a list, for the kernel after cut_phases */
+struct phased { /* the rest of a list, for the kernel after tile_phases */
     const struct view *v;
     int level;
     char text[CHOOSE_TEXT];
@@ -558,7 +563,7 @@ static void write_rest(void *cx, struct sched *s, const uop *sink) {
 
 bool recipe_conv(struct view *v, int level, struct str *out) {
     struct phased p = {.v = v, .level = level};
-    if (v->reduces != 1 || !cut_phases(v, out)) return write_conv(v, level, out);
+    if (v->reduces != 1 || !tile_phases(v, out)) return write_conv(v, level, out);
     if (level < 2) opts_look(v->ir, v->kernel, out->p, NULL, write_rest, &p);
     str_printf(out, "%s", p.text);
     return *p.text;

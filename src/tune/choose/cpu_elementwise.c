@@ -428,7 +428,7 @@ void shape_grid(struct view *v, struct str *out, double *in_grid, const char **n
 
 /* ---- the recipe -------------------------------------------------------------------------------------------- */
 
-static void cut_vector(struct view *v, struct elementwise_plan *f, struct str *out, int64_t u) {
+static void tile_vector(struct view *v, struct elementwise_plan *f, struct str *out, int64_t u) {
     const struct axis_view *a = &v->axis[f->axis];
     const char *lane = view_new_axis(v, a->name, "v"), *more = view_new_axis(v, a->name, "u"),
                *keep = a->reduce ? "REG" : "UNROLL";
@@ -475,7 +475,7 @@ static int run_axis(const struct view *v, const struct elementwise_plan *f, int6
 
 static void write_runs(struct view *v, struct elementwise_plan *f, struct str *out, int axis, int64_t run) {
     const char *g = v->axis[axis].name, *s = view_new_axis(v, g, "s");
-    cut_vector(v, f, out, even_part(f->vectors, RG_MAX(4 / sums_along(v, f->axis), 1)));
+    tile_vector(v, f, out, even_part(f->vectors, RG_MAX(4 / sums_along(v, f->axis), 1)));
     if (run > 1) str_printf(out, " TILE(%s,%lld,%s)", g, (long long)run, view_new_axis(v, g, "l"));
     str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", g, STREAMS, s, s);
 }
@@ -570,7 +570,7 @@ static bool write_near_columns(struct view *v, struct elementwise_plan *f, struc
     const struct axis_view *a = &v->axis[f->axis], *k = &v->axis[inner];
     int64_t u = (v->regs == 32 ? 16 : 8) / RG_MIN(sums_along(v, inner), 4);
     if (a->size % (f->lanes * u) || f->vectors < 2 * u || k->size % 2 || k->size < 4) return false;
-    cut_vector(v, f, out, u);
+    tile_vector(v, f, out, u);
     const char *two = view_new_axis(v, k->name, "u");
     str_printf(out, " TILE(%s,2,%s) UNROLL(%s)", k->name, two, two);
     shape_grid(v, out, f->in_grid, f->name);
@@ -735,12 +735,12 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
         f.vectors /= streams;
     }
     int64_t u = level < 4 ? streams > 1 ? 4 : unroll_of(v, &f) : 1;
-    cut_vector(v, &f, out, u);
+    tile_vector(v, &f, out, u);
     struct twins t = twins_of(v, f.axis);
     for (int i = 1; i < t.n && streams == 1; i++) {
         struct elementwise_plan g = f;
         g.axis = t.axis[i], g.loop = v->axis[g.axis].name;
-        cut_vector(v, &g, out, u);
+        tile_vector(v, &g, out, u);
     }
     if (f.transposed >= 0 && level < 3) write_transpose(v, &f, out);
     int pooled = level < 2 ? write_pooled(v, &f, out) : -1;

@@ -175,7 +175,7 @@ double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, doub
     return best;
 }
 
-void cut_rows(struct view *v, struct contraction *c, struct str *out, const char **inner) {
+void tile_rows(struct view *v, struct contraction *c, struct str *out, const char **inner) {
     const struct axis_view *m = &v->axis[c->m];
     *inner = NULL;
     if (c->mr < 2) return;
@@ -189,8 +189,8 @@ void cut_rows(struct view *v, struct contraction *c, struct str *out, const char
     if (m->grid) c->in_grid[c->m] = (double)((m->size + c->mr - 1) / c->mr);
 }
 
-void cut_columns(struct view *v, struct contraction *c, struct str *out, const char **inner,
-                 const char **lane) {
+void tile_columns(struct view *v, struct contraction *c, struct str *out, const char **inner,
+                  const char **lane) {
     const struct axis_view *n = &v->axis[c->n];
     int64_t wide = c->nv * c->lanes;
     *inner = view_new_axis(v, n->name, "r"), *lane = view_new_axis(v, n->name, "v");
@@ -314,13 +314,13 @@ const char *list_of(struct view *v, const char *const *name, int n) {
     return all;
 }
 
-static bool cut_panels(struct view *v, struct contraction *c, struct str *out, struct panels *p) {
+static bool tile_panels(struct view *v, struct contraction *c, struct str *out, struct panels *p) {
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->kbig];
     int64_t tiles_m = ceil_div(m->size, c->mr), tiles_n = ceil_div(n->size, c->nv * c->lanes), gm, gn;
     split_panels(v, c, tiles_m, tiles_n, &gm, &gn);
     int64_t mt = ceil_div(tiles_m, gm), nt = ceil_div(tiles_n, gn), kc = k_part(k->size), ku = k_unroll(kc);
-    cut_rows(v, c, out, &p->mr);
-    cut_columns(v, c, out, &p->nr, &p->lane);
+    tile_rows(v, c, out, &p->mr);
+    tile_columns(v, c, out, &p->nr, &p->lane);
     if (mt < 2 || (nt < 2 && tiles_n > 1) || !p->mr || !p->lane) return false;
     p->ml = view_new_axis(v, m->name, "t"), p->nl = "", p->kk = k->name, p->ku = "";
     str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)mt, p->ml);
@@ -355,7 +355,7 @@ static bool write_packed(struct view *v, struct contraction *c, struct str *out)
     struct panels p = {0};
     const char *a = access_name(v, c->a.access), *b = access_name(v, c->b.access);
     bool same = c->a.access->buf == c->b.access->buf; /* one STAGE; each load gets its own panel */
-    if (!cut_panels(v, c, out, &p)) return false;
+    if (!tile_panels(v, c, out, &p)) return false;
     if (same)
         str_printf(out, " STAGE(%s,%s,%s)", a, p.at, LIST(v, p.nl, p.ml, p.kk, p.ku, p.mr, p.nr, p.lane));
     else
@@ -434,8 +434,8 @@ static void loop_around_rows(struct view *v, struct contraction *c, struct str *
 static void write_direct(struct view *v, struct contraction *c, struct str *out, bool stage) {
     const char *mr, *nr, *lane, *kul = NULL;
     const struct axis_view *k = &v->axis[c->k];
-    cut_rows(v, c, out, &mr);
-    cut_columns(v, c, out, &nr, &lane);
+    tile_rows(v, c, out, &mr);
+    tile_columns(v, c, out, &nr, &lane);
     if (k->size <= SHORT_K && c->mr * c->nv * k->size <= MOST_UNROLLED) {
         str_printf(out, " UNROLL(%s)", k->name);
         kul = k->name;
@@ -477,11 +477,11 @@ static const char *summed_axes(struct view *v, const struct access_view *s, int 
 
 /* Tiles rows and columns and decides which loops run inside a grid iteration. *row: the loop over rows of outputs, "" where the
  * threads need it in the grid. */
-static bool cut_window(struct view *v, struct contraction *c, struct str *out, struct panels *p,
-                       const char **row) {
+static bool tile_window(struct view *v, struct contraction *c, struct str *out, struct panels *p,
+                        const char **row) {
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
-    cut_rows(v, c, out, &p->mr);
-    cut_columns(v, c, out, &p->nr, &p->lane);
+    tile_rows(v, c, out, &p->mr);
+    tile_columns(v, c, out, &p->nr, &p->lane);
     int64_t tiles = ceil_div(m->size, c->mr),
             fit = (int64_t)((double)v->l2 / 2 / (c->depth * (double)c->mr * 4));
     if (fit < 1 || !p->mr || !p->lane) return false;
@@ -514,7 +514,7 @@ static bool write_window(struct view *v, struct contraction *c, struct str *out)
     struct panels p = {0};
     const char *a = access_name(v, c->a.access), *b = access_name(v, c->b.access), *k = v->axis[c->k].name,
                *row;
-    if (v->axis[c->k].size > SHORT_K || !cut_window(v, c, out, &p, &row)) return false;
+    if (v->axis[c->k].size > SHORT_K || !tile_window(v, c, out, &p, &row)) return false;
     str_printf(out, " UNROLL(%s) ORDER(%s)", k, LIST(v, row, p.ml, p.nl, summed_axes(v, NULL, c->k)));
     str_printf(out, " STAGE(%s,%s,%s) UNROLL(%s.%s) UNROLL(%s.%s)", a, p.at,
                LIST(v, p.ml, summed_axes(v, c->a.access, -1), p.mr), a, p.mr, a, k);
@@ -535,7 +535,7 @@ int dot_axis(const struct view *v, const struct contraction *c) {
     return -1;
 }
 
-void cut_dot(struct view *v, struct contraction *c, struct str *out, int k, int64_t mr, int64_t nr) {
+void tile_dot(struct view *v, struct contraction *c, struct str *out, int k, int64_t mr, int64_t nr) {
     const int64_t part[2] = {mr, nr};
     const int axis[2] = {c->m, c->n};
     for (int i = 0; i < 2; i++) {
@@ -557,7 +557,7 @@ void cut_dot(struct view *v, struct contraction *c, struct str *out, int k, int6
 }
 
 static void write_dot(struct view *v, struct contraction *c, struct str *out, int k, int64_t mr, int64_t nr) {
-    cut_dot(v, c, out, k, mr, nr);
+    tile_dot(v, c, out, k, mr, nr);
     shape_grid(v, out, c->in_grid, c->name);
 }
 

@@ -1,33 +1,32 @@
 /* gpu_heuristic.c: opt lists for a GPU, without search.
  *
- * A thread runs a grid iteration, unless the threads of a block share the values of a loop (COOP), and then a block does.
- * What decides is how memory is walked and how many threads there are. Neighbouring threads take neighbouring values of
- * the innermost grid axis, or of the shared axis: where their addresses are the same or next to each other one access
- * serves the whole warp, else each costs a sector of 32 bytes. And a GPU that is not full of threads is as much slower.
- * So a sum along rows is shared, a sum along columns is not unless there are few; a matrix product is not.
- * Where threads walk along memory and are many, each takes 16 bytes at once. In a sum of products a thread computes a tile of
- * results, so that each number it loads is used several times.
- * Tests: tests/unit/cuda.c */
+ * Tiled kernels are asked first (skinny GEMM, convolution, GEMM, attention, transpose). Otherwise a thread runs a grid
+ * iteration, or a block does if its threads share a loop (COOP). Coalescing and parallelism decide: lanes are neighbours along
+ * the innermost grid axis or the cooperative one; addresses that are equal or adjacent are one access per warp, others a
+ * 32-byte sector each; a GPU that is not full of threads is slower in proportion. So sums along rows are cooperative, sums
+ * along columns are not unless there are few columns. Contiguous axes are vectorized by 16 bytes if enough threads remain. In a
+ * contraction a thread computes a register tile, to reuse each load.
+ * Tests: tests/unit/cuda.c, tests/unit/gpu_threads.c */
 #include "tune/choose/choose.h"
 
 #define SECTOR 32.0
-#define SHARE_LEAST 32        /* values of a loop that are worth a block */
-#define MOST_GRID 1e9         /* iterations of the grid; 2^31 is the limit */
-#define MOST_SHARE 512.0      /* threads of a block, each with four values */
-#define LONG_SUM 1024.0       /* products of one result .. */
-#define FEW_RESULTS 1048576.0 /* .. of so few that blocks of threads should share them */
-#define MOST_SUMS 64          /* that the threads of a block tell each other (gpu_coop.c) */
-#define MANY_BLOCKS 2048.0    /* that keep a large GPU busy */
+#define MIN_COOP 32           /* iterations of a loop worth a block */
+#define MAX_GRID 1e9          /* iterations of the grid; 2^31 is the limit */
+#define MAX_COOP 512.0        /* threads of a block, four elements each */
+#define LONG_K 1024.0         /* terms of a sum .. */
+#define FEW_OUTPUTS 1048576.0 /* .. and outputs, up to which blocks share sums */
+#define MAX_SUMS 64           /* accumulators that a block reduces across its threads (gpu_coop.c) */
+#define MANY_BLOCKS 2048.0    /* that fill the GPU */
 
-/* Threads that keep the GPU busy; threads of a kernel that PDL starts early. */
-static double full(const struct view *v) { return v->gpu->sms * gpu_cost.threads_full; }
-static double early(const struct view *v) { return v->gpu->sms * gpu_cost.threads_early; }
+/* Threads that fill the GPU; threads of a kernel that PDL can start early. */
+static double full_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_full; }
+static double early_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_early; }
 
 static bool is_shareable(const struct axis_view *a) {
-    return !a->grid && !a->scan && !a->fixed && a->most >= SHARE_LEAST;
+    return !a->grid && !a->scan && !a->fixed && a->most >= MIN_COOP;
 }
 
-/* Bytes that the accesses cost if neighbouring threads are neighbours along `axis` (-1: there is one thread). */
+/* Bytes of all accesses, in sectors, if lanes are neighbours along `axis` (-1: one thread). */
 static double traffic(const struct view *v, int axis) {
     double sum = 0;
     for (int i = 0; i < v->naccess; i++) {
@@ -54,15 +53,14 @@ static int inner_grid(const struct view *v) {
     return at;
 }
 
-/* Elements of the inner grid axis that a thread takes at once where others of its warp are elsewhere: whole sectors. */
+/* Elements of the innermost grid axis that fill a sector, for threads whose neighbours are far away; 1: none. */
 static int sector_lanes(const struct view *v) {
     int inner = inner_grid(v), bytes = 0;
     if (inner < 0 || v->scans || v->axis[inner].fixed) return 1;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         int64_t stride = access_stride(v, s, inner, 16);
-        bool result =
-            s->store && !s->add && v->reduces && stride != NO_STRIDE; /* seldom, beside what is summed */
+        bool result = s->store && !s->add && v->reduces && stride != NO_STRIDE; /* rare beside the loads */
         if (s->pred || (stride != 1 && (stride != 0 || s->store) && !result)) return 1;
         if (stride == 1) bytes = RG_MAX(bytes, s->add ? 4 : s->bytes);
     }
@@ -70,53 +68,54 @@ static int sector_lanes(const struct view *v) {
     return v->axis[inner].size < 0 || v->axis[inner].size % lanes ? 1 : lanes;
 }
 
-/* The axis whose values a block should share, or -1; *cost: of that. *lanes: of the inner grid axis, for each thread: a sum along
- * columns of which there are few. */
-static int shared_axis(const struct view *v, double *cost, int *lanes) {
-    double n = threads_of(v), best = traffic(v, inner_grid(v)) / RG_MIN(n / full(v), 1), all_bytes = 0;
+/* The axis of the cooperative loop, or -1; *cost: its traffic. *lanes: vector along the innermost grid axis, for sums along few
+ * columns. */
+static int coop_axis(const struct view *v, double *cost, int *lanes) {
+    double n = threads_of(v), best = traffic(v, inner_grid(v)) / RG_MIN(n / full_threads(v), 1),
+           all_bytes = 0;
     int at = -1, wide = sector_lanes(v);
-    bool adds = false; /* to places that are loaded */
-    if (wide * v->reduces > MOST_SUMS) wide = 1;
+    bool adds = false; /* scatter: STORE_ADD */
+    if (wide * v->reduces > MAX_SUMS) wide = 1;
     *lanes = 1;
     for (int i = 0; i < v->naccess; i++)
         all_bytes += v->times[v->access[i].node->id] * v->access[i].bytes, adds |= v->access[i].add;
     for (int i = 0; i < v->naxis; i++) {
         if (!is_shareable(&v->axis[i])) continue;
-        double all = n * RG_MIN(v->axis[i].most / 4, MOST_SHARE);
-        double share = gpu_cost.coop_traffic * traffic(v, i) / RG_MIN(all / full(v), 1);
+        double all = n * RG_MIN(v->axis[i].most / 4, MAX_COOP);
+        double share = gpu_cost.coop_traffic * traffic(v, i) / RG_MIN(all / full_threads(v), 1);
         if (share < best) best = share, at = i, *lanes = 1;
-        double down = gpu_cost.column_traffic * all_bytes / RG_MIN(all / wide / full(v), 1);
+        double down = gpu_cost.column_traffic * all_bytes / RG_MIN(all / wide / full_threads(v), 1);
         if (wide > 1 && (v->axis[i].reduce || adds) && down < best) best = down, at = i, *lanes = wide;
     }
     *cost = best;
     return at;
 }
 
-/* Elements of 16 bytes along an axis, if what moves with it walks along memory, all stores and most loads; else 1. Of types of
- * several sizes the largest counts, or, `flat`, the smallest as long as the others have no more than 32 bytes, and what is stored
- * 16: where threads share nothing, fewer of them do the arithmetic of indices and predicates, but a sector that is stored in two
- * halves goes to L2 twice. */
-static int pieces(const struct view *v, int axis, bool flat) {
-    int bytes = 1, stored = 1, least = 16, along = 0, astray = 0;
+/* Vector width along an axis, 16 bytes, if all stores and most loads are contiguous; else 1. Of mixed types the largest counts, or,
+ * if `flat`, the smallest as long as loads have at most 32 bytes and stores 16: wider vectors amortize index arithmetic, but a
+ * sector that is stored in two parts goes to L2 twice. */
+static int vector_width(const struct view *v, int axis, bool flat) {
+    int bytes = 1, stored = 1, least = 16, contiguous = 0, strided = 0;
     if (axis < 0 || v->scans || v->axis[axis].fixed) return 1;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         int64_t stride = access_stride(v, s, axis, 16);
-        bool store = s->store && v->axis[axis].grid; /* a row's result does not move along the row */
+        bool store = s->store && v->axis[axis].grid; /* a row's result does not depend on the row's axis */
         if ((s->pred && (s->store || stride != 1)) || s->add || (stride != 1 && store)) return 1;
-        if (stride == 1) bytes = RG_MAX(bytes, s->bytes), least = RG_MIN(least, s->bytes), along++;
+        if (stride == 1) bytes = RG_MAX(bytes, s->bytes), least = RG_MIN(least, s->bytes), contiguous++;
         if (stride == 1 && s->store) stored = RG_MAX(stored, s->bytes);
-        astray += stride != 1 && stride != 0;
+        strided += stride != 1 && stride != 0;
     }
-    int lanes = astray > along ? 1 : flat ? RG_MIN(RG_MIN(16 / least, 32 / bytes), 16 / stored) : 16 / bytes;
+    int lanes = strided > contiguous ? 1
+                : flat               ? RG_MIN(RG_MIN(16 / least, 32 / bytes), 16 / stored)
+                                     : 16 / bytes;
     return v->axis[axis].size < 0 || v->axis[axis].size % lanes ? 1 : lanes;
 }
 
-/* Rows of any length, each value stored where it is computed: they can be begun at multiples of 16 bytes, and what is read
- * lies along them too, or is one for all. Elements of 16 bytes; else 1. */
-static int odd_pieces(const struct view *v, int axis) {
+/* Elementwise rows of any length: ALIGN starts vectors at multiples of 16 bytes if loads are contiguous too, or uniform. Width; else 1. */
+static int unaligned_width(const struct view *v, int axis) {
     int bytes = 0;
-    bool astray = false;
+    bool strided = false;
     if (axis < 0 || v->scans || v->reduces || v->stages || v->axis[axis].fixed || v->axis[axis].members != 1)
         return 1;
     for (int i = 0; i < v->naccess; i++) {
@@ -124,23 +123,23 @@ static int odd_pieces(const struct view *v, int axis) {
         int64_t stride = access_stride(v, s, axis, 16);
         if (s->add || (s->store && (stride != 1 || s->pred || (bytes && bytes != s->bytes)))) return 1;
         if (s->store) bytes = s->bytes;
-        astray |= stride != 1 && stride != 0;
+        strided |= stride != 1 && stride != 0;
     }
-    return bytes && !astray && v->axis[axis].size >= 64 ? 16 / bytes : 1;
+    return bytes && !strided && v->axis[axis].size >= 64 ? 16 / bytes : 1;
 }
 
-/* Passes over data of one shape may have axes of their own (a mean, then a variance): they are shared alike. */
-static bool shares_with(const struct view *v, int i, int axis) {
+/* Passes over one row may have axes of their own (a mean, then a variance): all are cooperative. */
+static bool is_same_pass(const struct view *v, int i, int axis) {
     return i == axis || (is_shareable(&v->axis[i]) && v->axis[i].size == v->axis[axis].size);
 }
 
-/* Several passes over a row that the registers of a block can hold: memory is read in the first of them alone. A row for
- * what is computed, and one for each buffer that is read more than once. */
+/* Do the registers of a block hold the row, so that only the first pass reads memory? One row for computed values, one per buffer
+ * that is read more than once. */
 static bool keeps_rows(const struct view *v, int axis) {
     const struct axis_view *a = &v->axis[axis];
     if (a->members < 2 || a->size < 0) return false;
     for (int i = 0; i < v->naxis; i++)
-        if (!v->axis[i].grid && !shares_with(v, i, axis)) return false; /* a row for each value of a loop */
+        if (!v->axis[i].grid && !is_same_pass(v, i, axis)) return false; /* one row per iteration */
     int rows = 1;
     for (int i = 0; i < v->naccess; i++) {
         bool first = true, again = false;
@@ -155,18 +154,17 @@ static bool keeps_rows(const struct view *v, int axis) {
     return (double)rows * a->most <= v->gpu->regs_sm;
 }
 
-static void tile_of_rows(struct view *v, struct str *out, bool *many);
+static void skinny_tile(struct view *v, struct str *out, bool *many);
 
-/* Where a thread has enough values left it takes 16 bytes of them at once: as lanes, or one after the other where it has
- * many sums already. */
-static void share(struct view *v, int axis, bool keep, struct str *out) {
+/* Cooperative loops, vectorized by 16 bytes if enough iterations remain; unrolled instead if there are many accumulators. */
+static void write_coop(struct view *v, int axis, bool keep, struct str *out) {
     bool many = false;
     if (keep) str_printf(out, " RESIDENT(%s,loads)", v->axis[axis].name);
-    if (!keep) tile_of_rows(v, out, &many);
+    if (!keep) skinny_tile(v, out, &many);
     for (int i = 0; i < v->naxis; i++) {
         const char *name = v->axis[i].name;
-        if (!shares_with(v, i, axis)) continue;
-        int n = pieces(v, i, false);
+        if (!is_same_pass(v, i, axis)) continue;
+        int n = vector_width(v, i, false);
         if (n > 1 && v->axis[i].most >= 16.0 * n) {
             const char *inner = view_new_axis(v, name, "v");
             str_printf(out, " TILE(%s,%d,%s) %s(%s)", name, n, inner, many ? "UNROLL" : "VEC", inner);
@@ -175,7 +173,7 @@ static void share(struct view *v, int axis, bool keep, struct str *out) {
     }
 }
 
-/* ---- sums of products ----------------------------------------------------------------------------------- */
+/* ---- contractions --------------------------------------------------------------------------------------- */
 
 static const uop *product_of(const struct view *v) {
     for (int i = 0; i < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); i++) {
@@ -186,7 +184,7 @@ static const uop *product_of(const struct view *v) {
     return NULL;
 }
 
-/* One factor moves with the axis and the other does not: along it, what is loaded of the other serves all. */
+/* Does only one operand depend on the axis? Then loads of the other are reused along it. */
 static bool reuses(const struct view *v, const uop *product, int axis) {
     return view_depends(v, product->src[0], axis) != view_depends(v, product->src[1], axis);
 }
@@ -196,14 +194,13 @@ static int divisor_below(int64_t n, int most) {
     return most;
 }
 
-static void cut(struct view *v, int axis, int n, const char *how, struct str *out) {
+static void tile_axis(struct view *v, int axis, int n, const char *how, struct str *out) {
     const char *inner = view_new_axis(v, v->axis[axis].name, "r");
     if (n > 1) str_printf(out, " TILE(%s,%d,%s) %s(%s)", v->axis[axis].name, n, inner, how, inner);
 }
 
-/* The innermost of several loops, if it is short: the taps of a window, written out, so that what one tap loads serves the
- * next. "" if there is none. */
-static const char *taps(const struct view *v) {
+/* UNROLL of a short innermost loop, the taps of a window, so that neighbouring taps share loads. "" if there is none. */
+static const char *unroll_taps(const struct view *v) {
     int last = -1, loops = 0;
     for (int i = 0; i < v->naxis; i++)
         if (!v->axis[i].grid) last = i, loops++;
@@ -212,16 +209,16 @@ static const char *taps(const struct view *v) {
     return short_one ? arena_printf(v->arena, " UNROLL(%s)", a->name) : "";
 }
 
-/* The grid axis outside of the innermost that moves the same factor: the rows of an image; -1 if there is none. */
+/* The grid axis outside of the innermost that the same operand depends on: rows of an image; -1 if there is none. */
 static int row_axis(const struct view *v, const uop *x, int inner) {
     int at = inner - 1;
     if (at < 0 || !v->axis[at].grid || v->axis[at].fixed || !reuses(v, x, at)) return -1;
     return view_depends(v, x->src[0], at) == view_depends(v, x->src[0], inner) ? at : -1;
 }
 
-/* A tile along the innermost axis and the largest other one, as large as leaves enough threads; "" if there is none. Lanes would
- * each ask a predicate of their own. */
-static const char *tile_of_results(struct view *v) {
+/* A register tile along the innermost axis and the largest other one, if enough threads remain; "" if there is none. Not
+ * vectorized if loads are predicated. */
+static const char *register_tile(struct view *v) {
     static const int size[][2] = {{8, 4}, {4, 4}, {4, 2}, {2, 2}};
     const uop *x = product_of(v);
     int inner = inner_grid(v), other = -1;
@@ -232,32 +229,32 @@ static const char *tile_of_results(struct view *v) {
         const struct axis_view *a = &v->axis[i];
         if (!a->grid || a->fixed || i == inner || a->size < 2 || !reuses(v, x, i)) continue;
         if (view_depends(v, x->src[0], i) == view_depends(v, x->src[0], inner))
-            continue; /* moves the same factor */
+            continue; /* the same operand */
         if (other < 0 || a->size > v->axis[other].size) other = i;
     }
     for (size_t k = 0; other >= 0 && k < RG_COUNT(size) * 2; k++) {
         struct str s;
         int m = divisor_below(v->axis[other].size, size[k / 2][0]),
             n = divisor_below(v->axis[inner].size, size[k / 2][1]);
-        if (threads_of(v) / (m * n) < full(v) / 4 || m * n == 1) continue;
-        int row = n <= 2 && *taps(v) ? row_axis(v, x, inner) : -1;
+        if (threads_of(v) / (m * n) < full_threads(v) / 4 || m * n == 1) continue;
+        int row = n <= 2 && *unroll_taps(v) ? row_axis(v, x, inner) : -1;
         str_init(&s, v->arena);
-        cut(v, other, m, "REG", &s);
-        if (row >= 0 && row != other && v->axis[row].size % 2 == 0) cut(v, row, 2, "REG", &s);
-        cut(v, inner, n, k % 2 || n == 3 || preds ? "REG" : "VEC", &s);
-        str_add(&s, taps(v));
+        tile_axis(v, other, m, "REG", &s);
+        if (row >= 0 && row != other && v->axis[row].size % 2 == 0) tile_axis(v, row, 2, "REG", &s);
+        tile_axis(v, inner, n, k % 2 || n == 3 || preds ? "REG" : "VEC", &s);
+        str_add(&s, unroll_taps(v));
         if (s.n < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
     }
     return "";
 }
 
-/* Few rows by a matrix, summed along memory: a block computes several results of each factor, so that what it loads serves all. */
-static void tile_of_rows(struct view *v, struct str *out, bool *many) {
+/* Few rows by a matrix, K-major: a block computes a tile of outputs, to reuse its loads. */
+static void skinny_tile(struct view *v, struct str *out, bool *many) {
     static const int most[2] = {8, 4};
     const uop *x = product_of(v);
     double left = threads_of(v);
     int tile[2] = {1, 1}, axis[2] = {-1, -1};
-    if (!x || most[0] * most[1] * v->reduces > MOST_SUMS) return;
+    if (!x || most[0] * most[1] * v->reduces > MAX_SUMS) return;
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
         if (!a->grid || a->fixed || a->size < 2 || !reuses(v, x, i)) continue;
@@ -265,7 +262,7 @@ static void tile_of_rows(struct view *v, struct str *out, bool *many) {
         if (axis[side] < 0 || a->size > v->axis[axis[side]].size) axis[side] = i;
     }
     if (axis[0] >= 0 && (axis[1] < 0 || v->axis[axis[0]].size > v->axis[axis[1]].size)) {
-        int t = axis[0]; /* the longer one second: it has more results to choose from */
+        int t = axis[0]; /* the longer one second: more sizes to choose from */
         axis[0] = axis[1], axis[1] = t;
     }
     for (int k = 0; k < 2; k++) {
@@ -276,34 +273,34 @@ static void tile_of_rows(struct view *v, struct str *out, bool *many) {
     }
     *many = tile[0] * tile[1] > 4;
     for (int k = 0; k < 2; k++)
-        if (axis[k] >= 0) cut(v, axis[k], tile[k], "REG", out);
+        if (axis[k] >= 0) tile_axis(v, axis[k], tile[k], "REG", out);
 }
 
-/* More iterations than can be counted: the largest axis of the grid is cut, and a thread runs several of its values. */
-static void thin(struct view *v, struct str *out) {
+/* Grid too large: a thread runs several values of the largest axis. */
+static void shrink_grid(struct view *v, struct str *out) {
     int at = -1;
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid && (at < 0 || v->axis[i].most > v->axis[at].most)) at = i;
     const char *inner = view_new_axis(v, v->axis[at].name, "l");
-    str_printf(out, " TILE(%s,%d,%s)", v->axis[at].name, (int)(threads_of(v) / MOST_GRID) + 1, inner);
+    str_printf(out, " TILE(%s,%d,%s)", v->axis[at].name, (int)(threads_of(v) / MAX_GRID) + 1, inner);
 }
 
-static void share_down(struct view *v, int axis, int lanes, struct str *out) {
+static void write_coop_columns(struct view *v, int axis, int lanes, struct str *out) {
     int inner = inner_grid(v);
     const char *name = view_new_axis(v, v->axis[inner].name, "v");
     str_printf(out, " TILE(%s,%d,%s) VEC(%s) COOP(%s)", v->axis[inner].name, lanes, name, name,
                v->axis[axis].name);
 }
 
-/* Sums of few terms, such as the parts of a product whose sum was cut: a thread takes as many results as leave few blocks, up to
- * `lanes`. Such kernels are over as soon as what they load is there, and those of few blocks are at their places before what they wait
- * for is done (device/cuda). 1: it is no such kernel. */
-static int lanes_of_parts(const struct view *v, int lanes) {
+/* Vector width for short sums, such as the reduction of split-K: as many outputs per thread as leave few blocks, up to `lanes`. Such
+ * kernels are bound by latency; with few blocks PDL makes all of them resident before their predecessor ends (device/cuda). 1: not a
+ * short sum. */
+static int splitk_reduce_width(const struct view *v, int lanes) {
     int n = 1;
     if (v->reduces != 1 || v->scans || v->stages) return 1;
     for (int i = 0; i < v->naxis; i++)
-        if (!v->axis[i].grid && (!v->axis[i].reduce || v->axis[i].most > SHARE_LEAST)) return 1;
-    while (n < lanes && threads_of(v) / n > early(v)) n *= 2;
+        if (!v->axis[i].grid && (!v->axis[i].reduce || v->axis[i].most > MIN_COOP)) return 1;
+    while (n < lanes && threads_of(v) / n > early_threads(v)) n *= 2;
     return n;
 }
 
@@ -314,37 +311,37 @@ static bool is_legal(const struct view *v, const struct str *s) {
 static const char *choose(struct view *v) {
     struct str s;
     double cost;
-    int down, axis = shared_axis(v, &cost, &down), inner = inner_grid(v), lanes = pieces(v, inner, true);
+    int down, axis = coop_axis(v, &cost, &down), inner = inner_grid(v), lanes = vector_width(v, inner, true);
     str_init(&s, v->arena);
-    if (axis < 0 && threads_of(v) <= MOST_GRID) {
-        const char *tile = tile_of_results(v);
+    if (axis < 0 && threads_of(v) <= MAX_GRID) {
+        const char *tile = register_tile(v);
         if (*tile) return tile;
     }
     if (axis >= 0 && down > 1) {
-        share_down(v, axis, down, &s);
+        write_coop_columns(v, axis, down, &s);
     } else if (axis >= 0) {
         bool keep = keeps_rows(v, axis);
-        share(v, axis, keep, &s);
-        if (keep && !is_legal(v, &s)) s.n = 0, share(v, axis, false, &s);
-    } else if (lanes > 1 && (threads_of(v) / lanes >= full(v) || lanes_of_parts(v, lanes) > 1)) {
-        if (threads_of(v) / lanes < full(v)) lanes = lanes_of_parts(v, lanes);
+        write_coop(v, axis, keep, &s);
+        if (keep && !is_legal(v, &s)) s.n = 0, write_coop(v, axis, false, &s);
+    } else if (lanes > 1 && (threads_of(v) / lanes >= full_threads(v) || splitk_reduce_width(v, lanes) > 1)) {
+        if (threads_of(v) / lanes < full_threads(v)) lanes = splitk_reduce_width(v, lanes);
         const char *name = view_new_axis(v, v->axis[inner].name, "v");
         str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);
     }
-    int odd = axis < 0 && !s.n ? odd_pieces(v, inner) : 1;
-    if (odd > 1 && threads_of(v) / odd >= full(v)) {
+    int odd = axis < 0 && !s.n ? unaligned_width(v, inner) : 1;
+    if (odd > 1 && threads_of(v) / odd >= full_threads(v)) {
         const char *name = view_new_axis(v, v->axis[inner].name, "v");
         str_printf(&s, " ALIGN(%s,%d) TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, odd, v->axis[inner].name,
                    odd, name, name);
         if (!is_legal(v, &s)) s.n = 0;
     }
-    if (threads_of(v) / lanes > MOST_GRID) thin(v, &s);
+    if (threads_of(v) / lanes > MAX_GRID) shrink_grid(v, &s);
     return is_legal(v, &s) ? s.p + 1 : "";
 }
 
-/* ---- long sums of products along memory ------------------------------------------------------------------------ */
+/* ---- long contractions, contiguous along k --------------------------------------------------------------------- */
 
-/* The innermost loop, if all loops are one sum of products and both factors walk along memory with it; else -1. */
+/* The innermost loop, if all loops are one contraction and both operands are contiguous along it; else -1. */
 static int dot_loop(const struct view *v, double *depth) {
     int at = -1, moving = 0;
     *depth = 1;
@@ -366,7 +363,7 @@ static int dot_loop(const struct view *v, double *depth) {
     return moving >= 2 ? at : -1;
 }
 
-/* A short grid axis along which a factor walks over the same elements as along the loop: the taps of a window. */
+/* A short grid axis along which an operand has stride 1, as along the loop: the taps of a window. */
 static int tap_axis(const struct view *v, int loop) {
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
@@ -379,8 +376,8 @@ static int tap_axis(const struct view *v, int loop) {
     return -1;
 }
 
-/* The other factor's results: as many as divide its largest axis. */
-static void tile_of_other(struct view *v, int tap, struct str *out) {
+/* Register tile along the largest axis of the other operand. */
+static void wgrad_tile(struct view *v, int tap, struct str *out) {
     const uop *x = product_of(v);
     int other = -1, side = view_depends(v, x->src[0], tap);
     for (int i = 0; i < v->naxis; i++) {
@@ -390,20 +387,20 @@ static void tile_of_other(struct view *v, int tap, struct str *out) {
         if (other < 0 || a->size > v->axis[other].size) other = i;
     }
     if (other >= 0)
-        cut(v, other, divisor_below(v->axis[other].size, v->axis[tap].size > 4 ? 4 : 8), "REG", out);
+        tile_axis(v, other, divisor_below(v->axis[other].size, v->axis[tap].size > 4 ? 4 : 8), "REG", out);
 }
 
-/* The gradient of a convolution's weights, and the like: few results, each a sum over all places of all images. A block
- * runs along memory, all loops joined to one, and each thread has a tile of results; where these are the taps of
- * a window, four places at once need few more elements than one. "" if it is not such a sum. */
-static const char *long_dots(struct view *v) {
+/* Weight gradient of a convolution, and the like: few outputs, each a sum over all positions of all images. All loops are joined
+ * to one cooperative loop, and each thread has a register tile; if that is the taps of a window, four positions are unrolled
+ * to share loads. "" if it is not such a sum. */
+static const char *long_contraction(struct view *v) {
     double depth;
     struct str s;
     bool many = false;
     int loop = dot_loop(v, &depth), tap = loop < 0 ? -1 : tap_axis(v, loop);
     const char *joined = loop < 0 ? NULL : v->axis[loop].name;
     str_init(&s, v->arena);
-    if (loop < 0 || depth < LONG_SUM || threads_of(v) > FEW_RESULTS) return "";
+    if (loop < 0 || depth < LONG_K || threads_of(v) > FEW_OUTPUTS) return "";
     for (int i = loop - 1; i >= 0; i--) {
         if (v->axis[i].grid) continue;
         const char *name = view_new_axis(v, v->axis[i].name, "j");
@@ -413,16 +410,16 @@ static const char *long_dots(struct view *v) {
     if (!s.n) return "";
     if (tap >= 0 && v->axis[loop].size % 4 == 0) {
         const char *inner = view_new_axis(v, joined, "v");
-        tile_of_other(v, tap, &s);
+        wgrad_tile(v, tap, &s);
         str_printf(&s, " REG(%s) TILE(%s,4,%s) UNROLL(%s)", v->axis[tap].name, joined, inner, inner);
     } else {
-        tile_of_rows(v, &s, &many);
+        skinny_tile(v, &s, &many);
     }
     str_printf(&s, " COOP(%s)", joined);
     return is_legal(v, &s) ? s.p + 1 : "";
 }
 
-/* ---- loops that are shared better together ------------------------------------------------------------------- */
+/* ---- loops that are better joined or reordered ---------------------------------------------------------------- */
 
 static bool gpu_view(struct view *v, struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu) {
     bool ok = view_init(v, ir, k, 16, 1);
@@ -430,11 +427,11 @@ static bool gpu_view(struct view *v, struct ir *ir, const struct kernel *k, cons
     return ok;
 }
 
-/* The text of a JOIN of two loops, one inside the other, that brings the cost down; NULL if there is none. */
+/* A JOIN of two nested loops that reduces the traffic; NULL if there is none. */
 static const char *join_of(struct view *v, double *cost, const uop **sink) {
     const uop *x = product_of(v);
     int inner = inner_grid(v);
-    if (x && inner >= 0 && reuses(v, x, inner)) return NULL; /* its loops are a window's, or a tile's */
+    if (x && inner >= 0 && reuses(v, x, inner)) return NULL; /* a window or a tile */
     for (int i = 0; i + 1 < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i], *b = &v->axis[i + 1];
         if (a->grid || b->grid || a->scan || b->scan || a->fixed || b->fixed || a->members != b->members)
@@ -450,7 +447,7 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
         k.sink = s.sink;
         double now;
         int lanes;
-        if (!gpu_view(&joined, v->ir, &k, v->gpu) || shared_axis(&joined, &now, &lanes) < 0 || now >= *cost)
+        if (!gpu_view(&joined, v->ir, &k, v->gpu) || coop_axis(&joined, &now, &lanes) < 0 || now >= *cost)
             continue;
         *cost = now, *sink = s.sink;
         return text;
@@ -458,18 +455,17 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
     return NULL;
 }
 
-/* Sums that are stored otherwise than what they are made of lies: neighbouring threads should be neighbours where most is
- * loaded. The text of an ORDER that makes another axis of the grid the innermost and halves the cost, and the view then; "" if there is
- * none. */
+/* Sums whose loads and stores are contiguous along different axes: an ORDER that makes another grid axis the innermost and halves
+ * the traffic; the view is reordered too. "" if there is none. */
 static const char *order_of(struct view *v, double cost) {
     int inner = inner_grid(v), lanes;
     if (v->reduces != 1 || v->scans || v->stages || product_of(v) || inner < 0) return "";
     for (int i = 0; i < inner; i++) {
         struct axis_view a = v->axis[i], b = v->axis[inner];
         double now;
-        if (!a.grid || a.fixed || b.fixed || a.most < SHARE_LEAST) continue;
+        if (!a.grid || a.fixed || b.fixed || a.most < MIN_COOP) continue;
         v->axis[i] = b, v->axis[inner] = a;
-        shared_axis(v, &now, &lanes);
+        coop_axis(v, &now, &lanes);
         if (now < cost / 2) return arena_printf(v->arena, "ORDER(%s,%s) ", b.name, a.name);
         v->axis[i] = a, v->axis[inner] = b;
     }
@@ -484,17 +480,17 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
     int lanes;
     str_init(&joins, ir->arena);
     if (!gpu_view(v, ir, &now, gpu)) return;
-    const char *block = gpu->cc ? gpu_skinny_gemm(v) : "";
-    if (gpu->cc && !*block) block = gpu_conv(v);
-    if (gpu->cc && !*block) block = gpu_gemm(v);
-    if (gpu->cc && !*block) block = gpu_attention(v);
-    if (gpu->cc && !*block) block = gpu_transpose(v);
-    if (!*block) block = long_dots(v);
-    if (*block) {
-        snprintf(text, CHOOSE_TEXT, "%s", block);
+    const char *tiled = gpu->cc ? gpu_skinny_gemm(v) : "";
+    if (gpu->cc && !*tiled) tiled = gpu_conv(v);
+    if (gpu->cc && !*tiled) tiled = gpu_gemm(v);
+    if (gpu->cc && !*tiled) tiled = gpu_attention(v);
+    if (gpu->cc && !*tiled) tiled = gpu_transpose(v);
+    if (!*tiled) tiled = long_contraction(v);
+    if (*tiled) {
+        snprintf(text, CHOOSE_TEXT, "%s", tiled);
         return;
     }
-    shared_axis(v, &cost, &lanes);
+    coop_axis(v, &cost, &lanes);
     const char *order = order_of(v, cost);
     if (*order) {
         snprintf(text, CHOOSE_TEXT, "%s%s", order, choose(v));
@@ -511,14 +507,14 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
 
 const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu) {
     char text[CHOOSE_TEXT] = "";
-    write_list(ir, k, gpu, text); /* a JOIN makes nodes, which stay */
+    write_list(ir, k, gpu, text); /* nodes of a JOIN stay */
     return arena_strdup(ir->arena, text, strlen(text));
 }
 
-void opts_forms_gpu(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu,
-                    const struct model *model, const char *like, uint32_t best, uint32_t more,
-                    gpu_lists *out) {
+void opts_configs_gpu(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu,
+                      const struct model *model, const char *like, uint32_t best, uint32_t more,
+                      gpu_lists *out) {
     struct view *v = arena_new(ir->arena, struct view);
     *out = (gpu_lists){0};
-    if (gpu->cc && gpu_view(v, ir, k, gpu)) gpu_gemm_forms(v, model, like, best, more, out);
+    if (gpu->cc && gpu_view(v, ir, k, gpu)) gpu_gemm_configs(v, model, like, best, more, out);
 }

@@ -1,39 +1,38 @@
-/* gpu_skinny_gemm.c: opt lists of a GPU for few rows by a wide matrix (or a matrix by few columns), which take as long as the
- * matrix needs to come from memory.
+/* gpu_skinny_gemm.c: opt lists of a GPU for skinny GEMM (few rows by a wide matrix, or a matrix by few columns), which is bound
+ * by the loads of the matrix.
  *
- * Nothing of the wide factor is used twice by different threads, so it goes straight to registers, 16 bytes for each thread
- * and load, many loads before the first use. The block's warps share k, not columns: a block then needs few columns, there are
- * many blocks, and each reads its part of the few rows once. What the warps sum up meets in shared memory at the end.
+ * The matrix is not reused across threads, so it goes straight to registers, 16 bytes per thread and load, many loads in flight.
+ * Warps of a block split k, not columns: a block has few columns, there are many blocks, and each reads its part of the few
+ * rows once. Partial sums of the warps are reduced in shared memory.
  *
- * Halves and bytes by halves: MMA instructions whose digits of k and n are dealt out so that the 16 bytes of a lane are
- * its operands (ir/mma.def, BF16R, F16R):
- *   rows along k      a lane has 32 bytes of neighbours along k of one column, four lanes a line of 128
- *   rows across k     a lane has 16 bytes of neighbouring columns, one for each of 8 or 16 instructions, eight lanes a line
- * (Lines that two warps read by halves come from memory a sixth slower: docs/measurements/2026-11-16-h200-notes.md.)
- * Anything else with rows across k: FMAs, a thread has the columns of its 16 bytes and takes k round-robin.
- * Tests: tests/unit/gpu_threads.c, tests/unit/cuda.c */
+ * 16-bit floats, 8-bit ones by 16-bit ones too: mma.sync with k and n permuted so that the 16 bytes of a lane are its
+ * operands (ir/mma.def, BF16R, F16R):
+ *   K-major matrix    a lane has 32 consecutive bytes along k of one column, four lanes a line of 128 bytes
+ *   N-major matrix    a lane has 16 consecutive bytes of columns, one for each of 8 or 16 instructions, eight lanes a line
+ * (Lines that two warps read half each come from DRAM a sixth slower: docs/measurements/2026-11-16-h200-notes.md.)
+ * Anything else that is N-major: FMAs; a thread has the columns of its 16 bytes and takes k round-robin.
+ * Tests: tests/unit/gpu_skinny_gemm.c, tests/unit/gpu_threads.c, tests/unit/cuda.c */
 #include "tune/choose/choose.h"
 
-#define MOST_ROWS 32 /* of the few: more are a product like others, whose tiles are shared */
-#define MOST_ACROSS \
-    16 /* the same for a matrix with rows across k, where there are instructions of warpgroups */
-#define MOST_SUMS 64         /* of a thread, by FMAs */
-#define LEAST_WIDE (1 << 18) /* elements of the matrix that are worth it */
-#define LEAST_K 256
+#define MAX_ROWS 32          /* more are tiled in shared memory (gpu_gemm.c) .. */
+#define MAX_ROWS_NMAJOR 16   /* .. and of an N-major matrix if there is wgmma */
+#define MAX_ACCUMULATORS 64  /* of a thread, by FMAs */
+#define MIN_MATRIX (1 << 18) /* elements of the matrix */
+#define MIN_K 256
 #define THREADS 256
-#define BLOCKS 256 /* of four warps that keep a large GPU busy */
+#define BLOCKS 256 /* of four warps that fill the GPU */
 
-struct few {
+struct skinny_gemm {
     struct view *v;
     struct str s;
-    const uop *few, *wide;                   /* the factors */
-    const struct access_view *fspot, *wspot; /* what each loads along k */
-    int row[CHOOSE_AXES], rows, col, k;      /* axes: of the few, of the matrix, summed */
+    const uop *few, *wide;                          /* operands: the few rows, the matrix */
+    const struct access_view *few_load, *wide_load; /* their loads along k */
+    int row[CHOOSE_AXES], rows, col, k;             /* axes: of the rows, of the matrix, reduced */
     int64_t m, n, depth, batch;
     int lanes; /* elements of the matrix in 16 bytes */
 };
 
-/* The one load of a factor that moves with the axis; NULL: several, or none. */
+/* The only load of an operand that depends on the axis; NULL: several, or none. */
 static const struct access_view *load_of(const struct view *v, const uop *root, int axis) {
     const struct access_view *found = NULL;
     uop_vec below = {0};
@@ -47,8 +46,8 @@ static const struct access_view *load_of(const struct view *v, const uop *root, 
     return found;
 }
 
-/* Which factor is the matrix: the one with the larger axis of the result. */
-static bool find_axes(struct few *x, const uop *a, const uop *b) {
+/* The matrix is the operand with the larger output axis. */
+static bool find_axes(struct skinny_gemm *x, const uop *a, const uop *b) {
     const struct view *v = x->v;
     double size[2] = {1, 1};
     int last[2] = {-1, -1}, count[2] = {0, 0};
@@ -58,7 +57,7 @@ static bool find_axes(struct few *x, const uop *a, const uop *b) {
         bool in_a = view_depends(v, a, i), in_b = view_depends(v, b, i);
         if (h->most <= 1) continue;
         if (h->size < 0 || h->fixed || h->scan || h->members != 1) return false;
-        if (h->grid && in_a == in_b) x->batch *= h->size; /* of a batch, or of what is done after */
+        if (h->grid && in_a == in_b) x->batch *= h->size; /* batch */
         if (h->grid && in_a == in_b) continue;
         if (!h->grid && (!h->reduce || x->k >= 0)) return false;
         if (!h->grid) x->k = i;
@@ -75,21 +74,21 @@ static bool find_axes(struct few *x, const uop *a, const uop *b) {
     return true;
 }
 
-static bool find_few(struct few *x) {
+static bool find_skinny(struct skinny_gemm *x) {
     const struct view *v = x->v;
     if (v->reduces != 1 || v->scans || v->stages || v->reduce[0]->arg.i != OP_ADD ||
         v->reduce[0]->dt != DT_F32)
         return false;
     const uop *p = v->reduce[0]->src[0];
     if (p->op != OP_MUL || !find_axes(x, p->src[0], p->src[1])) return false;
-    if (x->m > MOST_ROWS || x->depth < LEAST_K || x->n * x->depth < LEAST_WIDE) return false;
-    x->fspot = load_of(v, x->few, x->k), x->wspot = load_of(v, x->wide, x->k);
-    if (!x->fspot || !x->wspot || x->wspot->bytes > 4) return false;
-    x->lanes = 16 / x->wspot->bytes;
+    if (x->m > MAX_ROWS || x->depth < MIN_K || x->n * x->depth < MIN_MATRIX) return false;
+    x->few_load = load_of(v, x->few, x->k), x->wide_load = load_of(v, x->wide, x->k);
+    if (!x->few_load || !x->wide_load || x->wide_load->bytes > 4) return false;
+    x->lanes = 16 / x->wide_load->bytes;
     return true;
 }
 
-static const char *row_name(struct few *x) {
+static const char *row_name(struct skinny_gemm *x) {
     const struct view *v = x->v;
     const char *name = x->rows ? v->axis[x->row[0]].name : NULL;
     for (int i = 1; i < x->rows; i++) {
@@ -106,27 +105,27 @@ static int64_t power_below(int64_t n, int64_t most) {
     return most;
 }
 
-/* Into how many shares of `part` a round of k is cut: what divides k, unless that is few and the last round can do with idle
- * threads. */
-static int64_t shares(int64_t depth, int64_t part, int64_t most) {
+/* Parts of `part` terms that k is split into, at most `most`: a divisor of k, unless that is small and k long enough for a padded
+ * last round. */
+static int64_t k_split(int64_t depth, int64_t part, int64_t most) {
     int64_t even = depth % part ? 1 : power_below(depth / part, most);
     while (most > 1 && most * part > depth) most /= 2;
     return 2 * even >= most || depth < 4 * most * part ? RG_MIN(even, most) : most;
 }
 
-static bool is_along(const struct few *x, int axis) {
-    return access_stride(x->v, x->wspot, axis, x->lanes) == 1;
+static bool is_contiguous(const struct skinny_gemm *x, int axis) {
+    return access_stride(x->v, x->wide_load, axis, x->lanes) == 1;
 }
 
-/* ---- by MMA instructions ------------------------------------------------------------------------------------ */
+/* ---- mma.sync ----------------------------------------------------------------------------------------------- */
 
-/* k: a loop, warps, then `run` neighbours for each of four lanes, of which an instruction takes four. */
-static const char *cut_k(struct few *x, int64_t run, int64_t most) {
+/* Levels of k: loop, warps, `run` consecutive terms per lane of four, four of them per instruction. */
+static const char *split_k(struct skinny_gemm *x, int64_t run, int64_t most) {
     struct view *v = x->v;
     const char *k = v->axis[x->k].name, *name = k, *in[5];
     static const char *const as[] = {"w", "q", "s", "r", "i"};
     for (int i = 0; i < 5; i++) in[i] = view_new_axis(v, k, as[i]);
-    int64_t warps = shares(x->depth, 4 * run, most);
+    int64_t warps = k_split(x->depth, 4 * run, most);
     if (warps > 1) str_printf(&x->s, " TILE(%s,%d,%s)", name, (int)(warps * 4 * run), in[0]), name = in[0];
     str_printf(&x->s, " TILE(%s,%d,%s) TILE(%s,%d,%s)", name, (int)(4 * run), in[1], in[1], (int)run, in[2]);
     str_printf(&x->s, " TILE(%s,4,%s) JOIN(%s,%s,%s) UNROLL(%s)", in[2], in[3], in[1], in[3], in[4], in[2]);
@@ -134,19 +133,20 @@ static const char *cut_k(struct few *x, int64_t run, int64_t most) {
     return in[4];
 }
 
-static bool by_matrix(struct few *x) {
+static bool write_mma(struct skinny_gemm *x) {
     struct view *v = x->v;
-    bool along_k = is_along(x, x->k);
+    bool along_k = is_contiguous(x, x->k);
     int64_t run = along_k ? 2 * x->lanes : 8;
-    enum dtype dt = (enum dtype)x->fspot->node->dt;
-    if (!x->rows || (dt != DT_BF16 && dt != DT_F16) || x->wspot->bytes > 2 || x->depth % run) return false;
-    int64_t each = along_k ? 8 : x->lanes, count = along_k ? 4 : x->lanes; /* instructions side by side */
+    enum dtype dt = (enum dtype)x->few_load->node->dt;
+    if (!x->rows || (dt != DT_BF16 && dt != DT_F16) || x->wide_load->bytes > 2 || x->depth % run)
+        return false;
+    int64_t each = along_k ? 8 : x->lanes, count = along_k ? 4 : x->lanes; /* instructions along n */
     while (along_k && count > 1 && x->batch * x->n < BLOCKS * 8 * count) count /= 2;
     if (!along_k && x->n % x->lanes) return false;
     const char *m = row_name(x), *n = v->axis[x->col].name, *n1 = view_new_axis(v, n, "c"),
                *n2 = view_new_axis(v, n, "d");
     const char *m1 = view_new_axis(v, m, "t");
-    const char *k = cut_k(x, run, along_k ? 4 : 8); /* warps */
+    const char *k = split_k(x, run, along_k ? 4 : 8); /* warps */
     str_printf(&x->s, " TILE(%s,%d,%s)", n, (int)(8 * count), n1);
     if (count > 1) str_printf(&x->s, " TILE(%s,%d,%s)", n1, (int)each, n2);
     if (x->m % 16) str_printf(&x->s, " PADTO(%s,16)", m);
@@ -158,13 +158,13 @@ static bool by_matrix(struct few *x) {
     return true;
 }
 
-/* ---- by FMAs -------------------------------------------------------------------------------------------- */
+/* ---- FMA ------------------------------------------------------------------------------------------------ */
 
-/* Rows across k: threads side by side have the pieces of a row of the strip, the others further rows. */
-static bool by_adds(struct few *x) {
+/* N-major: consecutive threads have 16-byte pieces of a row of the strip, the others further rows. */
+static bool write_fma(struct skinny_gemm *x) {
     struct view *v = x->v;
-    int64_t pieces = 8, deep = THREADS / pieces, steps = shares(x->depth, deep, 8);
-    if (!is_along(x, x->col) || x->n % x->lanes || x->m * x->lanes > MOST_SUMS) return false;
+    int64_t pieces = 8, deep = THREADS / pieces, steps = k_split(x->depth, deep, 8);
+    if (!is_contiguous(x, x->col) || x->n % x->lanes || x->m * x->lanes > MAX_ACCUMULATORS) return false;
     if (x->n < pieces * x->lanes || x->depth < deep * steps) return false;
     const char *m = row_name(x), *n = v->axis[x->col].name, *k = v->axis[x->k].name;
     const char *n1 = view_new_axis(v, n, "c"), *n2 = view_new_axis(v, n, "d"), *k1 = view_new_axis(v, k, "w"),
@@ -178,11 +178,12 @@ static bool by_adds(struct few *x) {
 }
 
 const char *gpu_skinny_gemm(struct view *v) {
-    struct few x = {.v = v};
+    struct skinny_gemm x = {.v = v};
     str_init(&x.s, v->arena);
-    if (!find_few(&x)) return "";
-    if (v->gpu->cc / 10 == 9 && x.m > MOST_ACROSS && !is_along(&x, x.k) && x.wspot->bytes == 2) return "";
-    bool found = v->gpu->cc >= 80 && by_matrix(&x);
-    if (!found) x.s.n = 0, found = by_adds(&x);
+    if (!find_skinny(&x)) return "";
+    if (v->gpu->cc / 10 == 9 && x.m > MAX_ROWS_NMAJOR && !is_contiguous(&x, x.k) && x.wide_load->bytes == 2)
+        return "";
+    bool found = v->gpu->cc >= 80 && write_mma(&x);
+    if (!found) x.s.n = 0, found = write_fma(&x);
     return found && x.s.n < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, x.s.p + 1, NULL) ? x.s.p + 1 : "";
 }

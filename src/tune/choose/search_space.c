@@ -67,7 +67,7 @@ static const char *print(struct arena *a, const struct opt_list *l) {
 
 static bool is(const struct opt_item *t, const char *name) { return !strcmp(t->name, name); }
 
-/* ---- the order of additions -------------------------------------------------------------------------------------- */
+/* ---- the order of summation -------------------------------------------------------------------------------------- */
 
 /* A piece of an axis: every `stride`-th of `size` values. */
 struct axis_piece {
@@ -172,7 +172,7 @@ static void note_rounding(void *cx, struct sched *s, const uop *sink) {
     if (line.n) qsort(line.p, line.n, sizeof *line.p, by_text);
     struct str all;
     str_init(&all, o->arena);
-    if (s->ws.cluster) /* the parts of its blocks are added last */
+    if (s->ws.cluster) /* partial sums of its blocks come last */
         str_printf(&all, "cluster of %lld\n", (long long)sched_axis(s, s->ws.cluster)->size);
     for (uint32_t i = 0; i < line.n; i++)
         if (!i || strcmp(line.p[i], line.p[i - 1])) str_printf(&all, "%s\n", line.p[i]);

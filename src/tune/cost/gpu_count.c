@@ -1,24 +1,23 @@
-/* gpu_count.c: what a block of a GPU does when it runs a linear program: the other way, besides the heuristic's tables, to ask
- * gpu_time.c for a time.
+/* gpu_count.c: the work of a block, counted from a linear program: input of gpu_time.c for kernels that gpu_gemm.c does not
+ * describe.
  *
- * Statements are counted with the lengths of their loops, in instructions of warps. What an access to memory costs is found
- * by computing the addresses of 32 threads beside each other, one after the other, and counting the sectors of 32 bytes
- * that they lie in: neighbours are neighbours along the grid, along a loop that a block shares, or along the threads of a
- * block program. An address that comes from memory, or from a vector, is anywhere.
+ * Statements count by the extents of their loops, in warp instructions. For an access the addresses of the 32 lanes of a warp
+ * are evaluated and the 32-byte sectors among them counted; lanes are neighbours along the grid, a cooperative loop or a
+ * THREAD axis. An address that depends on memory, or on a vector, has a sector per lane.
  * Tests: tests/unit/tune_gpu.c (hand counts) */
 #include "tune/tune.h"
 
-enum { WARP = 32, SECTOR = 32, DEEP = 64 };
+enum { WARP = 32, SECTOR = 32, MAX_DEPTH = 64 };
 
 struct counter {
     const struct linear *l;
     struct gpu_work *w;
-    const uop *near; /* neighbouring threads have neighbouring values of it; NULL: all do the same */
+    const uop *lane; /* the range along which lanes of a warp are neighbours; NULL: none */
     int64_t at;      /* its value .. */
-    int64_t *value;  /* .. and those of nodes under it, by id */
+    int64_t *value;  /* .. and of nodes that depend on it, by id */
     uint32_t *stamp, now;
-    double threads; /* that run a statement outside of shared loops, for each grid iteration */
-    double asked;   /* bytes that a thread loads in the body at hand */
+    double threads; /* that execute a statement outside of cooperative loops, per grid iteration */
+    double flight;  /* bytes that a thread loads in this loop body */
 };
 
 /* ---- addresses ---------------------------------------------------------------------------------------------- */
@@ -29,7 +28,7 @@ static bool compute(struct counter *c, const uop *n, int64_t *out) {
     int64_t v[3] = {0, 0, 0};
     if (n->lanes > 1 || n->nsrc > 3) return false;
     if (n->op == OP_CONST) return *out = n->arg.i, dt_is_int((enum dtype)n->dt) || n->dt == DT_IDX;
-    if (n->op == OP_RANGE) return *out = n == c->near ? c->at : 0, true;
+    if (n->op == OP_RANGE) return *out = n == c->lane ? c->at : 0, true;
     if (n->op == OP_VAR) return *out = 0, true;
     if (n->op == OP_LOAD || n->op == OP_PRED_LOAD || n->op == OP_ACC) return false;
     for (uint32_t i = 0; i < n->nsrc; i++)
@@ -66,7 +65,7 @@ static double sectors(struct counter *c, const uop *index) {
     int64_t seen[WARP * 4];
     int n = 0;
     double bytes = dtype_info[index->dt].bytes, each = RG_MAX(index->lanes * bytes / SECTOR, 1);
-    int64_t count = c->near ? RG_MIN(c->near->src[0]->hi, WARP) : 1;
+    int64_t count = c->lane ? RG_MIN(c->lane->src[0]->hi, WARP) : 1;
     for (int64_t t = 0; t < count; t++) {
         int64_t at, sector, last;
         c->at = t, c->now++;
@@ -93,16 +92,16 @@ static void count_access(struct counter *c, const uop *index, bool store, double
         return;
     }
     *(store ? &c->w->out : &c->w->fill) += warps * sectors(c, index) * SECTOR;
-    if (!store) c->asked += bytes;
+    if (!store) c->flight += bytes;
 }
 
-static void count_matrix(struct counter *c, const uop *n, double warps) {
+static void count_mma(struct counter *c, const uop *n, double warps) {
     enum mma instr = (enum mma)n->arg.mma.instr;
     const struct mma_info *m = &mma_info[instr];
     double ops = 2.0 * m->size[0] * m->size[1] * m->size[2];
-    c->w->matrix += ops * warps * WARP / mma_lanes(instr);
+    c->w->mma += ops * warps * WARP / mma_lanes(instr);
     c->w->issue += warps * m->count;
-    c->w->matrix_share = mma_is_wgmma(instr) ? 1 : gpu_cost.mma_sync_peak;
+    c->w->mma_peak = mma_is_wgmma(instr) ? 1 : gpu_cost.mma_sync_peak;
 }
 
 static void count_node(struct counter *c, const uop *n, double warps) {
@@ -115,7 +114,7 @@ static void count_node(struct counter *c, const uop *n, double warps) {
         count_access(c, n->src[1], false, warps);
         c->w->shared_bytes += warps * 16 * WARP;
         break;
-    case OP_MMA: count_matrix(c, n, warps); break;
+    case OP_MMA: count_mma(c, n, warps); break;
     case OP_LDMATRIX: c->w->issue += warps, c->w->shared_bytes += warps * 512; break;
     case OP_SET: break;
     case OP_FMA:
@@ -132,7 +131,7 @@ static void count_node(struct counter *c, const uop *n, double warps) {
     }
 }
 
-/* Registers that live as long as the loops: accumulators, and some for addresses. */
+/* Live across the loops: accumulators, and some for addresses. */
 static int registers_of(struct arena *a, const struct linear *l) {
     enum { OTHERS = 28 };
     uop_vec acc = {0};
@@ -151,56 +150,56 @@ static int registers_of(struct arena *a, const struct linear *l) {
 
 static void count_all(struct counter *c) {
     struct {
-        const uop *near;
-        double warps, asked;
-    } up[DEEP];
+        const uop *lane;
+        double warps, flight;
+    } up[MAX_DEPTH];
     uint32_t depth = 0;
-    bool shared = c->threads > 1 && !c->l->threads; /* a block shares loops */
+    bool shared = c->threads > 1 && !c->l->threads; /* cooperative loops */
     double warps = c->threads / WARP, flight = 0;
-    for (uint32_t i = 0; i < c->l->n && depth + 1 < DEEP; i++) {
+    for (uint32_t i = 0; i < c->l->n && depth + 1 < MAX_DEPTH; i++) {
         const uop *n = c->l->u[i];
         if (n->op == OP_RANGE || n->op == OP_IF) {
-            up[depth].near = c->near, up[depth].warps = warps, up[depth++].asked = c->asked;
+            up[depth].lane = c->lane, up[depth].warps = warps, up[depth++].flight = c->flight;
             if (n->op == OP_IF) continue;
             enum axis_kind kind = (enum axis_kind)n->arg.range.kind;
             warps *= (double)n->src[0]->hi;
-            if (kind == AX_THREAD) c->near = n;
-            if (kind == AX_GRID && !shared && !c->l->threads) c->near = n;
-            if (kind == AX_COOP && shared) c->near = n, warps /= c->threads;
-            c->asked = 0;
+            if (kind == AX_THREAD) c->lane = n;
+            if (kind == AX_GRID && !shared && !c->l->threads) c->lane = n;
+            if (kind == AX_COOP && shared) c->lane = n, warps /= c->threads;
+            c->flight = 0;
         } else if (n->op == OP_ELSE) {
             warps = 0;
         } else if (n->op == OP_END && depth) {
-            flight = RG_MAX(flight, c->asked);
+            flight = RG_MAX(flight, c->flight);
             depth--;
-            c->near = up[depth].near, warps = up[depth].warps, c->asked = up[depth].asked;
+            c->lane = up[depth].lane, warps = up[depth].warps, c->flight = up[depth].flight;
         } else {
             count_node(c, n, warps);
         }
     }
-    c->w->flight = RG_MAX(flight, c->asked);
+    c->w->flight = RG_MAX(flight, c->flight);
 }
 
-void gpu_work_of(struct arena *a, const struct linear *l, uint32_t block, uint32_t teams,
+void gpu_work_of(struct arena *a, const struct linear *l, uint32_t threads, uint32_t iterations,
                  struct gpu_work *w) {
-    enum { PLAIN = 256 }; /* threads of a block in which each runs an iteration */
+    enum { DEFAULT_BLOCK = 256 }; /* threads of a block, one grid iteration each */
     double grid = (double)RG_MAX(l->grid, 1);
-    bool alone = !block;
-    *w = (struct gpu_work){.threads = alone ? PLAIN : (int)block,
-                           .blocks = alone ? grid / PLAIN : grid / RG_MAX(teams, 1u),
+    bool alone = !threads;
+    *w = (struct gpu_work){.threads = alone ? DEFAULT_BLOCK : (int)threads,
+                           .blocks = alone ? grid / DEFAULT_BLOCK : grid / RG_MAX(iterations, 1u),
                            .shared = (int)l->shared,
                            .steps = 1,
                            .ahead = 1,
-                           .matrix_share = 1,
+                           .mma_peak = 1,
                            .dram = l->est.bytes,
                            .registers = registers_of(a, l)};
     struct counter c = {.l = l,
                         .w = w,
                         .value = arena_array(a, int64_t, l->ir->n + 1),
                         .stamp = arena_array(a, uint32_t, l->ir->n + 1),
-                        .threads = alone || l->threads ? 1 : (double)block / RG_MAX(teams, 1u)};
+                        .threads = alone || l->threads ? 1 : (double)threads / RG_MAX(iterations, 1u)};
     count_all(&c);
-    double *sum[] = {&w->matrix, &w->fma, &w->special, &w->issue, &w->shared_bytes, &w->fill, &w->out};
+    double *sum[] = {&w->mma, &w->fma, &w->special, &w->issue, &w->shared_bytes, &w->fill, &w->out};
     w->blocks = RG_MAX((double)(int64_t)(w->blocks + 0.999), 1);
     for (size_t i = 0; i < RG_COUNT(sum); i++) *sum[i] /= w->blocks;
 }

@@ -1,22 +1,20 @@
-/* in_context.c: a command of a plan with those around it, to be timed as they run: one after the other without a pause, recorded or
- * kernel by kernel as the plan is (graph_capture.c).
+/* in_context.c: a command of a plan with its neighbours, to be timed as in the plan: back to back, captured as a graph or launched
+ * one by one (graph_capture.c).
  *
- * How long a kernel takes by itself is not what it adds to a program: the kernel after it may begin while it ends, be brought to
- * SMs that it leaves first, or find in a cache what it wrote. So search decides on the command, the one before it and the
- * one after it; of a plan of up to three commands that is all of it.
- * The plan's memory is not touched, though the commands run many times: what a command writes goes to memory that is made for it,
- * and those after it read it there. All else is read where it is: commands before have run, and what comes later is not needed.
- * A neighbour that writes where it reads, or to a part of what others write, is left out: its results would be others in each run.
+ * A kernel's own time is not what it adds to a program: its successor may start while it drains, or find its output in cache. So
+ * search times the command together with the one before and the one after it; a plan of up to three commands is timed whole.
+ * The plan's memory is not modified: outputs go to copies, and later commands read those. A neighbour that updates memory in place, or
+ * writes a part of what others write, is left out: its results would change from run to run.
  * Tests: tests/unit/cuda_fake_search.c */
 #include "tune/search/internal.h"
 
 enum { NEIGHBOURS = 3, LINE = 256 };
 
-struct moved { /* memory of the plan, and what replaces it */
+struct moved { /* memory of the plan and its copy */
     const char *from;
     size_t bytes;
     char *to;
-    char *block; /* what was allocated for it; NULL: the caller's */
+    char *block; /* the allocation; NULL: the caller's */
 };
 struct search_context {
     struct engine *en;
@@ -24,10 +22,10 @@ struct search_context {
     VEC(struct moved) moved;
     struct command cmd[NEIGHBOURS];
     const struct tune_job *job;
-    uint32_t n, at; /* at: the one that is searched for */
+    uint32_t n, at; /* at: the command that is searched */
 };
 
-/* Does it read what it writes? */
+/* Does it update memory in place? */
 static bool in_place(const struct command *c) {
     for (uint32_t i = 0; i < c->l.nbuf; i++)
         for (uint32_t k = 0; k < c->l.nbuf; k++)
@@ -37,7 +35,7 @@ static bool in_place(const struct command *c) {
     return false;
 }
 
-/* Where this memory is now; NULL: some of it was moved and some was not. */
+/* The copy of this memory, or itself; NULL: partly copied. */
 static char *moved_to(const struct search_context *a, char *p, size_t bytes) {
     for (uint32_t i = a->moved.n; i-- > 0;) {
         const struct moved *m = &a->moved.p[i];
@@ -48,7 +46,7 @@ static char *moved_to(const struct search_context *a, char *p, size_t bytes) {
     return p;
 }
 
-/* As far from a line of memory as the plan's is. */
+/* Copies memory, with the alignment that it has in the plan. */
 static bool move(struct search_context *a, const char *from, size_t bytes) {
     struct err e = {0};
     size_t off = (uintptr_t)from % LINE;
@@ -59,7 +57,7 @@ static bool move(struct search_context *a, const char *from, size_t bytes) {
     return !a->en->ops->copy(a->en->dev, &e, COPY_WITHIN, block + off, from, bytes);
 }
 
-/* The command with its buffers where they are now. false: it is left out. */
+/* Adds a command on copied buffers. False: left out. */
 static bool take(struct search_context *a, const struct command *c) {
     void **buf = arena_array(a->arena, void *, c->l.nbuf + 1);
     if (!c->use || in_place(c)) return false;
@@ -82,7 +80,7 @@ static bool is_in_place(const struct tune_job *j) {
     return false;
 }
 
-/* The command itself, which the lists' kernel is put into. */
+/* The command that is searched; its kernel is set by context_list. */
 static void take_own(struct search_context *a, void *const *own) {
     const struct tune_job *j = a->job;
     void **buf = arena_array(a->arena, void *, j->p->nbuf + 1);
@@ -106,7 +104,7 @@ void context_new(struct engine *en, struct arena *arena, const struct tune_job *
         if (i == j->at)
             take_own(a, own);
         else if (!take(a, &j->plan->cmd.p[i]) && i > j->at)
-            break; /* the next may need its results, which are not there yet */
+            break; /* the next may need its results */
     if (!all) take_own(a, own);
 }
 

@@ -5,10 +5,9 @@
 #include "engine/internal.h"
 #include "tune/search/search.h"
 
-/* in_context.c: a command of a plan with its neighbours, on memory of its own. */
+/* in_context.c: a command of a plan with its neighbours, on copied memory. */
 struct search_context;
-/* own: by slot, the memory that the command writes instead of the plan's; NULL: it does not write that slot. In the arena, which may
- * throw; *out is set before that. */
+/* own: by slot, memory that replaces the command's outputs; NULL: not an output. May throw; *out is set before. */
 void context_new(struct engine *, struct arena *, const struct tune_job *, void *const *own,
                  struct search_context **out);
 /* The same commands with this kernel; the caller frees the list. */
@@ -24,7 +23,7 @@ struct tuning_records {
     struct map by_key; /* first 8 bytes of a key -> index into `all` */
 };
 void record_key(struct engine *, const struct sched_prog *, char out[65]);
-struct tuned *record_find(struct engine *, const char *key); /* NULL: nothing is known */
+struct tuned *record_find(struct engine *, const char *key); /* or NULL */
 struct tuned *record_keep(struct engine *, const char *key, struct tuned *);
 void record_print(struct str *, const struct tuned *, const char *text);
 

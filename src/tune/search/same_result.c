@@ -1,7 +1,7 @@
-/* same_result.c: have two kernels written the same? Bit by bit, one NaN as good as another.
+/* same_result.c: compares the outputs of two kernels bit by bit; any NaN equals any NaN.
  *
- * Memory of a GPU is compared there, 16 bytes by 16 bytes, which says that all is equal or that something is not; only then,
- * and on other devices whose memory this process does not see, pieces of both are copied out and looked at.
+ * On a GPU by a kernel, 16 bytes at a time, which tells equal from different; if different, and on other devices with memory of their
+ * own, both are copied to the host in pieces and compared there.
  * Tests: tests/unit/tune.c, tests/unit/cuda_fake.c */
 #include "tune/search/internal.h"
 
@@ -51,7 +51,7 @@ static const char same_text[] = "extern \"C\" __global__ void same(const uint4 *
                                 "    if (x.x != y.x || x.y != y.y || x.z != y.z || x.w != y.w) *b2 = 1;\n"
                                 "}\n";
 
-/* False: they may differ, or it could not be done, which is no error. */
+/* False: different, or not possible, which is no error. */
 static bool same_on_gpu(struct engine *en, const char *x, const char *y, size_t bytes) {
     enum { WORD = 16 };
     struct err e = {0};

@@ -1,26 +1,23 @@
-/* search.c: beam search: which opt list makes a kernel fastest, found by measuring.
+/* search.c: beam search: the fastest opt list of a kernel, by measurement.
  *
- * With BEAM=n a plan that is new is searched while it runs for the first time, kernel by kernel, on the real buffers, just
- * before each kernel's turn: what it reads is there, what it writes goes to copies. Complete lists are made around
- * the one in use (tune/choose/search_space.c), ranked by the machine model (tune/cost/cpu_time.c), the n best are compiled in one
- * batch, run once and compared with the kernel in use, then timed round-robin; then once more around the best of them.
- * All lists reduce in the same order, so every result must be the same, bit for bit (one NaN is as good as another):
- * what differs is refused. A list that is not faster by some per cent is no winner: the one in use stays.
+ * With BEAM=n a new plan is searched during its first run, kernel by kernel, on the real buffers, right before each kernel
+ * would run: its inputs are there, its outputs go to copies. Candidates around the current list
+ * (tune/choose/search_space.c) are ranked by the cost model (tune/cost/cpu_time.c); the n best are compiled in one batch, run
+ * once and compared with the current kernel, then timed round-robin; then once more around the best of them. All candidates
+ * sum in the same order, so results must be equal bit for bit (any NaN equals any NaN): others are rejected. A candidate
+ * that is not faster by some per cent does not replace the current list.
  *
- * What was found is kept in the engine and on disk ("tuned-" and the sum of cache format, compiler, flags, architecture,
- * machine model, threads and the kernel's text), and later plans use it, with BEAM or without, unless RIDGE_TUNED=0.
- * A record holds everything that was tried; `ridge tune --show` prints it. What is read is checked before it is used:
- * the list must be legal and must reduce in the heuristic's order.
- * On one thread the thread's own clock is read, which neighbours do not disturb.
+ * Results are kept in the engine and on disk (key: hash of cache format, compiler, flags, architecture, machine model,
+ * threads and the kernel's text); later plans use them, with BEAM or without, unless RIDGE_TUNED=0. A record holds all
+ * candidates; `ridge tune --show` prints it. A loaded list must be legal and sum in the heuristic's order.
+ * On one thread CPU time is measured, which other processes do not disturb.
  *
- * A GPU is asked for the time of several runs in a row, with its caches as the run before left them ("warm"), or, with
- * RIDGE_TUNE_COLD=1, of single runs after its L2 was overwritten ("cold"). Of a GEMM every form that the heuristic's
- * tables have is a candidate (opts_forms_gpu), ranked by the model of a block (tune/cost/gpu_time.c); of other kernels
- * lists around the one in use. What the compiler could not keep in registers, what needs more shared memory than there
- * is and what the GPU does not start is left out ("failed"). A list that shares a sum among other threads rounds
- * otherwise, and is refused like any other that differs. The best of them and the list in use are timed again, alternating without
- * pauses, with the commands that run before and after (in_context.c), and the medians of their ratios decide. What all kernels of a plan will try is compiled in one batch before
- * the first of them is searched for (prepare_all): compiling is most of the time, and it keeps all cores busy.
+ * GPU: the time of several runs in a row with warm caches, or, with RIDGE_TUNE_COLD=1, of single runs after L2 was
+ * overwritten. Candidates of a GEMM are the configs of its heuristic (opts_configs_gpu), ranked by tune/cost/gpu_time.c; of
+ * other kernels lists around the current one. Candidates that spill, exceed shared memory or fail to launch are "failed".
+ * The finalists and the current list are timed again, alternating without pauses, with the commands before and after them
+ * (in_context.c); the medians of their ratios decide. Candidates of all kernels of a plan are compiled in one batch first
+ * (prepare_all): compilation dominates, and it uses all cores.
  * Tests: tests/unit/tune.c, tests/unit/tune_gpu.c, tests/cli/tune.sh */
 #include "tune/search/internal.h"
 
@@ -28,36 +25,36 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define TOO_SHORT_NS 2000 /* launching is most of it: nothing to win */
-#define GAIN 0.97         /* of the time of the list in use: what a winner must at most take */
+#define TOO_SHORT_NS 2000 /* launch overhead dominates: nothing to gain */
+#define GAIN 0.97         /* a winner must take at most this share of the current list's time */
 #define ROUNDS 15
-#define GPU_ROUNDS 6              /* the best are timed again */
-#define MOST_LISTS 240            /* that are ranked */
-#define BUDGET_NS 400000000ull    /* for timing one batch */
-#define REPEAT_NS 60000           /* shorter kernels are run several times for one reading */
-#define FLUSH ((size_t)256 << 20) /* bytes that empty the caches of a GPU */
-#define LONG_PROGRAM 2000         /* entries: NVIDIA's compiler takes seconds for more */
-#define REPEAT_GPU_NS 400000      /* the same, where the GPU waits for the first */
-#define LASTING_NS 20000000       /* of work without a pause: long enough for a GPU to be short of power .. */
-#define SHORT_LASTING_NS 3000000  /* .. and where it is not */
-#define POWER_FLOPS 2e14          /* operations a second that make it so: by MMA instructions alone */
-#define NEAR 1.05                 /* of the time of the list in use: what is timed so once more */
-#define FINAL_GAIN 0.98           /* what a winner must at most take then */
-#define NOISE 0.01                /* by which two readings of the same differ .. */
-#define SETTLED 0.005             /* .. once they hardly do any more */
+#define GPU_ROUNDS 6               /* the finalists are timed again */
+#define MAX_LISTS 240              /* that are ranked */
+#define BUDGET_NS 400000000ull     /* for timing one batch */
+#define REPEAT_NS 60000            /* shorter kernels are repeated within a reading */
+#define FLUSH ((size_t)256 << 20)  /* bytes that flush the caches of a GPU */
+#define LONG_PROGRAM 2000          /* statements: NVRTC takes seconds for more */
+#define REPEAT_GPU_NS 400000       /* as REPEAT_NS, of a GPU */
+#define SUSTAINED_NS 20000000      /* of work without a pause, to reach the power limit .. */
+#define SHORT_SUSTAINED_NS 3000000 /* .. if the kernel is not limited by power */
+#define POWER_FLOPS 2e14           /* FLOP/s that reach the power limit: tensor cores */
+#define CLOSE 1.05      /* share of the current list's time up to which a candidate is a finalist */
+#define FINAL_GAIN 0.98 /* as GAIN, of the final */
+#define NOISE 0.01      /* between two readings of one kernel .. */
+#define SETTLED 0.005   /* .. once its clock is stable */
 
 enum { FINALISTS = 3, FINAL_ROUNDS = 3 };
 
-/* ---- what is known already --------------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
-struct find_call {
+struct record_lookup {
     struct engine *en;
     struct sched_prog *p;
     const struct tuned *out;
 };
 
 static void find_guarded(void *arg) {
-    struct find_call *c = arg;
+    struct record_lookup *c = arg;
     char key[65];
     compile_identity(c->en);
     record_key(c->en, c->p, key);
@@ -65,12 +62,12 @@ static void find_guarded(void *arg) {
 }
 
 static const struct tuned *find(struct engine *en, struct sched_prog *p) {
-    struct find_call c = {en, p, NULL};
+    struct record_lookup c = {en, p, NULL};
     if (!engine_can_search(en)) return NULL;
     err_clear(&en->err);
     int code = err_guard(&en->err, find_guarded, &c);
     arena_free(&en->work);
-    return code ? NULL : c.out; /* what is wrong with the compiler will be said when it is needed */
+    return code ? NULL : c.out; /* a missing compiler is reported when it is needed */
 }
 
 static const char *known_opts(struct engine *en, struct sched_prog *p, const char *own) {
@@ -87,13 +84,13 @@ static const char *known_opts(struct engine *en, struct sched_prog *p, const cha
 
 struct candidate {
     const char *opts;
-    double predicted; /* seconds */
-    uint64_t print;   /* of the program, roughly: equal ones are one */
-    uint64_t least;   /* ns, measured */
+    double predicted;     /* seconds */
+    uint64_t fingerprint; /* of the linear program: equal ones are one candidate */
+    uint64_t least;       /* ns, measured */
     enum tuned_state state;
-    const struct ekernel *k; /* NULL: there is none, and it is out */
+    const struct ekernel *k; /* NULL: failed */
     uint32_t command;        /* of the list */
-    bool out;                /* of the race */
+    bool out;                /* no longer timed */
 };
 
 struct tune {
@@ -108,13 +105,13 @@ struct tune {
     struct map seen;            /* texts of lists */
     void **work, **want; /* by slot: what candidates write to; what they must write. NULL: not written */
     struct engine_list *list;
-    struct search_context *around;           /* where it runs .. */
-    struct engine_list *with[FINALISTS + 1]; /* .. with each of those that came to the end */
-    char *flush;             /* what is copied to empty the caches before a run; NULL: they stay warm */
-    uint32_t wrong, entries; /* entries: of the program of the list in use */
+    struct search_context *context;          /* neighbours in the plan .. */
+    struct engine_list *with[FINALISTS + 1]; /* .. with each finalist */
+    char *flush;                             /* copied to flush the caches before a run; NULL: warm caches */
+    uint32_t wrong, entries;                 /* entries: statements under the current list */
 };
 
-/* A list, lowered in an arena of its own. */
+/* A candidate lowered in its own arena. */
 struct search_trial {
     struct err err;
     struct arena arena;
@@ -125,8 +122,7 @@ struct search_trial {
     const char *opts;
     double predicted;
     bool lowered, rendered;
-    bool
-        crowded; /* its threads have no room for the values that they must hold: compilers give up on some of those */
+    bool spills; /* accumulators exceed the register file: compilers time out on some of these */
     struct etext text;
 };
 
@@ -141,7 +137,7 @@ static void lower_trial(void *arg) {
     struct lower_opts how = {.opts = x->opts};
     prog_target(x->t->en, &how);
     prog_lower(j->p, &x->ir, &x->kernel, &how, &x->lin);
-    verify_linear(&x->ir, x->lin.u, x->lin.n); /* untested lists: what is no valid program is not tried */
+    verify_linear(&x->ir, x->lin.u, x->lin.n); /* generated lists: invalid programs are dropped */
     const struct model *m = &x->t->en->plans.model;
     if (!is_gpu(x->t)) {
         x->predicted = predict_seconds(&x->arena, &x->lin, m, x->t->threads);
@@ -152,19 +148,19 @@ static void lower_trial(void *arg) {
         err_throw(&x->err, x->err.code, "%s", x->err.msg);
     gpu_work_of(&x->arena, &x->lin, x->text.block, x->text.per_block, &w);
     x->predicted = predict_gpu(&w, &x->t->en->gpu, m);
-    int copy =
-        strstr(x->opts, "WARP_SPECIALIZE(") ? 128 : 0; /* threads that give their registers to the others */
-    x->crowded = (int64_t)w.registers * (w.threads - copy) > x->t->en->gpu.regs_sm;
+    int producer =
+        strstr(x->opts, "WARP_SPECIALIZE(") ? 128 : 0; /* setmaxnreg: its registers go to the consumers */
+    x->spills = (int64_t)w.registers * (w.threads - producer) > x->t->en->gpu.regs_sm;
 }
 
-/* False: it cannot be lowered. The arena is to be freed in any case. */
+/* False: illegal. The caller frees the arena in either case. */
 static bool trial_lower(struct search_trial *x, const struct tune *t, const char *opts) {
     *x = (struct search_trial){.t = t, .opts = opts};
     arena_init(&x->arena, &x->err);
     return x->lowered = !err_guard(&x->err, lower_trial, x);
 }
 
-/* Many at once: each has an arena and an ir of its own, and reads the kernel's. */
+/* Lowered in parallel, each in its own arena and ir. */
 struct trials {
     const struct tune *t;
     struct search_trial *x;
@@ -193,15 +189,15 @@ static struct search_trial *lower_all(const struct tune *t, struct arena *a, con
     return all.x;
 }
 
-static uint64_t print_of(const struct search_trial *x) {
+static uint64_t fingerprint_of(const struct search_trial *x) {
     double w[] = {x->predicted,     x->lin.est.flops_issued, x->lin.est.bytes_issued,
                   (double)x->lin.n, (double)x->lin.grid,     (double)x->lin.scratch};
     return hash_bytes(w, sizeof w, 3);
 }
 
-static bool known_print(const struct tune *t, uint64_t print) {
+static bool known_fingerprint(const struct tune *t, uint64_t fingerprint) {
     for (uint32_t i = 0; i < t->cand.n; i++)
-        if (t->cand.p[i].print == print) return true;
+        if (t->cand.p[i].fingerprint == fingerprint) return true;
     return false;
 }
 
@@ -218,25 +214,25 @@ static bool is_new(struct tune *t, const char *opts) {
     return true;
 }
 
-/* Forms of a GEMM on a GPU, the best first. For measuring the model (`wide`) half of them are from all over the ranking.
- * False: it is none. */
-static bool propose_forms(struct tune *t, uint32_t most) {
-    gpu_lists forms;
+/* Configs of a GEMM on a GPU, by predicted time. To evaluate the model (`wide`) half are spread over the ranking. False: not a
+ * GEMM. */
+static bool propose_configs(struct tune *t, uint32_t most) {
+    gpu_lists configs;
     bool wide = t->en->tuning.wide;
     if (!is_gpu(t) || t->cand.n > 1) return false;
-    opts_forms_gpu(&t->ir, &t->kernel, &t->en->gpu, &t->en->plans.model, t->cand.p[0].opts,
-                   wide ? most / 2 : most, wide ? most - most / 2 : 0, &forms);
-    for (uint32_t i = 0; i < forms.n; i++) {
-        if (!strcmp(forms.p[i].opts, t->cand.p[0].opts)) t->cand.p[0].predicted = forms.p[i].predicted;
-        if (!is_new(t, forms.p[i].opts)) continue;
-        vec_push(
-            &t->arena, &t->cand,
-            ((struct candidate){.opts = forms.p[i].opts, .predicted = forms.p[i].predicted, .print = i + 1}));
+    opts_configs_gpu(&t->ir, &t->kernel, &t->en->gpu, &t->en->plans.model, t->cand.p[0].opts,
+                     wide ? most / 2 : most, wide ? most - most / 2 : 0, &configs);
+    for (uint32_t i = 0; i < configs.n; i++) {
+        if (!strcmp(configs.p[i].opts, t->cand.p[0].opts)) t->cand.p[0].predicted = configs.p[i].predicted;
+        if (!is_new(t, configs.p[i].opts)) continue;
+        vec_push(&t->arena, &t->cand,
+                 ((struct candidate){
+                     .opts = configs.p[i].opts, .predicted = configs.p[i].predicted, .fingerprint = i + 1}));
     }
-    return forms.n > 0;
+    return configs.n > 0;
 }
 
-/* Lists around `base` that were not thought of before, priced, the best first, behind those that are there. */
+/* Appends new lists around `base`, by predicted time. */
 static void propose(struct tune *t, const char *base, uint32_t most) {
     opts_vec lists, fresh = {0};
     uint64_t seed = hash_bytes(base, strlen(base), t->cand.n);
@@ -250,16 +246,17 @@ static void propose(struct tune *t, const char *base, uint32_t most) {
     struct search_trial *x = lower_all(t, &t->arena, fresh.p, fresh.n);
     for (uint32_t i = 0; i < fresh.n; i++) {
         bool longer = is_gpu(t) && x[i].lin.n > LONG_PROGRAM && x[i].lin.n > 2 * t->entries;
-        if (x[i].lowered && !x[i].crowded && !longer && !known_print(t, print_of(&x[i])))
+        if (x[i].lowered && !x[i].spills && !longer && !known_fingerprint(t, fingerprint_of(&x[i])))
             vec_push(&t->arena, &t->cand,
-                     ((struct candidate){
-                         .opts = fresh.p[i], .predicted = x[i].predicted, .print = print_of(&x[i])}));
+                     ((struct candidate){.opts = fresh.p[i],
+                                         .predicted = x[i].predicted,
+                                         .fingerprint = fingerprint_of(&x[i])}));
         arena_free(&x[i].arena);
     }
     if (t->cand.n > from + 1) qsort(t->cand.p + from, t->cand.n - from, sizeof *t->cand.p, by_prediction);
 }
 
-/* Is it worth running? Not on a GPU that has no room for it, or where registers went to memory that did not before. */
+/* GPU: does it fit shared memory, without more spills than the current kernel? */
 static bool fits(const struct tune *t, const struct ekernel *k) {
     const struct ekernel *used = t->cand.p[0].k;
     if (!is_gpu(t)) return true;
@@ -267,7 +264,7 @@ static bool fits(const struct tune *t, const struct ekernel *k) {
     return !used || k->spills <= used->spills;
 }
 
-/* One by one, after the compiler refused one of them. */
+/* One by one, after the batch failed. */
 static void compile_apart(struct tune *t, const struct etext *text, uint32_t n, const struct ekernel **k) {
     for (uint32_t i = 0; i < n; i++) {
         struct err e = {0};
@@ -275,7 +272,7 @@ static void compile_apart(struct tune *t, const struct etext *text, uint32_t n, 
     }
 }
 
-/* The texts of candidates [from, to), in the arena of each of x, which is to be freed. How many there are. */
+/* Renders candidates [from, to) into the arenas of x, which the caller frees. Returns how many. */
 static uint32_t render_all(struct tune *t, uint32_t from, uint32_t to, struct search_trial **x,
                            struct etext *text) {
     uint32_t n = to - from, m = 0;
@@ -290,7 +287,7 @@ static uint32_t render_all(struct tune *t, uint32_t from, uint32_t to, struct se
     return m;
 }
 
-/* Candidates [from, to) in one batch; those without a kernel are out of the race. */
+/* Compiles candidates [from, to) in one batch. */
 static void compile(struct tune *t, uint32_t from, uint32_t to) {
     uint32_t n = to - from;
     struct etext *text = arena_array(&t->arena, struct etext, n + 1);
@@ -356,7 +353,7 @@ static void make_flush(struct tune *t) {
 
 static void free_copies(struct tune *t) {
     for (uint32_t i = 0; i < RG_COUNT(t->with); i++) engine_list_free(t->with[i]);
-    context_free(t->around);
+    context_free(t->context);
     if (t->flush) engine_free(t->en, t->flush, FLUSH);
     for (uint32_t i = 0; t->want && i < t->job->p->nbuf; i++) {
         if (t->job->same[i] != i) continue;
@@ -376,7 +373,7 @@ static void add_commands(struct tune *t, uint32_t from) {
     }
 }
 
-/* Time of one run, in ns; UINT64_MAX: it could not be started. */
+/* Time of one run, in ns; UINT64_MAX: failed to launch. */
 static uint64_t time_of(struct tune *t, const struct candidate *c, uint32_t times) {
     if (t->flush) {
         struct err e = {0};
@@ -395,7 +392,7 @@ static bool is_same(struct tune *t, uint32_t slot) {
     return same;
 }
 
-/* Runs every new candidate once on the same data. The list in use says what is right. */
+/* Runs every new candidate once on the same data and compares its output with the current kernel's. */
 static void check(struct tune *t, uint32_t from) {
     const struct tune_job *j = t->job;
     for (uint32_t i = from; i < t->cand.n; i++) {
@@ -406,7 +403,7 @@ static void check(struct tune *t, uint32_t from) {
         c->state = i ? TUNED_TIMED : TUNED_BASE;
         if (c->least == UINT64_MAX) {
             struct err e = {0};
-            if (t->en->ops->wait && t->en->ops->wait(t->en->dev, &e)) fail(t, &e); /* the GPU is lost */
+            if (t->en->ops->wait && t->en->ops->wait(t->en->dev, &e)) fail(t, &e); /* device lost */
             if (!i) err_throw(&t->err, RG_EDEVICE, "the kernel in use could not be started");
             c->state = TUNED_FAILED, c->out = true;
             continue;
@@ -419,12 +416,12 @@ static void check(struct tune *t, uint32_t from) {
                 c->state = TUNED_WRONG, c->out = true;
         }
         t->wrong += c->state == TUNED_WRONG;
-        /* the same code as another one that runs already */
+        /* identical code */
         for (uint32_t k = 0; k < i && !c->out; k++) c->out = t->cand.p[k].k == c->k;
     }
 }
 
-/* Round-robin, so that noise falls on all alike; those far behind drop out. */
+/* Round-robin, so that noise is shared; slow candidates drop out. */
 static void race(struct tune *t) {
     uint64_t start = os_now_ns();
     bool again = reads_its_output(t);
@@ -445,7 +442,7 @@ static void race(struct tune *t) {
                 t->cand.p[i].out = true;
         if (round >= 2 && os_now_ns() - start > BUDGET_NS) break;
     }
-    for (uint32_t i = 1; i < t->cand.n; i++) /* what is the same code takes the same time */
+    for (uint32_t i = 1; i < t->cand.n; i++) /* identical code */
         for (uint32_t k = 0; k < i && t->cand.p[i].k; k++)
             if (t->cand.p[k].k == t->cand.p[i].k && t->cand.p[i].state == TUNED_TIMED)
                 t->cand.p[i].least = t->cand.p[k].least;
@@ -458,13 +455,13 @@ static uint32_t fastest(const struct tune *t) {
     return (double)t->cand.p[best].least <= (double)t->cand.p[0].least * GAIN ? best : 0;
 }
 
-static bool takes_power(const struct tune *t) {
+static bool is_power_limited(const struct tune *t) {
     return t->cand.p[0].k->est.flops / ((double)RG_MAX(t->cand.p[0].least, 1) * 1e-9) > POWER_FLOPS;
 }
 
-/* Nanoseconds of a run of the list among many without a pause, after as many that bring the clock to what it will be with them. */
-static double lasting(struct tune *t, struct engine_list *l) {
-    uint64_t all = takes_power(t) ? LASTING_NS : SHORT_LASTING_NS, ns;
+/* Time of a run within a sustained sequence, after a warm-up of the same length for the clock. */
+static double sustained_ns(struct tune *t, struct engine_list *l) {
+    uint64_t all = is_power_limited(t) ? SUSTAINED_NS : SHORT_SUSTAINED_NS, ns;
     if (reads_its_output(t)) restore(t);
     if ((ns = list_time(l, 1)) == UINT64_MAX) return INFINITY;
     uint32_t times = (uint32_t)RG_MAX(RG_MIN(all / RG_MAX(ns, 1), 2000), 1);
@@ -472,7 +469,7 @@ static double lasting(struct tune *t, struct engine_list *l) {
     return (double)ns;
 }
 
-/* The list in use, and those that were fastest one by one, the best first. */
+/* The current list and the fastest candidates. */
 static uint32_t finalists(const struct tune *t, uint32_t at[FINALISTS + 1]) {
     uint32_t n = 1;
     at[0] = 0;
@@ -481,7 +478,7 @@ static uint32_t finalists(const struct tune *t, uint32_t at[FINALISTS + 1]) {
         for (uint32_t i = 1; i < t->cand.n; i++) {
             const struct candidate *c = &t->cand.p[i];
             bool there = c->state != TUNED_TIMED || c->k == t->cand.p[0].k ||
-                         (double)c->least > (double)t->cand.p[0].least * NEAR;
+                         (double)c->least > (double)t->cand.p[0].least * CLOSE;
             for (uint32_t k = 1; k < n && !there; k++) there = t->cand.p[at[k]].k == c->k;
             if (!there && (!next || c->least < t->cand.p[next].least)) next = i;
         }
@@ -491,12 +488,12 @@ static uint32_t finalists(const struct tune *t, uint32_t at[FINALISTS + 1]) {
     return n;
 }
 
-/* Each of them where it will run. */
-static void make_around(struct tune *t, const uint32_t *at, uint32_t n) {
+/* Finalists between their neighbours of the plan. */
+static void make_contexts(struct tune *t, const uint32_t *at, uint32_t n) {
     struct err e = {0};
-    context_new(t->en, &t->arena, t->job, t->work, &t->around);
+    context_new(t->en, &t->arena, t->job, t->work, &t->context);
     for (uint32_t i = 0; i < n; i++)
-        if (!(t->with[i] = context_list(t->around, &e, t->cand.p[at[i]].k))) fail(t, &e);
+        if (!(t->with[i] = context_list(t->context, &e, t->cand.p[at[i]].k))) fail(t, &e);
 }
 
 static int by_ratio(const void *x, const void *y) {
@@ -504,55 +501,50 @@ static int by_ratio(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-/* What a list may take at most to win, as a part of what the one in use takes: less by a fiftieth of the kernel's time, but by more
- * than what two readings of one list differ by. */
-static double must_take(const struct tune *t, double base) {
+/* Share of the time in context that a winner must reach: FINAL_GAIN of the kernel's part of it, at least the noise. */
+static double winning_share(const struct tune *t, double base) {
     return 1 - RG_MAX((1 - FINAL_GAIN) * RG_MIN((double)t->cand.p[0].least / base, 1), NOISE);
 }
 
-/* List number `which` alone, until it takes what it took before: a GPU that rested has a clock that it cannot keep. It notices that it
- * is short of power only after a fifth of a second or so. */
+/* Repeats one list until its time is stable: after idling a GPU boosts, and reaches its power limit after some 0.2 s. */
 static double settle(struct tune *t, uint32_t which) {
     enum { LEAST = 5, MOST = 10 };
-    double last = lasting(t, t->with[which]), now = last;
+    double last = sustained_ns(t, t->with[which]), now = last;
     for (int i = 1; i < MOST; i++, last = now) {
-        now = lasting(t, t->with[which]);
+        now = sustained_ns(t, t->with[which]);
         if (i >= LEAST && fabs(now - last) <= SETTLED * last) break;
     }
     return now;
 }
 
-/* What number i takes of what the list in use takes: the median of readings right after each other, since what ran before is felt in the
- * clock. 1: it lost once clearly, or twice. */
+/* Median ratio of candidate i to the current list, in adjacent readings, so that both have the same clock. 1: clearly slower once,
+ * or twice. */
 static double duel(struct tune *t, uint32_t i, double limit) {
     double ratio[FINAL_ROUNDS];
     for (int round = 0; round < FINAL_ROUNDS; round++) {
-        double base = lasting(t, t->with[0]);
-        ratio[round] = lasting(t, t->with[i]) / base;
+        double base = sustained_ns(t, t->with[0]);
+        ratio[round] = sustained_ns(t, t->with[i]) / base;
         if (ratio[0] > 2 - FINAL_GAIN || (round == 1 && ratio[0] > limit && ratio[1] > limit)) return 1;
     }
     qsort(ratio, FINAL_ROUNDS, sizeof *ratio, by_ratio);
     return ratio[FINAL_ROUNDS / 2];
 }
 
-/* Alternating, both lists run at the clock that both of them leave. One that takes more power than the other has a slower one when it runs
- * alone. */
+/* Alternating lists share a clock; alone, the one that draws more power has a lower one. */
 static bool wins_alone(struct tune *t, uint32_t i) {
-    if (!takes_power(t)) return true;
+    if (!is_power_limited(t)) return true;
     double own = settle(t, i);
     return own <= settle(t, 0) * (1 - NOISE);
 }
 
-/* Between runs that are timed one by one a GPU rests, and its clock is high. Where MMA instructions keep it busy it gets
- * slower after some milliseconds, the more the more power a form takes; and what runs before and after a kernel begins and ends
- * while it does, sooner or later for one form than for another. So the few best are held against the list in use once more, each
- * alternating with it, without pauses, with the commands of the plan around it (in_context.c); the winner must win alone too. The list in
- * use wins what is even. */
+/* Single runs are timed at boost clock; under sustained tensor-core load the clock drops, the more the more power a config draws,
+ * and neighbours overlap a kernel's start and end. So the finalists are compared with the current list once more: alternating,
+ * without pauses, between the commands around them (in_context.c); the winner must win alone too. Ties: the current list. */
 static uint32_t final(struct tune *t) {
     uint32_t at[FINALISTS + 1], n = finalists(t, at), best = 0;
     if (n < 2) return 0;
-    make_around(t, at, n);
-    double limit = must_take(t, settle(t, 0)), least = limit;
+    make_contexts(t, at, n);
+    double limit = winning_share(t, settle(t, 0)), least = limit;
     for (uint32_t i = 1; i < n; i++) {
         double ratio = duel(t, i, limit);
         if (ratio < least) least = ratio, best = i;
@@ -568,18 +560,17 @@ static void choose(struct tune *t, const char *base, uint32_t most) {
         vec_push(&t->arena, &t->cand,
                  ((struct candidate){.opts = t->job->list[i].opts, .predicted = t->job->list[i].predicted}));
     if (t->cand.n > known) return;
-    if (!propose_forms(t, t->en->tuning.wide ? beam : 2 * beam)) propose(t, base, most);
-    if (is_gpu(t)) beam *= 2; /* both rounds at once: compiling is what takes time, and all cores do it */
+    if (!propose_configs(t, t->en->tuning.wide ? beam : 2 * beam)) propose(t, base, most);
+    if (is_gpu(t)) beam *= 2; /* both rounds at once: compilation dominates and is parallel */
     t->cand.n = RG_MIN(t->cand.n, known + beam);
 }
 
-/* How many lists are ranked. */
 static uint32_t lists_of(const struct tune *t) {
-    int each = is_gpu(t) ? 8 : 24; /* a GPU's few moves repeat themselves soon */
-    return (uint32_t)RG_MIN(RG_MAX(each * t->beam, 48), MOST_LISTS);
+    int each = is_gpu(t) ? 8 : 24; /* few mutations apply to a GPU */
+    return (uint32_t)RG_MIN(RG_MAX(each * t->beam, 48), MAX_LISTS);
 }
 
-/* Around one list, or of all forms: propose, compile, check, time. The list in use too, if it has no kernel yet. */
+/* One round: propose, compile, check, time; the current list too if it has no kernel yet. */
 static void step(struct tune *t, const char *base, uint32_t most) {
     uint32_t from = t->cand.p[0].k ? t->cand.n : 0;
     choose(t, base, most);
@@ -593,7 +584,7 @@ static void step(struct tune *t, const char *base, uint32_t most) {
     race(t);
 }
 
-/* The kernel, and the list in use as the first candidate. */
+/* Candidate 0 is the current list. */
 static void begin(struct tune *t) {
     struct search_trial *x = arena_new(&t->arena, struct search_trial);
     const char *opts = t->job->opts;
@@ -602,9 +593,9 @@ static void begin(struct tune *t) {
     t->kernel = t->job->p->kernel;
     t->kernel.sink = ir_import(&t->ir, t->job->p->ir, t->job->p->kernel.sink);
     if (!trial_lower(x, t, opts)) fail(t, &x->err);
-    vec_push(
-        &t->arena, &t->cand,
-        ((struct candidate){.opts = opts, .predicted = x->predicted, .print = print_of(x), .k = t->job->k}));
+    vec_push(&t->arena, &t->cand,
+             ((struct candidate){
+                 .opts = opts, .predicted = x->predicted, .fingerprint = fingerprint_of(x), .k = t->job->k}));
     is_new(t, opts);
     t->entries = x->lin.n;
     arena_free(&x->arena);
@@ -648,7 +639,7 @@ static void remember(struct tune *t, uint32_t winner, double seconds) {
     record_print(&s, r, r->text);
     cache_write(&en->cache, &t->arena, arena_printf(&t->arena, "tuned-%s", key), s.p, s.n);
     const char *now = arena_printf(&t->arena, "%s %llu", key, (unsigned long long)os_now_ns());
-    cache_write(&en->cache, &t->arena, SEARCH_LATEST, now, strlen(now)); /* plans on disk are made anew */
+    cache_write(&en->cache, &t->arena, SEARCH_LATEST, now, strlen(now)); /* invalidates cached plans */
     cache_trim(&en->cache, &t->arena);
 }
 
@@ -684,11 +675,11 @@ static bool is_known_well(struct engine *en, struct sched_prog *p, int beam) {
     return known && known->beam >= beam && env_int(ENV_TUNED);
 }
 
-/* ---- many searches ------------------------------------------------------------------------------------------------- */
+/* ---- all kernels of a plan ----------------------------------------------------------------------------------------- */
 
-/* What a search will try, rendered. */
+/* Rendered candidates of a search to come. */
 struct prepared {
-    struct tune t;          /* as the search will begin */
+    struct tune t;
     struct search_trial *x; /* their arenas hold the texts */
     struct etext *text;
     uint32_t n, texts;
@@ -704,7 +695,7 @@ static void prepare_one(void *arg) {
     p->n = n;
 }
 
-/* Kernels side by side: thinking of lists is work for one thread. What fails has no texts, and its search will say why. */
+/* One kernel per worker. A failure leaves no texts; its search will report it. */
 static void prepare_some(void *arg, uint32_t from, uint32_t to, int worker) {
     struct prepared *all = arg;
     (void)worker;
@@ -714,7 +705,7 @@ static void prepare_some(void *arg, uint32_t from, uint32_t to, int worker) {
     }
 }
 
-/* What was chosen, for the search to come. */
+/* Keeps the candidates for the search to come. */
 static void keep_lists(struct arena *a, const struct tune *t, struct tune_job *job) {
     struct tuned_row *row = arena_array(a, struct tuned_row, t->cand.n + 1);
     job->list = row;
@@ -732,7 +723,7 @@ static void compile_prepared(struct engine *en, struct arena *a, const struct pr
         for (uint32_t k = 0; k < all[i].texts; k++) vec_push(a, &text, all[i].text[k]);
     const struct ekernel **k = arena_array(a, const struct ekernel *, text.n + 1);
     if (text.n && engine_compile_text(en, &e, text.p, text.n, k))
-        log_line(1, "search: %s", e.msg); /* each search compiles its own */
+        log_line(1, "search: %s", e.msg); /* each search compiles its own then */
 }
 
 struct prepare_call {
@@ -757,15 +748,15 @@ static void prepare(void *arg) {
     uint64_t t1 = os_now_ns();
     for (uint32_t i = 0; i < n; i++) keep_lists(c->arena, &all[i].t, &c->job[of[i]]), texts += all[i].texts;
     compile_prepared(c->en, c->arena, all, n);
-    log_line(1, "search: %u lists for %u kernels, thought of in %.2f s, compiled in %.2f s", texts, n,
+    log_line(1, "search: %u lists for %u kernels, proposed in %.2f s, compiled in %.2f s", texts, n,
              (double)(t1 - t0) * 1e-9, (double)(os_now_ns() - t1) * 1e-9);
 }
 
 static void prepare_all(struct engine *en, struct arena *a, struct tune_job *job, uint32_t n) {
     struct prepare_call c = {en, a, job, NULL, n, 0};
     struct err e = {0}, *outer = a->err;
-    if (en->ops->text == DEV_C) return; /* what is tried next depends on what was found */
-    a->err = &e;                        /* what was made must be given back in any case */
+    if (en->ops->text == DEV_C) return; /* the second round depends on the first */
+    a->err = &e;                        /* arenas are freed in either case */
     int code = err_guard(&e, prepare, &c);
     a->err = outer;
     for (uint32_t i = 0; i < c.made; i++) {

@@ -12,16 +12,16 @@
 
 #include "engine/engine.h"
 
-/* From now on the engine's plans use recorded winners (unless RIDGE_TUNED=0), and new plans are searched if BEAM says so. */
+/* The engine's plans use recorded winners (unless RIDGE_TUNED=0), and new plans are searched if BEAM is set. */
 void search_attach(struct engine *);
 /* engine_open and search_attach. */
 struct engine *search_engine_open(struct err *, const struct device_ops *);
 
-/* What was tried for a kernel, predicted and measured. */
+/* Candidates of a kernel. */
 enum tuned_state { TUNED_TIMED, TUNED_WRONG, TUNED_BASE, TUNED_WINNER, TUNED_FAILED };
 struct tuned_row {
-    /* WRONG: another result; BASE: was in use, and another won; WINNER may be the one in use; FAILED: there is no code for
-     * it, it does not fit the device, or did not start */
+    /* WRONG: other results; BASE: the previous list, not the winner; WINNER: perhaps the previous list; FAILED: not compiled, does not
+     * fit the device, or did not launch */
     enum tuned_state state;
     const char *opts;
     double predicted, measured; /* seconds */
@@ -30,13 +30,13 @@ struct tuned {
     char key[65];
     const char *name, *machine, *opts, *text; /* opts: of the winner; text: of the kernel */
     int threads, beam;
-    double seconds;            /* that the search took */
-    bool cold;                 /* caches were emptied before each run */
-    VEC(struct tuned_row) row; /* the first is the list that was in use */
+    double seconds;            /* of the search */
+    bool cold;                 /* caches were flushed before each run */
+    VEC(struct tuned_row) row; /* the first is the previous list */
 };
 typedef VEC(struct tuned *) tuned_vec;
-/* Searches for the best list of one kernel of ir on these buffers, which are not changed; arrays by slot. Takes what is
- * known already. The record lives as long as the engine. */
+/* Searches for the best list of one kernel of ir on these buffers, which are not changed; arrays by slot. Returns
+ * a record if there is one. The record lives as long as the engine. */
 struct search_call {
     struct ir *ir;
     const struct kernel *kernel;
@@ -48,7 +48,7 @@ struct search_call {
     uint32_t nvar;
 };
 int search_kernel(struct engine *, struct err *, const struct search_call *, const struct tuned **out);
-/* All records of the disk cache, for whatever machine model and compiler. */
+/* All records of the disk cache, of any machine model and compiler. */
 void tuning_records(struct engine *, struct arena *, tuned_vec *out); /* may throw */
 
 #endif

@@ -1,7 +1,7 @@
-/* tuning_records.c: what a search found, as text: in the engine, in the disk cache, for people.
+/* tuning_records.c: results of searches as text, in the engine and in the disk cache.
  *
- * A record is known by the sum of cache format, compiler, flags, architecture, machine model, threads and the kernel's text:
- * everything that decides which list is best. It holds every list that was tried, with what was predicted and measured.
+ * Key: hash of cache format, compiler, flags, architecture, machine model, threads and the kernel's text. A record holds every
+ * candidate with its predicted and measured time.
  * Tests: tests/unit/tune.c */
 #include "tune/search/internal.h"
 
@@ -15,7 +15,6 @@ static const char *const state_name[] = {[TUNED_TIMED] = "timed",
                                          [TUNED_WINNER] = "winner",
                                          [TUNED_FAILED] = "failed"};
 
-/* Of everything that decides which list is best. */
 void record_key(struct engine *en, const struct sched_prog *p, char out[65]) {
     struct sha256 s = en->base;
     uint8_t sum[32];
@@ -59,7 +58,7 @@ static bool parse_row(const char *line, struct tuned_row *r) {
     return false;
 }
 
-/* Of a file that was written here: its sum was right. False if it is of another format all the same. */
+/* The checksum was right; false: another format. */
 static bool parse_record(struct arena *a, char *data, struct tuned *t) {
     const char *line = take_line(&data);
     *t = (struct tuned){.name = "", .machine = "", .opts = NULL};
