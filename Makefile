@@ -70,7 +70,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -154,6 +154,15 @@ $(LIB): $(LIB_OBJ) $(OUT)/objects
 	@t=$@.$$$$; mkdir -p $$t && $(CC) $(CFLAGS) -nostdlib -r -o $$t/ridge.o $(LIB_OBJ) && \
 	  $(OBJCOPY) --localize-hidden $$t/ridge.o && ar rcs $$t/lib.a $$t/ridge.o && mv -f $$t/lib.a $@; \
 	  bad=$$?; rm -rf $$t; exit $$bad
+# The same as a shared library, for tests/outside, which calls it from Python.
+PIC_OBJ := $(LIB_OBJ:$(OUT)/obj/%=$(OUT)/pic/%)
+$(PIC_OBJ): ALL_CFLAGS += -fPIC
+$(OUT)/pic/%.o: %.c $(OUT)/flags | $(BUILD)/setup.ok $(GEN_SRC)
+	$(compile)
+$(OUT)/pic/gen/%.o: $(BUILD)/gen/%.c $(OUT)/flags | $(BUILD)/setup.ok
+	$(compile)
+$(OUT)/libridge.so: $(PIC_OBJ) $(OUT)/objects
+	@echo "  LD $@" && $(CC) $(ALL_CFLAGS) -shared -o $@.$$$$ $(PIC_OBJ) $(LDLIBS) && mv -f $@.$$$$ $@
 # The same for what is ours and calls what is inside: the command, tests, benchmarks.
 $(PARTS): $(LIB_OBJ) $(OUT)/objects
 	@echo "  AR $@"
@@ -247,6 +256,11 @@ test-opencl: $(TEST) # the OpenCL device, on PoCL or what there is; part of `mak
 test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers must find each, minutes
 	@tests/mutants/run $(OUT)
 
+# Random programs over every public function against PyTorch (docs/testing.md). PYTHON has torch; DEVICE=REF|CPU|CUDA, SEED, N.
+PYTHON ?= python3
+test-outside: $(LIB) $(OUT)/libridge.so
+	@$(RUN_ENV) $(PYTHON) tests/outside/run.py --lib $(OUT)/libridge.so --device $(or $(DEVICE),REF) --seed $(or $(SEED),1) --n $(or $(N),1000) $(ARGS)
+
 # All that is generated and planned, as text; before and after a change that must change no kernel: tools/snapshot --compare BEFORE AFTER
 snapshot: all $(FORMS) $(OUT)/fake/libcuda.so # into DIR, build/snapshot
 	@BUILD_DIR=$(OUT) tools/snapshot $(or $(DIR),$(BUILD)/snapshot)
@@ -271,6 +285,6 @@ clean:
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
 
--include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(PIC_OBJ:.o=.d)

@@ -49,7 +49,7 @@ typedef enum rg_status {
 #undef X
 } rg_status;
 
-const char *rg_status_text(int code);
+__attribute__((visibility("default"))) const char *rg_status_text(int code); /* public: ridge.h has it too */
 
 struct guard;
 struct err {
