@@ -28,7 +28,8 @@ struct sim_program {
     bool mma, wgmma, tma;
 };
 
-struct device {
+struct sim_device {
+    struct device dev;
     const struct gpu_spec *spec;
     int sms;
     struct err err;
@@ -39,8 +40,10 @@ struct device {
     struct host_fn *host;
 };
 
-struct module {
-    struct device *d;
+static struct sim_device *sim_of(struct device *d) { return (struct sim_device *)d; }
+
+struct sim_module {
+    struct module mod;
     char *text;
 };
 
@@ -48,20 +51,22 @@ struct simgpu_count simgpu_count;
 
 /* ---- memory ---------------------------------------------------------------------------------------------- */
 
-static struct sim_block *block_of(struct device *d, const void *p) {
+static struct sim_block *block_of(struct sim_device *d, const void *p) {
     const char *at = p;
     for (struct sim_block *b = d->block; b; b = b->next)
         if (at >= b->p && at < b->p + b->n) return b;
     return NULL;
 }
 
-static void sim_forget(struct device *d, void *p, size_t n) {
+static void sim_forget(struct device *dev, void *p, size_t n) {
+    struct sim_device *d = sim_of(dev);
     struct sim_block *b = block_of(d, p);
     memset(p, 0xff, n); /* NaN, or -1 */
     memset(b->set + ((char *)p - b->p), 0, n);
 }
 
-static void *sim_alloc(struct device *d, size_t n) {
+static void *sim_alloc(struct device *dev, size_t n) {
+    struct sim_device *d = sim_of(dev);
     struct sim_block *b = malloc(sizeof *b);
     *b = (struct sim_block){.p = aligned_alloc(GUARD, (n + 3 * GUARD) / GUARD * GUARD),
                             .set = calloc(n + 1, 1),
@@ -70,7 +75,7 @@ static void *sim_alloc(struct device *d, size_t n) {
     memset(b->p, 0xa5, (n + 3 * GUARD) / GUARD * GUARD);
     b->p += GUARD;
     d->block = b;
-    sim_forget(d, b->p, n);
+    sim_forget(dev, b->p, n);
     return b->p;
 }
 
@@ -83,7 +88,8 @@ static void check_guards(const struct sim_block *b) {
         }
 }
 
-static void sim_free(struct device *d, void *p, size_t n) {
+static void sim_free(struct device *dev, void *p, size_t n) {
+    struct sim_device *d = sim_of(dev);
     struct sim_block **at = &d->block;
     (void)n;
     while (*at && (*at)->p != p) at = &(*at)->next;
@@ -97,7 +103,8 @@ static void sim_free(struct device *d, void *p, size_t n) {
 }
 
 /* The block that holds these bytes. */
-static struct sim_block *inside(struct device *d, struct err *e, const void *p, size_t n, const char *what) {
+static struct sim_block *inside(struct sim_device *d, struct err *e, const void *p, size_t n,
+                                const char *what) {
     struct sim_block *b = block_of(d, p);
     if (b && (size_t)((const char *)p - b->p) + n <= b->n) return b;
     err_set(e, RG_EVERIFY, "%s: %zu bytes that are not in one block of memory (which has %zu)", what, n,
@@ -105,8 +112,9 @@ static struct sim_block *inside(struct device *d, struct err *e, const void *p, 
     return NULL;
 }
 
-static int sim_copy(struct device *d, struct err *e, enum dev_copy kind, void *dst, const void *src,
+static int sim_copy(struct device *dev, struct err *e, enum dev_copy kind, void *dst, const void *src,
                     size_t n) {
+    struct sim_device *d = sim_of(dev);
     static const char *const name[] = {"a copy to the device", "a copy to the host", "a copy"};
     struct sim_block *from = NULL, *to = NULL;
     if (!n) return 0;
@@ -147,7 +155,7 @@ static void note_uses(struct arena *a, struct sim_program *p) {
 }
 
 struct sim_import {
-    struct device *d;
+    struct sim_device *d;
     const struct linear *from;
     struct sim_program *out;
 };
@@ -173,8 +181,9 @@ static void import(void *arg) {
     vec_push(a, &x->d->program, p);
 }
 
-static const char *sim_interpret(struct device *d, struct arena *a, const struct linear *l,
+static const char *sim_interpret(struct device *dev, struct arena *a, const struct linear *l,
                                  const char *text) {
+    struct sim_device *d = sim_of(dev);
     struct sim_import x = {d, l, NULL};
     pthread_mutex_lock(&d->lock);
     int code = err_guard(&d->err, import, &x);
@@ -184,15 +193,15 @@ static const char *sim_interpret(struct device *d, struct arena *a, const struct
     return arena_printf(a, "void %s(%u)\n/*\n%s\n*/\n", l->name, number, text);
 }
 
-static int sim_target(struct device *d, struct err *e, struct arena *a, struct dev_target *t) {
-    (void)d, (void)e, (void)a;
+static int sim_target(struct device *dev, struct err *e, struct arena *a, struct dev_target *t) {
+    (void)dev, (void)e, (void)a;
     *t = (struct dev_target){.request = "auto", .flags = "", .arch = "sim"};
     return 0;
 }
 
-static int sim_compile(struct device *d, struct err *e, struct arena *a, const char *const *text, int n,
+static int sim_compile(struct device *dev, struct err *e, struct arena *a, const char *const *text, int n,
                        struct dev_object *out) {
-    (void)d, (void)e;
+    (void)dev, (void)e;
     for (int i = 0; i < n; i++) {
         size_t len = strlen(text[i]);
         out[i] = (struct dev_object){.data = arena_strdup(a, text[i], len), .n = len + 1};
@@ -200,27 +209,29 @@ static int sim_compile(struct device *d, struct err *e, struct arena *a, const c
     return 0;
 }
 
-static int sim_load(struct device *d, struct err *e, const void *object, size_t n, struct module **out) {
+static int sim_load(struct device *dev, struct err *e, const void *object, size_t n, struct module **out) {
     (void)e, (void)n;
-    *out = malloc(sizeof **out);
-    **out = (struct module){d, strdup(object)};
+    struct sim_module *m = malloc(sizeof *m);
+    *m = (struct sim_module){.mod.dev = dev, .text = strdup(object)};
+    *out = &m->mod;
     return 0;
 }
 
 static void sim_unload(struct module *m) {
-    free(m->text);
+    free(((struct sim_module *)m)->text);
     free(m);
 }
 
 static dev_fn *sim_symbol(struct module *m, const char *name) {
     char head[300];
     int n = snprintf(head, sizeof head, "void %s(", name);
-    const char *at = strstr(m->text, head);
-    return at ? (dev_fn *)m->d->program.p[atoi(at + n)] : NULL;
+    const char *at = strstr(((struct sim_module *)m)->text, head);
+    return at ? (dev_fn *)sim_of(m->dev)->program.p[atoi(at + n)] : NULL;
 }
 
-static int sim_builtin(struct device *d, struct err *e, const struct dev_call *c, dev_fn *const kernel[],
+static int sim_builtin(struct device *dev, struct err *e, const struct dev_call *c, dev_fn *const kernel[],
                        struct dev_builtin *out) {
+    struct sim_device *d = sim_of(dev);
     struct host_fn *f;
     (void)kernel;
     if (host_fn_find(&d->host, e, c, &f)) return e->code;
@@ -253,10 +264,11 @@ static void count(const struct sim_program *p) {
     snprintf(c->most, sizeof c->most, "%s", p->lin.name);
 }
 
-static int sim_launch(struct device *d, struct err *e, const struct dev_launch *l) {
+static int sim_launch(struct device *dev, struct err *e, const struct dev_launch *l) {
+    struct sim_device *d = sim_of(dev);
     if (l->ns) *l->ns = 1000 * (uint64_t)RG_MAX(l->times, 1u);
     if (!l->grid) return 0;
-    if (host_fn_of(l->fn)) return host_fn_run(d, sim_copy, e, host_fn_of(l->fn), l);
+    if (host_fn_of(l->fn)) return host_fn_run(dev, sim_copy, e, host_fn_of(l->fn), l);
     const struct sim_program *p = (const struct sim_program *)l->fn;
     struct ref_buf buf[256] = {0};
     if (l->nbuf > RG_COUNT(buf) || l->grid != p->lin.grid)
@@ -274,15 +286,15 @@ static int sim_launch(struct device *d, struct err *e, const struct dev_launch *
     return ref_linear(e, &p->lin, buf, l->nbuf, l->var, 0, p->lin.grid);
 }
 
-static int sim_wait(struct device *d, struct err *e) {
-    (void)d, (void)e;
+static int sim_wait(struct device *dev, struct err *e) {
+    (void)dev, (void)e;
     return 0;
 }
 
 /* ---- recorded lists ------------------------------------------------------------------------------------------ */
 
 struct dev_record {
-    struct device *d;
+    struct sim_device *d;
     uint32_t n;
     const struct dev_launch **launch; /* in the order of replay */
 };
@@ -304,8 +316,9 @@ static void reorder(struct dev_record *r, const struct dev_step *step) {
     free(done);
 }
 
-static int sim_record(struct device *d, struct err *e, const struct dev_step *step, uint32_t n,
+static int sim_record(struct device *dev, struct err *e, const struct dev_step *step, uint32_t n,
                       uint32_t *taken, struct dev_record **out) {
+    struct sim_device *d = sim_of(dev);
     struct dev_record *r = *out = malloc(sizeof *r);
     (void)e;
     *r = (struct dev_record){d, n, malloc((n + 1) * sizeof *r->launch)};
@@ -317,7 +330,7 @@ static int sim_record(struct device *d, struct err *e, const struct dev_step *st
 static int sim_replay(struct dev_record *r, struct err *e) {
     simgpu_count.replayed++;
     for (uint32_t i = 0; i < r->n; i++)
-        if (sim_launch(r->d, e, r->launch[i])) return e->code;
+        if (sim_launch(&r->d->dev, e, r->launch[i])) return e->code;
     return 0;
 }
 
@@ -334,8 +347,9 @@ static const struct {
 } model[] = {{"A100", 0}, {"L40S", 0}, {"H200", 0}, {"B200", 0}, {"H200", 4}, {"A100", 4}};
 
 static int sim_open(struct err *e, const struct device_ops *ops, struct device **out) {
-    struct device *d = *out = calloc(1, sizeof *d);
+    struct sim_device *d = calloc(1, sizeof *d);
     (void)e;
+    d->dev.ops = ops, *out = &d->dev;
     d->spec = gpu_spec_find(model[ops->unit].gpu);
     d->sms = model[ops->unit].sms ? model[ops->unit].sms : d->spec->sms;
     arena_init(&d->arena, &d->err);
@@ -343,17 +357,19 @@ static int sim_open(struct err *e, const struct device_ops *ops, struct device *
     return 0;
 }
 
-static void sim_close(struct device *d) {
-    while (d->block) sim_free(d, d->block->p, d->block->n);
+static void sim_close(struct device *dev) {
+    struct sim_device *d = sim_of(dev);
+    while (d->block) sim_free(dev, d->block->p, d->block->n);
     host_fn_free(d->host);
     arena_free(&d->arena);
     pthread_mutex_destroy(&d->lock);
     free(d);
 }
 
-static int sim_workers(struct device *d) { return d->sms; }
+static int sim_workers(struct device *dev) { return sim_of(dev)->sms; }
 
-static int sim_info(struct device *d, struct err *e, struct dev_info *out) {
+static int sim_info(struct device *dev, struct err *e, struct dev_info *out) {
+    struct sim_device *d = sim_of(dev);
     const struct gpu_spec *s = d->spec;
     (void)e;
     *out = (struct dev_info){.units = d->sms,

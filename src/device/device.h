@@ -2,16 +2,21 @@
  * NVIDIA's alone is in cuda/cuda.h.
  * A device sees bytes, text and numbers, never UOps: it allocates and copies memory, compiles source text to object bytes
  * (which the engine may keep on disk), loads objects, finds functions in them and launches them. NULL and REF have
- * memory only (null/null.c). One table of functions per kind of device; `struct device` is private to it. Calls on one
+ * memory only (null/null.c). One table of functions per kind of device, which extends `struct device`. Calls on one
  * device come from one thread at a time. Tests: tests/unit/engine.c, tests/unit/cache.c */
 #ifndef RIDGE_DEVICE_H
 #define RIDGE_DEVICE_H
 
 #include "base/base.h"
 
-struct device;
-struct module; /* code that is loaded */
 struct linear; /* a linear program (ir/ir.h): only a device that interprets it looks into it */
+struct device_ops;
+struct device { /* the first member of a backend's own: struct cuda_device .. */
+    const struct device_ops *ops;
+};
+struct module { /* code that is loaded; the first member of struct cuda_module .. */
+    struct device *dev;
+};
 
 /* A CPU kernel: runs iterations [t0, t1) of its grid; see render/render.h. On other devices: a handle,
  * never called. */

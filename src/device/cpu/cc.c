@@ -76,8 +76,8 @@ static int no_compiler(struct err *e, const char *request) {
         request);
 }
 
-int cc_target(struct device *d, struct err *e, struct arena *a, struct dev_target *t) {
-    (void)d, (void)e;
+int cc_target(struct device *dev, struct err *e, struct arena *a, struct dev_target *t) {
+    (void)dev, (void)e;
     const char *flag[MAX_FLAGS];
     struct str s;
     str_init(&s, a);
@@ -104,8 +104,8 @@ static int too_late(struct err *e, const char *cc, const char *with) {
         cc, (long long)env_int(ENV_CC_TIMEOUT), with);
 }
 
-int cc_version(struct device *d, struct err *e, struct arena *a, const char **out) {
-    (void)d;
+int cc_version(struct device *dev, struct err *e, struct arena *a, const char **out) {
+    (void)dev;
     const char *request, *cc = find_compiler(a, &request);
     if (!cc) return no_compiler(e, request);
     const char *argv[] = {cc, "--version", NULL};
@@ -159,9 +159,9 @@ static int write_units(struct err *e, struct arena *a, const char *cc, const cha
     return 0;
 }
 
-int cc_compile(struct device *d, struct err *e, struct arena *a, const char *const *text, int n,
+int cc_compile(struct device *dev, struct err *e, struct arena *a, const char *const *text, int n,
                struct dev_object *out) {
-    (void)d;
+    (void)dev;
     const char *request, *cc = find_compiler(a, &request);
     if (!cc) return no_compiler(e, request);
     struct cc_unit *u = arena_array(a, struct cc_unit, n);
@@ -194,8 +194,8 @@ int cc_compile(struct device *d, struct err *e, struct arena *a, const char *con
     return code;
 }
 
-int cc_assembly(struct device *d, struct err *e, struct arena *a, const char *text, char **out) {
-    (void)d;
+int cc_assembly(struct device *dev, struct err *e, struct arena *a, const char *text, char **out) {
+    (void)dev;
     const char *request, *cc = find_compiler(a, &request);
     if (!cc) return no_compiler(e, request);
     struct os_work dir;

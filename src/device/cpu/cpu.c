@@ -7,39 +7,41 @@
 #include "device/cpu/internal.h"
 #include "event/event.h"
 
-struct device {
+struct cpu_device {
+    struct device dev;
     struct pool *pool; /* NULL until the first launch that needs it */
 };
+static struct cpu_device *cpu_of(struct device *d) { return (struct cpu_device *)d; }
 
 static int cpu_open(struct err *e, const struct device_ops *ops, struct device **out) {
-    (void)ops;
-    struct device *d = mem_alloc(sizeof *d);
+    struct cpu_device *d = mem_alloc(sizeof *d);
     if (!d) return err_set(e, RG_ENOMEM, "out of memory while opening the CPU device");
-    d->pool = NULL;
-    *out = d;
+    *d = (struct cpu_device){.dev.ops = ops};
+    *out = &d->dev;
     return 0;
 }
 
-static void cpu_close(struct device *d) { mem_free(d); }
+static void cpu_close(struct device *dev) { mem_free(dev); }
 
-static void *cpu_alloc(struct device *d, size_t n) {
-    (void)d;
+static void *cpu_alloc(struct device *dev, size_t n) {
+    (void)dev;
     return os_pages(n);
 }
 
-static void cpu_free(struct device *d, void *p, size_t n) {
-    (void)d;
+static void cpu_free(struct device *dev, void *p, size_t n) {
+    (void)dev;
     os_pages_free(p, n);
 }
 
-static int cpu_copy(struct device *d, struct err *e, enum dev_copy kind, void *dst, const void *src,
+static int cpu_copy(struct device *dev, struct err *e, enum dev_copy kind, void *dst, const void *src,
                     size_t n) {
-    (void)d, (void)kind, (void)e;
+    (void)dev, (void)kind, (void)e;
     memmove(dst, src, n);
     return 0;
 }
 
-static int cpu_workers(struct device *d) {
+static int cpu_workers(struct device *dev) {
+    struct cpu_device *d = cpu_of(dev);
     if (!d->pool) d->pool = pool_get();
     return pool_threads(d->pool);
 }
@@ -55,7 +57,8 @@ static void note_part(void *arg, int worker, uint32_t iterations, uint64_t t0, u
     event_add(EVENT_PART, l->name, t0, t1, iterations, worker);
 }
 
-static int cpu_launch(struct device *d, struct err *e, const struct dev_launch *l) {
+static int cpu_launch(struct device *dev, struct err *e, const struct dev_launch *l) {
+    struct cpu_device *d = cpu_of(dev);
     (void)e;
     if (l->chunk >= l->grid) {
         l->fn(l->buf, l->var, 0, l->grid, l->scratch);
@@ -67,9 +70,9 @@ static int cpu_launch(struct device *d, struct err *e, const struct dev_launch *
     return 0;
 }
 
-static int cpu_builtin(struct device *d, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
+static int cpu_builtin(struct device *dev, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
                        struct dev_builtin *out) {
-    (void)d, (void)kernel;
+    (void)dev, (void)kernel;
     if (cpu_sort_fn(c, out) || cpu_scatter_fn(c, out)) return 0;
     return err_set(e, RG_EUNSUPPORTED, "the CPU has no function %s of %s", c->name, c->type[0]);
 }

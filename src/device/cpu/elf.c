@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct module {
+struct elf_module {
+    struct module mod;
     char *base; /* the mapping */
     size_t size;
     void *object; /* copy of the bytes: symbol names are looked up in it */
@@ -175,7 +176,7 @@ static int check_head(struct image *im) {
     return 0;
 }
 
-static int find_symbols(struct image *im, struct module *m) {
+static int find_symbols(struct image *im, struct elf_module *m) {
     for (unsigned i = 0; i < im->head->e_shnum; i++) {
         const Elf64_Shdr *s = &im->sec[i];
         if (s->sh_type != SHT_SYMTAB) continue;
@@ -196,7 +197,7 @@ static int find_symbols(struct image *im, struct module *m) {
 
 /* ---- placing and relocating ------------------------------------------------------------------------- */
 
-static int layout_sections(struct image *im, struct module *m) {
+static int layout_sections(struct image *im, struct elf_module *m) {
     uint64_t at = 0;
     for (unsigned i = 0; i < m->nsection; i++) {
         const Elf64_Shdr *s = &im->sec[i];
@@ -224,7 +225,7 @@ static int layout_sections(struct image *im, struct module *m) {
     return 0;
 }
 
-static int symbol_address(struct image *im, struct module *m, size_t k, uint64_t *out) {
+static int symbol_address(struct image *im, struct elf_module *m, size_t k, uint64_t *out) {
     const Elf64_Sym *s = &m->sym[k];
     if (s->st_shndx == SHN_UNDEF) {
         const char *name = m->names + s->st_name;
@@ -243,7 +244,7 @@ static int symbol_address(struct image *im, struct module *m, size_t k, uint64_t
     return 0;
 }
 
-static int relocate_section(struct image *im, struct module *m, const Elf64_Shdr *s) {
+static int relocate_section(struct image *im, struct elf_module *m, const Elf64_Shdr *s) {
     if (s->sh_info >= m->nsection || s->sh_offset % 8) return damaged(im, "a relocation table is damaged");
     const Elf64_Shdr *in = &im->sec[s->sh_info];
     uint64_t base = m->section[s->sh_info];
@@ -263,7 +264,7 @@ static int relocate_section(struct image *im, struct module *m, const Elf64_Shdr
     return 0;
 }
 
-static int fill(struct image *im, struct module *m) {
+static int fill(struct image *im, struct elf_module *m) {
     if (check_head(im) || find_symbols(im, m)) return im->e->code;
     m->nsection = im->head->e_shnum;
     m->section = mem_alloc((m->nsection + 1) * sizeof *m->section);
@@ -280,7 +281,7 @@ static int fill(struct image *im, struct module *m) {
 }
 
 /* A line for each function, for perf: address, bytes, name. Failing is no error: it is for people who look. */
-static void write_perf_map(const struct module *m) {
+static void write_perf_map(const struct elf_module *m) {
     char path[40], line[300];
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
     struct stat st;
@@ -298,27 +299,27 @@ static void write_perf_map(const struct module *m) {
     if (fd >= 0) close(fd);
 }
 
-int elf_load(struct device *d, struct err *e, const void *object, size_t n, struct module **out) {
-    (void)d;
-    struct module *m = mem_alloc(sizeof *m);
+int elf_load(struct device *dev, struct err *e, const void *object, size_t n, struct module **out) {
+    struct elf_module *m = mem_alloc(sizeof *m);
     void *copy = mem_alloc(n + 1);
     if (!m || !copy) {
         mem_free(m), mem_free(copy);
         return err_set(e, RG_ENOMEM, "out of memory while loading a kernel");
     }
     memcpy(copy, object, n);
-    *m = (struct module){.object = copy};
+    *m = (struct elf_module){.mod.dev = dev, .object = copy};
     struct image im = {.e = e, .data = copy, .n = n};
     if (fill(&im, m)) {
-        elf_unload(m);
+        elf_unload(&m->mod);
         return e->code;
     }
     if (env_int(ENV_PERFMAP)) write_perf_map(m);
-    *out = m;
+    *out = &m->mod;
     return 0;
 }
 
-void elf_unload(struct module *m) {
+void elf_unload(struct module *mod) {
+    struct elf_module *m = (struct elf_module *)mod;
     if (!m) return;
     if (m->base) munmap(m->base, m->size);
     mem_free(m->section);
@@ -326,7 +327,8 @@ void elf_unload(struct module *m) {
     mem_free(m);
 }
 
-dev_fn *elf_symbol(struct module *m, const char *name) {
+dev_fn *elf_symbol(struct module *mod, const char *name) {
+    const struct elf_module *m = (const struct elf_module *)mod;
     for (size_t k = 0; k < m->nsym; k++) {
         const Elf64_Sym *s = &m->sym[k];
         if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx >= m->nsection || !m->section[s->st_shndx])

@@ -59,8 +59,9 @@ static bool same_call(const struct cuda_call *a, const struct cuda_call *b) {
            !memcmp(a->kernel, b->kernel, sizeof a->kernel);
 }
 
-int cuda_builtin(struct device *d, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
+int cuda_builtin(struct device *dev, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
                  struct dev_builtin *out) {
+    struct cuda_device *d = cuda_of(dev);
     static const char *const name[] = {"sort", "argsort", "topk", "topk_index", "winner", "scatter_"};
     struct cuda_call want = {.element = cuda_call_bytes(c->type[1])};
     while (want.what < SCATTER && strcmp(name[want.what], c->name)) want.what++;

@@ -18,8 +18,8 @@ enum {
     MAX_DYNAMIC_SHARED = 8
 }; /* shared memory beyond it is opt-in; its function attribute */
 
-struct module {
-    struct device *d;
+struct cuda_module {
+    struct module mod;
     cu_module m;
 };
 
@@ -31,7 +31,7 @@ static bool is_final(int code) {
            code == 214 || code == 46 || code == 999;
 }
 
-int cuda_fail(struct device *d, struct err *e, int code, const char *doing) {
+int cuda_fail(struct cuda_device *d, struct err *e, int code, const char *doing) {
     const char *name = "?", *text = "?";
     d->cu->error_name(code, &name), d->cu->error_text(code, &text);
     if (!name) name = "?";
@@ -49,7 +49,7 @@ int cuda_fail(struct device *d, struct err *e, int code, const char *doing) {
         d->info.name, d->why);
 }
 
-int cuda_enter(struct device *d, struct err *e) {
+int cuda_enter(struct cuda_device *d, struct err *e) {
     if (d->lost)
         return err_set(e, RG_EDEVICE, "%s was lost earlier: %s; start the process anew to use CUDA",
                        d->info.name, d->why);
@@ -61,12 +61,12 @@ int cuda_enter(struct device *d, struct err *e) {
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-static int attribute(struct device *d, int which) {
+static int attribute(struct cuda_device *d, int which) {
     int x = 0;
     return d->cu->attribute(&x, which, d->number) ? 0 : x;
 }
 
-static void query(struct device *d) {
+static void query(struct cuda_device *d) {
     struct dev_info *i = &d->info;
     d->cu->device_name(i->name, sizeof i->name, d->number);
     d->cu->device_memory(&i->memory, d->number);
@@ -85,7 +85,7 @@ static void query(struct device *d) {
     i->no_maps = !d->cu->map || i->major < 9;
 }
 
-static int prepare(struct device *d, struct err *e, int unit) {
+static int prepare(struct cuda_device *d, struct err *e, int unit) {
     int n = 0;
     TRY(d->cu->count(&n), "counting GPUs");
     if (unit >= n)
@@ -114,7 +114,8 @@ static int prepare(struct device *d, struct err *e, int unit) {
     return 0;
 }
 
-static void cuda_close(struct device *d) {
+static void cuda_close(struct device *dev) {
+    struct cuda_device *d = cuda_of(dev);
     cuda_trace_close(d);
     if (d->context && !d->lost && !d->cu->make_current(d->context)) {
         if (d->stream) d->cu->stream_wait(d->stream);
@@ -139,23 +140,27 @@ static void cuda_close(struct device *d) {
 static int cuda_open(struct err *e, const struct device_ops *ops, struct device **out) {
     const struct cuda_driver *cu = cuda_driver(e);
     if (!cu) return e->code;
-    struct device *d = mem_alloc(sizeof *d);
+    struct cuda_device *d = mem_alloc(sizeof *d);
     if (!d) return err_set(e, RG_ENOMEM, "out of memory while opening the CUDA device");
     memset(d, 0, sizeof *d);
-    d->cu = cu;
+    d->dev.ops = ops, d->cu = cu;
     snprintf(d->info.name, sizeof d->info.name, "the GPU");
     if (prepare(d, e, ops->unit)) {
-        cuda_close(d);
+        cuda_close(&d->dev);
         return e->code;
     }
     cuda_trace_open(d);
-    *out = d;
+    *out = &d->dev;
     return 0;
 }
 
-static int cuda_workers(struct device *d) { return RG_MAX(d->info.units, 1); }
+static int cuda_workers(struct device *dev) {
+    struct cuda_device *d = cuda_of(dev);
+    return RG_MAX(d->info.units, 1);
+}
 
-static int cuda_info(struct device *d, struct err *e, struct dev_info *out) {
+static int cuda_info(struct device *dev, struct err *e, struct dev_info *out) {
+    struct cuda_device *d = cuda_of(dev);
     size_t all;
     if (cuda_enter(d, e)) return e->code;
     TRY(d->cu->memory(&d->info.memory_free, &all), "asking for its memory");
@@ -165,7 +170,8 @@ static int cuda_info(struct device *d, struct err *e, struct dev_info *out) {
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
-static void *cuda_alloc(struct device *d, size_t n) {
+static void *cuda_alloc(struct device *dev, size_t n) {
+    struct cuda_device *d = cuda_of(dev);
     struct err e = {0};
     cu_ptr p = 0;
     if (cuda_enter(d, &e)) return NULL;
@@ -176,20 +182,22 @@ static void *cuda_alloc(struct device *d, size_t n) {
     return code ? NULL : (void *)(uintptr_t)p;
 }
 
-static void cuda_free(struct device *d, void *p, size_t n) {
+static void cuda_free(struct device *dev, void *p, size_t n) {
+    struct cuda_device *d = cuda_of(dev);
     struct err e = {0};
     (void)n;
     if (p && !cuda_enter(d, &e)) d->cu->free((cu_ptr)(uintptr_t)p);
 }
 
-static int cuda_wait(struct device *d, struct err *e) {
+static int cuda_wait(struct device *dev, struct err *e) {
+    struct cuda_device *d = cuda_of(dev);
     if (cuda_enter(d, e)) return e->code;
     TRY(d->cu->stream_wait(d->stream), "waiting for its kernels");
     return 0;
 }
 
 /* The next chunk of pinned memory, once its last copy is complete. */
-static int take_piece(struct device *d, struct err *e, struct cuda_piece **out) {
+static int take_piece(struct cuda_device *d, struct err *e, struct cuda_piece **out) {
     struct cuda_piece *p = &d->piece[d->next];
     d->next = (d->next + 1) % PIECES;
     if (p->busy) TRY(d->cu->event_wait(p->done), "waiting for a copy");
@@ -198,13 +206,13 @@ static int take_piece(struct device *d, struct err *e, struct cuda_piece **out) 
     return 0;
 }
 
-static int mark_piece(struct device *d, struct err *e, struct cuda_piece *p) {
+static int mark_piece(struct cuda_device *d, struct err *e, struct cuda_piece *p) {
     TRY(d->cu->event_record(p->done, d->stream), "a copy");
     p->busy = true;
     return 0;
 }
 
-static int copy_in(struct device *d, struct err *e, cu_ptr to, const char *from, size_t n) {
+static int copy_in(struct cuda_device *d, struct err *e, cu_ptr to, const char *from, size_t n) {
     for (size_t at = 0; at < n; at += PIECE) {
         struct cuda_piece *p;
         size_t k = RG_MIN(n - at, (size_t)PIECE);
@@ -217,7 +225,7 @@ static int copy_in(struct device *d, struct err *e, cu_ptr to, const char *from,
 }
 
 /* Up to PIECES copies are in flight while the oldest is copied out. */
-static int copy_out(struct device *d, struct err *e, char *to, cu_ptr from, size_t n) {
+static int copy_out(struct cuda_device *d, struct err *e, char *to, cu_ptr from, size_t n) {
     struct cuda_piece *p[PIECES];
     size_t pieces = (n + PIECE - 1) / PIECE;
     for (size_t i = 0; i < pieces + PIECES; i++) {
@@ -237,8 +245,9 @@ static int copy_out(struct device *d, struct err *e, char *to, cu_ptr from, size
     return 0;
 }
 
-static int cuda_copy(struct device *d, struct err *e, enum dev_copy kind, void *dst, const void *src,
+static int cuda_copy(struct device *dev, struct err *e, enum dev_copy kind, void *dst, const void *src,
                      size_t n) {
+    struct cuda_device *d = cuda_of(dev);
     if (cuda_enter(d, e)) return e->code;
     if (!n) return 0;
     if (kind == COPY_IN) return copy_in(d, e, (cu_ptr)(uintptr_t)dst, src, n);
@@ -250,7 +259,8 @@ static int cuda_copy(struct device *d, struct err *e, enum dev_copy kind, void *
 
 /* ---- code ---------------------------------------------------------------------------------------------- */
 
-static int cuda_target(struct device *d, struct err *e, struct arena *a, struct dev_target *t) {
+static int cuda_target(struct device *dev, struct err *e, struct arena *a, struct dev_target *t) {
+    struct cuda_device *d = cuda_of(dev);
     struct err ignore = {0};
     const struct cuda_nvrtc *rtc = cuda_nvrtc(&ignore);
     (void)e;
@@ -262,19 +272,21 @@ static int cuda_target(struct device *d, struct err *e, struct arena *a, struct 
     return 0;
 }
 
-static int cuda_version(struct device *d, struct err *e, struct arena *a, const char **out) {
-    (void)d;
+static int cuda_version(struct device *dev, struct err *e, struct arena *a, const char **out) {
+    (void)dev;
     *out = nvrtc_version(e, a);
     return *out ? 0 : e->code;
 }
 
-static int cuda_compile(struct device *d, struct err *e, struct arena *a, const char *const *text, int n,
+static int cuda_compile(struct device *dev, struct err *e, struct arena *a, const char *const *text, int n,
                         struct dev_object *out) {
+    struct cuda_device *d = cuda_of(dev);
     return nvrtc_compile(e, a, d->arch, text, n, out);
 }
 
 /* PTX: readable without NVIDIA's disassembler. */
-static int cuda_assembly(struct device *d, struct err *e, struct arena *a, const char *text, char **out) {
+static int cuda_assembly(struct device *dev, struct err *e, struct arena *a, const char *text, char **out) {
+    struct cuda_device *d = cuda_of(dev);
     char arch[24];
     struct dev_object o;
     snprintf(arch, sizeof arch, "compute_%s", strchr(d->arch, '_') + 1);
@@ -283,32 +295,36 @@ static int cuda_assembly(struct device *d, struct err *e, struct arena *a, const
     return 0;
 }
 
-static int cuda_load(struct device *d, struct err *e, const void *object, size_t n, struct module **out) {
+static int cuda_load(struct device *dev, struct err *e, const void *object, size_t n, struct module **out) {
+    struct cuda_device *d = cuda_of(dev);
     if (cuda_enter(d, e)) return e->code;
     (void)n;
-    struct module *m = mem_alloc(sizeof *m);
+    struct cuda_module *m = mem_alloc(sizeof *m);
     if (!m) return err_set(e, RG_ENOMEM, "out of memory while loading a kernel");
-    m->d = d;
+    m->mod.dev = dev;
     int code = d->cu->load(&m->m, object);
     if (code) {
         mem_free(m);
         return cuda_fail(d, e, code, "loading a kernel");
     }
-    *out = m;
+    *out = &m->mod;
     return 0;
 }
 
-static void cuda_unload(struct module *m) {
+static void cuda_unload(struct module *mod) {
+    struct cuda_module *m = (struct cuda_module *)mod;
+    struct cuda_device *d = cuda_of(mod->dev);
     struct err e = {0};
-    if (!cuda_enter(m->d, &e)) m->d->cu->unload(m->m);
-    memset(m->d->granted, 0, sizeof m->d->granted); /* other kernels may get its addresses */
+    if (!cuda_enter(d, &e)) d->cu->unload(m->m);
+    memset(d->granted, 0, sizeof d->granted); /* other kernels may get its addresses */
     mem_free(m);
 }
 
-static dev_fn *cuda_symbol(struct module *m, const char *name) {
+static dev_fn *cuda_symbol(struct module *mod, const char *name) {
+    struct cuda_device *d = cuda_of(mod->dev);
     struct err e = {0};
     cu_function f = NULL;
-    if (cuda_enter(m->d, &e) || m->d->cu->function(&f, m->m, name)) return NULL;
+    if (cuda_enter(d, &e) || d->cu->function(&f, ((struct cuda_module *)mod)->m, name)) return NULL;
     return (dev_fn *)(uintptr_t)f;
 }
 
@@ -345,7 +361,7 @@ void cuda_told(const struct dev_launch *l, uint64_t *param, struct cuda_told *t)
     t->params = NULL, t->extra = t->list;
 }
 
-int cuda_limits(const struct device *d, struct err *e, const struct dev_launch *l) {
+int cuda_limits(const struct cuda_device *d, struct err *e, const struct dev_launch *l) {
     if (cuda_param_words(l) > CUDA_PARAMS || (l->nmap && plain_words(l) + l->nmap > CUDA_MOST_EACH))
         return err_set(e, RG_ELIMIT, "a kernel with %u buffers and numbers; CUDA takes %d", l->nbuf + l->nvar,
                        CUDA_PARAMS - 3);
@@ -358,7 +374,8 @@ int cuda_limits(const struct device *d, struct err *e, const struct dev_launch *
     return 0;
 }
 
-int cuda_params(struct device *d, struct err *e, const struct dev_launch *l, uint64_t param[CUDA_PARAMS]) {
+int cuda_params(struct cuda_device *d, struct err *e, const struct dev_launch *l,
+                uint64_t param[CUDA_PARAMS]) {
     size_t n = 0;
     for (uint32_t i = 0; i < l->nbuf; i++) param[n++] = (uintptr_t)l->buf[i];
     for (uint32_t i = 0; i < l->nvar; i++) param[n++] = (uint64_t)l->var[i];
@@ -371,7 +388,7 @@ int cuda_params(struct device *d, struct err *e, const struct dev_launch *l, uin
 }
 
 /* Shared memory beyond the default is opt-in, once per kernel. */
-int cuda_shared(struct device *d, const struct dev_launch *l) {
+int cuda_shared(struct cuda_device *d, const struct dev_launch *l) {
     cu_function fn = (cu_function)(uintptr_t)l->fn;
     uint32_t at = hash_u64((uintptr_t)fn) % CUDA_GRANTED;
     if (l->shared <= SHARED_FREE || (d->granted[at].fn == fn && d->granted[at].bytes == l->shared)) return 0;
@@ -384,7 +401,8 @@ int cuda_shared(struct device *d, const struct dev_launch *l) {
  * the stream drains, which hides launch latency. Not for grids of many blocks, or of small memory-bound
  * ones: early blocks go where there is room and are spread unevenly (448 memory-bound blocks take a
  * seventh longer). */
-static bool cuda_overlaps(struct device *d, const struct dev_launch *l) {
+static bool cuda_overlaps(struct device *dev, const struct dev_launch *l) {
+    struct cuda_device *d = cuda_of(dev);
     enum { LIGHT = 8 << 20 }; /* bytes */
     unsigned blocks, threads;
     cuda_shape(l, &blocks, &threads);
@@ -393,11 +411,11 @@ static bool cuda_overlaps(struct device *d, const struct dev_launch *l) {
 }
 
 /* No PDL for timed launches, nor for traced ones, whose records CUPTI announces for the plain call. */
-static bool soon(struct device *d, const struct dev_launch *l) {
-    return !l->ns && cuda_overlaps(d, l) && !cuda_tracing();
+static bool soon(struct cuda_device *d, const struct dev_launch *l) {
+    return !l->ns && cuda_overlaps(&d->dev, l) && !cuda_tracing();
 }
 
-static int start(struct device *d, struct err *e, const struct dev_launch *l) {
+static int start(struct cuda_device *d, struct err *e, const struct dev_launch *l) {
     uint64_t param[CUDA_PARAMS];
     unsigned blocks, threads;
     if (cuda_limits(d, e, l)) return e->code;
@@ -415,8 +433,8 @@ static int start(struct device *d, struct err *e, const struct dev_launch *l) {
     return 0;
 }
 
-static int start_steps(struct device *d, struct err *e, const struct cuda_call *c, const struct dev_launch *l,
-                       uint32_t n) {
+static int start_steps(struct cuda_device *d, struct err *e, const struct cuda_call *c,
+                       const struct dev_launch *l, uint32_t n) {
     struct cuda_step s;
     for (uint32_t i = 0; i < n; i++) {
         cuda_call_step(c, l, i, &s);
@@ -435,7 +453,7 @@ static void push_range(const struct dev_launch *l) {
 }
 
 /* A kernel, or all kernels of a builtin. */
-static int start_all(struct device *d, struct err *e, const struct dev_launch *l) {
+static int start_all(struct cuda_device *d, struct err *e, const struct dev_launch *l) {
     const struct cuda_call *c = cuda_call_of(l->fn);
     uint32_t n = c ? cuda_call_steps(c, l) : 1;
     struct cuda_trace t;
@@ -449,7 +467,7 @@ static int start_all(struct device *d, struct err *e, const struct dev_launch *l
 }
 
 /* Waits for the timed kernels, but no longer than the limit: a hung kernel takes the GPU with it. */
-static int wait_for_end(struct device *d, struct err *e, uint64_t limit) {
+static int wait_for_end(struct cuda_device *d, struct err *e, uint64_t limit) {
     enum { NOT_READY = 600 };
     if (!limit) {
         TRY(d->cu->event_wait(d->end), "running a kernel");
@@ -469,7 +487,8 @@ static int wait_for_end(struct device *d, struct err *e, uint64_t limit) {
                    d->why);
 }
 
-static int cuda_span(struct device *d, struct err *e, uint64_t *ns, uint64_t limit) {
+static int cuda_span(struct device *dev, struct err *e, uint64_t *ns, uint64_t limit) {
+    struct cuda_device *d = cuda_of(dev);
     float ms = 0;
     if (cuda_enter(d, e)) return e->code;
     TRY(d->cu->event_record(ns ? d->end : d->begin, d->stream), "timing a kernel");
@@ -480,15 +499,16 @@ static int cuda_span(struct device *d, struct err *e, uint64_t *ns, uint64_t lim
     return 0;
 }
 
-static int cuda_launch(struct device *d, struct err *e, const struct dev_launch *l) {
+static int cuda_launch(struct device *dev, struct err *e, const struct dev_launch *l) {
+    struct cuda_device *d = cuda_of(dev);
     if (cuda_enter(d, e)) return e->code;
     if (l->ns) *l->ns = 0;
     if (!l->grid) return 0;
     if (!l->ns) return start_all(d, e, l);
-    if (cuda_span(d, e, NULL, 0)) return e->code;
+    if (cuda_span(dev, e, NULL, 0)) return e->code;
     for (uint32_t i = 0; i < RG_MAX(l->times, 1u); i++)
         if (start_all(d, e, l)) return e->code;
-    return cuda_span(d, e, l->ns, l->limit);
+    return cuda_span(dev, e, l->ns, l->limit);
 }
 
 #define CUDA_DEVICE(n, text_name)                                                                            \

@@ -22,7 +22,7 @@ struct node {
     uint64_t *param; /* as the graph has them */
 };
 struct dev_record {
-    struct device *d;
+    struct cuda_device *d;
     cu_graph graph;
     cu_exec exec;
     uint32_t n;
@@ -47,7 +47,7 @@ static const struct dev_launch *step_of(const struct dev_launch *l, uint32_t i, 
 }
 
 /* With room for all parameters; NULL: no memory. */
-static struct dev_record *record_new(struct device *d, const struct dev_step *s, uint32_t n) {
+static struct dev_record *record_new(struct cuda_device *d, const struct dev_step *s, uint32_t n) {
     size_t words = 0, most = 0;
     uint32_t nodes = 0;
     struct cuda_step room;
@@ -92,7 +92,7 @@ static struct cu_kernel_node told(const struct node *x, const struct dev_launch 
 }
 
 /* At most one wave. */
-static bool is_small(const struct device *d, const struct node *x) {
+static bool is_small(const struct cuda_device *d, const struct node *x) {
     return x->blocks <= (unsigned)d->info.units;
 }
 
@@ -104,7 +104,7 @@ struct waits {
 };
 
 /* PDL: may x start before its dependences are complete? */
-static bool may_overlap(const struct device *d, const struct waits *w, const struct node *x) {
+static bool may_overlap(const struct cuda_device *d, const struct waits *w, const struct node *x) {
     if (!d->cu->graph_edges || d->info.major < 9 || !is_small(d, x)) return false;
     for (uint32_t k = 0; k < w->n; k++)
         if (!is_small(d, w->on[k])) return false;
@@ -112,7 +112,7 @@ static bool may_overlap(const struct device *d, const struct waits *w, const str
 }
 
 static int add_node(struct dev_record *r, struct err *e, struct node *x, const struct waits *w) {
-    struct device *d = r->d;
+    struct cuda_device *d = r->d;
     struct cuda_step room;
     const struct dev_launch *l = step_of(x->l, x->step, &room);
     struct cuda_told t;
@@ -148,7 +148,7 @@ static int add_nodes(struct dev_record *r, struct err *e, const struct dev_step 
 
 /* While a profile is recorded it is noted under which numbers the driver runs the nodes. */
 static int make_ready(struct dev_record *r, struct err *e) {
-    struct device *d = r->d;
+    struct cuda_device *d = r->d;
     struct cuda_nodes *x = cuda_nodes_begin(r->n);
     for (uint32_t i = 0; i < r->n; i++) cuda_nodes_add(x, i, r->node[i].node, r->node[i].launch);
     int code = d->cu->graph_ready(&r->exec, r->graph, 0);
@@ -159,7 +159,7 @@ static int make_ready(struct dev_record *r, struct err *e) {
 }
 
 static int fill(struct dev_record *r, struct err *e, const struct dev_step *s, uint32_t n) {
-    struct device *d = r->d;
+    struct cuda_device *d = r->d;
     uint32_t most = 1;
     for (uint32_t i = 0; i < n; i++) most = RG_MAX(most, s[i].nafter);
     CUDA_TRY(d->cu->graph_new(&r->graph, 0), "making a graph");
@@ -171,8 +171,9 @@ static int fill(struct dev_record *r, struct err *e, const struct dev_step *s, u
     return code ? code : make_ready(r, e);
 }
 
-int cuda_record(struct device *d, struct err *e, const struct dev_step *s, uint32_t n, uint32_t *taken,
+int cuda_record(struct device *dev, struct err *e, const struct dev_step *s, uint32_t n, uint32_t *taken,
                 struct dev_record **out) {
+    struct cuda_device *d = cuda_of(dev);
     *taken = 0;
     *out = NULL;
     while (*taken < n && s[*taken].launch->grid) ++*taken;
@@ -190,7 +191,7 @@ int cuda_record(struct device *d, struct err *e, const struct dev_step *s, uint3
 
 /* Tells the graph what a kernel is given now, if that is something else, or in any case. */
 static int bring_up(struct dev_record *r, struct err *e, struct node *x, bool always) {
-    struct device *d = r->d;
+    struct cuda_device *d = r->d;
     struct cuda_step room;
     const struct dev_launch *l = step_of(x->l, x->step, &room);
     struct cuda_told t;
@@ -210,7 +211,7 @@ static int bring_up(struct dev_record *r, struct err *e, struct node *x, bool al
 /* A graph that was made ready before the recording: again, so that its nodes are known. The driver keeps the old one as
  * long as it runs. */
 static int make_known(struct dev_record *r, struct err *e) {
-    struct device *d = r->d;
+    struct cuda_device *d = r->d;
     cu_exec was = r->exec;
     struct event_span own = event_begin(EVENT_PROFILER, 0);
     r->exec = NULL;
@@ -224,7 +225,7 @@ static int make_known(struct dev_record *r, struct err *e) {
 }
 
 int cuda_replay(struct dev_record *r, struct err *e) {
-    struct device *d = r->d;
+    struct cuda_device *d = r->d;
     struct cuda_trace t;
     if (cuda_enter(d, e)) return e->code;
     bool again = cuda_tracing() && !r->nodes && !r->nameless;

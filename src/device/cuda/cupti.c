@@ -119,8 +119,8 @@ static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUT
 /* State of the module. */
 static struct {
     /* under list_lock: */
-    struct device *devices; /* open ones */
-    struct cupti api;       /* once `loaded` */
+    struct cuda_device *devices; /* open ones */
+    struct cupti api;            /* once `loaded` */
     char path[512];
     bool loaded;
     uint32_t version;
@@ -187,7 +187,7 @@ static uint64_t give_up_all(void) {
     return RG_MAX(never, cu.lost);
 }
 
-void cuda_trace_begin(struct cuda_trace *x, struct device *d, uint32_t units, struct cuda_nodes *nodes) {
+void cuda_trace_begin(struct cuda_trace *x, struct cuda_device *d, uint32_t units, struct cuda_nodes *nodes) {
     *x = (struct cuda_trace){0};
     if (!cuda_tracing()) return;
     size_t size = sizeof *x->t + units * sizeof *x->t->unit;
@@ -551,7 +551,7 @@ static void trace_off(void) {
     if (!cuda_tracing() || getpid() != cu.owner) return;
     pthread_mutex_lock(&list_lock);
     if (atomic_exchange(&cu.active, false)) {
-        for (struct device *d = cu.devices; d; d = d->next_open) {
+        for (struct cuda_device *d = cu.devices; d; d = d->next_open) {
             struct err ignore = {0};
             hung |= d->hung;
             if (!d->lost && !cuda_enter(d, &ignore))
@@ -567,7 +567,7 @@ static void trace_off(void) {
     pthread_mutex_unlock(&list_lock);
 }
 
-static void note(struct device *d, const struct err *e) {
+static void note(struct cuda_device *d, const struct err *e) {
     char text[400];
     uint64_t now = os_now_ns();
     if (e)
@@ -587,7 +587,8 @@ static void once_for_all(void) {
     atexit(trace_off);
 }
 
-bool cuda_trace(struct device *d) {
+bool cuda_trace(struct device *dev) {
+    struct cuda_device *d = cuda_of(dev);
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct err e = {0};
     uint32_t file = event_record_file();
@@ -612,7 +613,7 @@ bool cuda_trace(struct device *d) {
 
 /* ---- devices ------------------------------------------------------------------------------------------------------------ */
 
-void cuda_trace_open(struct device *d) {
+void cuda_trace_open(struct cuda_device *d) {
     pthread_mutex_lock(&list_lock);
     d->next_open = cu.devices;
     cu.devices = d;
@@ -620,13 +621,13 @@ void cuda_trace_open(struct device *d) {
 }
 
 /* What it ran is noted before it is gone. */
-void cuda_trace_close(struct device *d) {
+void cuda_trace_close(struct cuda_device *d) {
     if (cuda_tracing() && !d->lost) {
         d->cu->stream_wait(d->stream), d->cu->stream_wait(d->copies);
         cu.api.flush(0);
     }
     pthread_mutex_lock(&list_lock);
-    for (struct device **at = &cu.devices; *at; at = &(*at)->next_open)
+    for (struct cuda_device **at = &cu.devices; *at; at = &(*at)->next_open)
         if (*at == d) {
             *at = d->next_open;
             break;

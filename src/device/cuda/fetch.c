@@ -5,25 +5,27 @@
 #include "device/cuda/internal.h"
 
 struct dev_fetch {
-    struct device *d;
+    struct cuda_device *d;
     cu_event done;
 };
 
-void *cuda_host_alloc(struct device *d, size_t n) {
+void *cuda_host_alloc(struct device *dev, size_t n) {
+    struct cuda_device *d = cuda_of(dev);
     struct err e = {0};
     void *p = NULL;
     if (cuda_enter(d, &e)) return NULL;
     return d->cu->host_alloc(&p, RG_MAX(n, 1), 0) ? NULL : p;
 }
 
-void cuda_host_free(struct device *d, void *p, size_t n) {
+void cuda_host_free(struct device *dev, void *p, size_t n) {
+    struct cuda_device *d = cuda_of(dev);
     struct err e = {0};
     (void)n;
     if (p && !cuda_enter(d, &e)) d->cu->host_free(p);
 }
 
 static int begin(struct dev_fetch *f, struct err *e, const struct dev_piece *p, uint32_t n) {
-    struct device *d = f->d;
+    struct cuda_device *d = f->d;
     CUDA_TRY(d->cu->event_new(&f->done, 2), "making an event");
     CUDA_TRY(d->cu->event_record(d->here, d->stream), "a copy to the GPU");
     CUDA_TRY(d->cu->stream_after(d->copies, d->here, 0), "a copy to the GPU");
@@ -35,8 +37,9 @@ static int begin(struct dev_fetch *f, struct err *e, const struct dev_piece *p, 
     return 0;
 }
 
-int cuda_fetch(struct device *d, struct err *e, const struct dev_piece *p, uint32_t n,
+int cuda_fetch(struct device *dev, struct err *e, const struct dev_piece *p, uint32_t n,
                struct dev_fetch **out) {
+    struct cuda_device *d = cuda_of(dev);
     if (cuda_enter(d, e)) return e->code;
     struct dev_fetch *f = mem_alloc(sizeof *f);
     if (!f) return err_set(e, RG_ENOMEM, "out of memory while copying");
@@ -52,14 +55,14 @@ int cuda_fetch(struct device *d, struct err *e, const struct dev_piece *p, uint3
 }
 
 int cuda_order(struct dev_fetch *f, struct err *e) {
-    struct device *d = f->d;
+    struct cuda_device *d = f->d;
     if (cuda_enter(d, e)) return e->code;
     CUDA_TRY(d->cu->stream_after(d->stream, f->done, 0), "waiting for a copy");
     return 0;
 }
 
 int cuda_fetched(struct dev_fetch *f, struct err *e) {
-    struct device *d = f->d;
+    struct cuda_device *d = f->d;
     int code = cuda_enter(d, e);
     if (!code && (code = d->cu->event_wait(f->done))) code = cuda_fail(d, e, code, "a copy to the GPU");
     if (!d->lost && f->done) d->cu->event_free(f->done);

@@ -167,7 +167,8 @@ struct cuda_piece { /* of pinned memory */
     cu_event done;
     bool busy;
 };
-struct device {
+struct cuda_device {
+    struct device dev;
     const struct cuda_driver *cu;
     int number; /* CUdevice */
     cu_context context;
@@ -186,14 +187,15 @@ struct device {
     char why[256]; /* it was lost */
     char arch[24];
     struct dev_info info;
-    struct cuda_call *calls;  /* builtins in use */
-    struct cuda_map *map;     /* [CUDA_MAPS_KEPT], a hash table of TMA descriptors */
-    struct device *next_open; /* of all that are open, for cupti.c */
+    struct cuda_call *calls;       /* builtins in use */
+    struct cuda_map *map;          /* [CUDA_MAPS_KEPT], a hash table of TMA descriptors */
+    struct cuda_device *next_open; /* of all that are open, for cupti.c */
 };
 
 /* cuda.c: before any call: the context is the calling thread's. What a CUresult means, as an error. */
-int cuda_enter(struct device *, struct err *);
-int cuda_fail(struct device *, struct err *, int code, const char *doing);
+static inline struct cuda_device *cuda_of(struct device *d) { return (struct cuda_device *)d; }
+int cuda_enter(struct cuda_device *, struct err *);
+int cuda_fail(struct cuda_device *, struct err *, int code, const char *doing);
 /* The same for a call inside a function that has d and e and returns a status. */
 #define CUDA_TRY(call, doing)                            \
     do {                                                 \
@@ -202,7 +204,7 @@ int cuda_fail(struct device *, struct err *, int code, const char *doing);
     } while (0)
 /* The parameters of a launch, in the order of the kernel's; how many words. An error if there are too many, or a block would
  * need more shared memory than there is. */
-int cuda_params(struct device *, struct err *, const struct dev_launch *, uint64_t param[CUDA_PARAMS]);
+int cuda_params(struct cuda_device *, struct err *, const struct dev_launch *, uint64_t param[CUDA_PARAMS]);
 size_t cuda_param_words(const struct dev_launch *);
 struct cuda_told { /* the parameters as the driver wants to be told: one address, or one of each */
     void **params, **extra;
@@ -210,12 +212,13 @@ struct cuda_told { /* the parameters as the driver wants to be told: one address
     size_t bytes;
 };
 void cuda_told(const struct dev_launch *, uint64_t *param, struct cuda_told *);
-int cuda_limits(const struct device *, struct err *, const struct dev_launch *);
+int cuda_limits(const struct cuda_device *, struct err *, const struct dev_launch *);
 /* tensor_map.c: the TMA descriptor of the buffer at this address. */
-int cuda_map(struct device *, struct err *, const struct dev_map *, void *at, uint64_t out[CUDA_MAP_WORDS]);
+int cuda_map(struct cuda_device *, struct err *, const struct dev_map *, void *at,
+             uint64_t out[CUDA_MAP_WORDS]);
 /* Threads and blocks of a launch. */
 void cuda_shape(const struct dev_launch *, unsigned *blocks, unsigned *threads);
-int cuda_shared(struct device *,
+int cuda_shared(struct cuda_device *,
                 const struct dev_launch *); /* a CUresult: opts in to the shared memory that it needs */
 
 /* builtin.c: builtins are sequences of kernels, told from kernels by a bit that no address has set. */
@@ -257,8 +260,8 @@ void cuda_forget(struct dev_record *);
 /* cupti.c: kernel times by CUPTI. device_ops.trace; is it on? A device is opened and closed. */
 bool cuda_trace(struct device *);
 bool cuda_tracing(void);
-void cuda_trace_open(struct device *);
-void cuda_trace_close(struct device *);
+void cuda_trace_open(struct cuda_device *);
+void cuda_trace_close(struct cuda_device *);
 /* Around driver calls that launch kernels: `launches` of the engine's, each of some kernels; a graph's
  * nodes. No effect where nothing is traced. code: 0, or the calls failed. */
 struct cuda_traced;
@@ -269,7 +272,7 @@ struct cuda_trace {
     uint64_t t0;
     bool hidden;
 };
-void cuda_trace_begin(struct cuda_trace *, struct device *, uint32_t launches, struct cuda_nodes *);
+void cuda_trace_begin(struct cuda_trace *, struct cuda_device *, uint32_t launches, struct cuda_nodes *);
 void cuda_trace_unit(struct cuda_trace *, uint32_t i, const struct dev_launch *, uint32_t kernels);
 void cuda_trace_end(struct cuda_trace *, int code);
 /* Around instantiating a graph: its nodes, each with the index of its launch. end: NULL if they are not

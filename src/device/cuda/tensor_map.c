@@ -14,7 +14,7 @@ static int type_of(const struct dev_map *m) {
 }
 
 /* Its slot in the cache, or a free one: linear probing. */
-static struct cuda_map *slot_of(struct device *d, const struct dev_map *m, const void *at) {
+static struct cuda_map *slot_of(struct cuda_device *d, const struct dev_map *m, const void *at) {
     enum { NEAR = 8 };
     uint64_t h = (uintptr_t)at;
     for (uint32_t i = 0; i < m->rank; i++)
@@ -27,7 +27,7 @@ static struct cuda_map *slot_of(struct device *d, const struct dev_map *m, const
     return free->at ? &own[h >> 32 & (NEAR - 1)] : free;
 }
 
-static int encode(struct device *d, struct err *e, const struct dev_map *m, void *at, uint64_t *word) {
+static int encode(struct cuda_device *d, struct err *e, const struct dev_map *m, void *at, uint64_t *word) {
     uint64_t size[DEV_AXES], step[DEV_AXES];
     uint32_t box[DEV_AXES], each[DEV_AXES];
     if ((uintptr_t)at % 16)
@@ -43,7 +43,7 @@ static int encode(struct device *d, struct err *e, const struct dev_map *m, void
     return 0;
 }
 
-int cuda_map(struct device *d, struct err *e, const struct dev_map *m, void *at,
+int cuda_map(struct cuda_device *d, struct err *e, const struct dev_map *m, void *at,
              uint64_t out[CUDA_MAP_WORDS]) {
     if (d->info.no_maps)
         return err_set(

@@ -139,7 +139,8 @@ struct opencl_piece { /* of the host, on its way to the device */
     cl_event done; /* NULL: free */
 };
 struct host_fn;
-struct device {
+struct opencl_device {
+    struct device dev;
     const struct opencl *cl;
     struct opencl_choice chosen;
     cl_context context;
@@ -155,10 +156,11 @@ struct device {
     struct dev_info info;
     struct host_fn *host;
 };
+static inline struct opencl_device *opencl_of(struct device *d) { return (struct opencl_device *)d; }
 /* Sets the error; notes a loss. doing: "a copy". */
-int opencl_fail(struct device *, struct err *, int code, const char *doing);
+int opencl_fail(struct opencl_device *, struct err *, int code, const char *doing);
 /* Before any call: not if the device was lost. */
-int opencl_enter(struct device *, struct err *);
+int opencl_enter(struct opencl_device *, struct err *);
 
 /* program.c */
 struct opencl_kernel { /* what a dev_fn is */

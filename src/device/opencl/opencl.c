@@ -28,7 +28,7 @@ static bool is_final(int code) {
            code == CL_INVALID_COMMAND_QUEUE || code == CL_NVIDIA_FAULT;
 }
 
-static int lose(struct device *d, struct err *e, int code, const char *doing) {
+static int lose(struct opencl_device *d, struct err *e, int code, const char *doing) {
     d->lost = true;
     snprintf(d->why, sizeof d->why, "%s (%d) at %s", opencl_error(code), code, doing);
     return err_set(e, RG_EDEVICE,
@@ -36,7 +36,7 @@ static int lose(struct device *d, struct err *e, int code, const char *doing) {
                    d->info.name, d->why);
 }
 
-int opencl_fail(struct device *d, struct err *e, int code, const char *doing) {
+int opencl_fail(struct opencl_device *d, struct err *e, int code, const char *doing) {
     if (is_final(code)) return lose(d, e, code, doing);
     if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_INVALID_BUFFER_SIZE)
         return err_set(e, RG_ENOMEM, "%s has no memory left for %s", d->info.name, doing);
@@ -46,13 +46,13 @@ int opencl_fail(struct device *d, struct err *e, int code, const char *doing) {
 }
 
 /* A wait says what went wrong in kernels before it: nothing later can be trusted. */
-static int fail_waiting(struct device *d, struct err *e, int code, const char *doing) {
+static int fail_waiting(struct opencl_device *d, struct err *e, int code, const char *doing) {
     if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY)
         return opencl_fail(d, e, code, doing);
     return lose(d, e, code, doing);
 }
 
-int opencl_enter(struct device *d, struct err *e) {
+int opencl_enter(struct opencl_device *d, struct err *e) {
     if (!d->lost) return 0;
     return err_set(e, RG_EDEVICE, "%s was lost earlier: %s; open it again to use it", d->info.name, d->why);
 }
@@ -65,19 +65,19 @@ int opencl_enter(struct device *d, struct err *e) {
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-static uint64_t number(struct device *d, unsigned what) {
+static uint64_t number(struct opencl_device *d, unsigned what) {
     uint64_t x = 0; /* answers of 4 bytes too: devices are little-endian, or refused */
     return d->cl->device_info(d->chosen.device, what, sizeof x, &x, NULL) ? 0 : x;
 }
 
-static void text_of(struct device *d, unsigned what, char *out, size_t room) {
+static void text_of(struct opencl_device *d, unsigned what, char *out, size_t room) {
     size_t n = 0;
     *out = 0;
     if (d->cl->device_info(d->chosen.device, what, room, out, &n) || n > room) *out = 0;
     out[room - 1] = 0;
 }
 
-static bool has_extension(struct device *d, const char *name) {
+static bool has_extension(struct opencl_device *d, const char *name) {
     char list[8192];
     text_of(d, CL_DEVICE_EXTENSIONS, list, sizeof list);
     for (const char *s = list; (s = strstr(s, name)); s += strlen(name))
@@ -85,7 +85,7 @@ static bool has_extension(struct device *d, const char *name) {
     return false;
 }
 
-static void query(struct device *d) {
+static void query(struct opencl_device *d) {
     struct dev_info *i = &d->info;
     char name[256];
     text_of(d, CL_DEVICE_NAME, name, sizeof name);
@@ -108,7 +108,7 @@ static void query(struct device *d) {
 }
 
 /* What a device must have; what is nice to have is asked for where it is used. */
-static int check(struct device *d, struct err *e) {
+static int check(struct opencl_device *d, struct err *e) {
     struct dev_info *i = &d->info;
     char version[128], profile[64];
     text_of(d, CL_DEVICE_VERSION, version, sizeof version);
@@ -131,7 +131,7 @@ static int check(struct device *d, struct err *e) {
     return 0;
 }
 
-static int prepare(struct device *d, struct err *e, int unit) {
+static int prepare(struct opencl_device *d, struct err *e, int unit) {
     int code = 0;
     if (opencl_choose(e, d->cl, unit, &d->chosen)) return e->code;
     query(d);
@@ -147,7 +147,8 @@ static int prepare(struct device *d, struct err *e, int unit) {
     return 0;
 }
 
-static void device_close(struct device *d) {
+static void device_close(struct device *dev) {
+    struct opencl_device *d = opencl_of(dev);
     if (d->queue && !d->lost) d->cl->finish(d->queue);
     for (size_t i = 0; i < RG_COUNT(d->piece); i++) {
         if (d->piece[i].done) d->cl->event_free(d->piece[i].done);
@@ -164,23 +165,27 @@ static void device_close(struct device *d) {
 static int device_open(struct err *e, const struct device_ops *ops, struct device **out) {
     const struct opencl *cl = opencl_load(e);
     if (!cl) return e->code;
-    struct device *d = mem_alloc(sizeof *d);
+    struct opencl_device *d = mem_alloc(sizeof *d);
     if (!d) return err_set(e, RG_ENOMEM, "out of memory while opening the OpenCL device");
     memset(d, 0, sizeof *d);
-    d->cl = cl;
+    d->dev.ops = ops, d->cl = cl;
     d->next = FIRST_ADDRESS;
     snprintf(d->info.name, sizeof d->info.name, "the OpenCL device");
     if (prepare(d, e, ops->unit)) {
-        device_close(d);
+        device_close(&d->dev);
         return e->code;
     }
-    *out = d;
+    *out = &d->dev;
     return 0;
 }
 
-static int device_workers(struct device *d) { return RG_MAX(d->info.units, 1); }
+static int device_workers(struct device *dev) {
+    struct opencl_device *d = opencl_of(dev);
+    return RG_MAX(d->info.units, 1);
+}
 
-static int device_info(struct device *d, struct err *e, struct dev_info *out) {
+static int device_info(struct device *dev, struct err *e, struct dev_info *out) {
+    struct opencl_device *d = opencl_of(dev);
     (void)e;
     *out = d->info;
     return 0;
@@ -189,7 +194,7 @@ static int device_info(struct device *d, struct err *e, struct dev_info *out) {
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 /* The object that an address lies in; its last byte's successor too, for buffers of nothing. */
-static struct opencl_block *find(struct device *d, const void *p) {
+static struct opencl_block *find(struct opencl_device *d, const void *p) {
     uint64_t at = (uintptr_t)p;
     size_t lo = 0, hi = d->blocks;
     while (lo < hi) { /* the last that begins at or before it */
@@ -202,7 +207,7 @@ static struct opencl_block *find(struct device *d, const void *p) {
     return lo && at - d->block[lo - 1].at <= d->block[lo - 1].n ? &d->block[lo - 1] : NULL;
 }
 
-static int find_or_fail(struct device *d, struct err *e, const void *p, size_t n, cl_mem *mem,
+static int find_or_fail(struct opencl_device *d, struct err *e, const void *p, size_t n, cl_mem *mem,
                         size_t *offset) {
     struct opencl_block *b = find(d, p);
     if (!b || (uintptr_t)p - b->at + n > b->n)
@@ -213,7 +218,7 @@ static int find_or_fail(struct device *d, struct err *e, const void *p, size_t n
     return 0;
 }
 
-static bool grow(struct device *d) {
+static bool grow(struct opencl_device *d) {
     if (d->blocks < d->room) return true;
     size_t room = d->room ? d->room * 2 : 64;
     struct opencl_block *b = mem_realloc(d->block, room * sizeof *b);
@@ -223,7 +228,8 @@ static bool grow(struct device *d) {
     return true;
 }
 
-static void *device_alloc(struct device *d, size_t n) {
+static void *device_alloc(struct device *dev, size_t n) {
+    struct opencl_device *d = opencl_of(dev);
     static const uint32_t zero = 0;
     struct err e = {0};
     int code = 0;
@@ -248,7 +254,8 @@ static void *device_alloc(struct device *d, size_t n) {
 }
 
 /* A buffer that the queue still needs is released when that is done: OpenCL counts. */
-static void device_free(struct device *d, void *p, size_t n) {
+static void device_free(struct device *dev, void *p, size_t n) {
+    struct opencl_device *d = opencl_of(dev);
     struct opencl_block *b = p ? find(d, p) : NULL;
     (void)n;
     if (!b || b->at != (uintptr_t)p) return;
@@ -258,14 +265,16 @@ static void device_free(struct device *d, void *p, size_t n) {
     d->blocks--;
 }
 
-static int device_wait(struct device *d, struct err *e) {
+static int device_wait(struct device *dev, struct err *e) {
+    struct opencl_device *d = opencl_of(dev);
     if (opencl_enter(d, e)) return e->code;
     int code = d->cl->finish(d->queue);
     return code ? fail_waiting(d, e, code, "waiting for its kernels") : 0;
 }
 
 /* A copy that the host does not wait for. */
-static int copy_piece(struct device *d, struct err *e, cl_mem mem, size_t offset, const void *src, size_t n) {
+static int copy_piece(struct opencl_device *d, struct err *e, cl_mem mem, size_t offset, const void *src,
+                      size_t n) {
     struct opencl_piece *p = &d->piece[d->next_piece];
     d->next_piece = (d->next_piece + 1) % (int)RG_COUNT(d->piece);
     if (p->done) {
@@ -279,8 +288,9 @@ static int copy_piece(struct device *d, struct err *e, cl_mem mem, size_t offset
     return 0;
 }
 
-static int device_copy(struct device *d, struct err *e, enum dev_copy kind, void *dst, const void *src,
+static int device_copy(struct device *dev, struct err *e, enum dev_copy kind, void *dst, const void *src,
                        size_t n) {
+    struct opencl_device *d = opencl_of(dev);
     cl_mem to = NULL, from = NULL;
     size_t to_at = 0, from_at = 0;
     if (opencl_enter(d, e)) return e->code;
@@ -301,8 +311,9 @@ static int device_copy(struct device *d, struct err *e, enum dev_copy kind, void
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
-static int device_builtin(struct device *d, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
+static int device_builtin(struct device *dev, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
                           struct dev_builtin *out) {
+    struct opencl_device *d = opencl_of(dev);
     (void)kernel;
     struct host_fn *f;
     if (host_fn_find(&d->host, e, c, &f)) return e->code;
@@ -322,7 +333,7 @@ static void shape(const struct opencl_kernel *k, const struct dev_launch *l, siz
 }
 
 /* As render_opencl lists them: memory, offsets, numbers, iterations, scratch. */
-static int set_params(struct device *d, struct err *e, const struct opencl_kernel *k,
+static int set_params(struct opencl_device *d, struct err *e, const struct opencl_kernel *k,
                       const struct dev_launch *l) {
     unsigned n = 0, bytes = 12 * l->nbuf + 8 * l->nvar + 24;
     uint64_t grid = l->grid, stride = l->scratch_stride;
@@ -356,7 +367,7 @@ static int set_params(struct device *d, struct err *e, const struct opencl_kerne
 }
 
 /* Waits for it, by the device's clock. */
-static int time_of(struct device *d, struct err *e, cl_event event, uint64_t *ns) {
+static int time_of(struct opencl_device *d, struct err *e, cl_event event, uint64_t *ns) {
     uint64_t begin = 0, end = 0;
     int code = d->cl->event_wait(1, &event), status = 0;
     if (!code && !d->cl->event_info(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) &&
@@ -369,14 +380,15 @@ static int time_of(struct device *d, struct err *e, cl_event event, uint64_t *ns
     return 0;
 }
 
-static int device_launch(struct device *d, struct err *e, const struct dev_launch *l) {
+static int device_launch(struct device *dev, struct err *e, const struct dev_launch *l) {
+    struct opencl_device *d = opencl_of(dev);
     const struct opencl_kernel *k = (const struct opencl_kernel *)(uintptr_t)l->fn;
     size_t all, threads;
     cl_event event = NULL;
     if (opencl_enter(d, e)) return e->code;
     if (l->ns) *l->ns = 0;
     if (!l->grid) return 0;
-    if (host_fn_of(l->fn)) return host_fn_run(d, device_copy, e, host_fn_of(l->fn), l);
+    if (host_fn_of(l->fn)) return host_fn_run(dev, device_copy, e, host_fn_of(l->fn), l);
     if (set_params(d, e, k, l)) return e->code;
     shape(k, l, &all, &threads);
     TRY(d->cl->launch(d->queue, k->k, 1, NULL, &all, &threads, 0, NULL, l->ns ? &event : NULL),

@@ -6,13 +6,14 @@
  * Tests: tests/unit/opencl.c */
 #include "device/opencl/internal.h"
 
-struct module {
-    struct device *d;
+struct opencl_module {
+    struct module mod;
     cl_program program;
     struct opencl_kernel *kernels;
 };
 
-int opencl_target(struct device *d, struct err *e, struct arena *a, struct dev_target *t) {
+int opencl_target(struct device *dev, struct err *e, struct arena *a, struct dev_target *t) {
+    struct opencl_device *d = opencl_of(dev);
     (void)e;
     *t = (struct dev_target){
         .request = "opencl",
@@ -25,13 +26,14 @@ int opencl_target(struct device *d, struct err *e, struct arena *a, struct dev_t
     return 0;
 }
 
-int opencl_version(struct device *d, struct err *e, struct arena *a, const char **out) {
+int opencl_version(struct device *dev, struct err *e, struct arena *a, const char **out) {
+    struct opencl_device *d = opencl_of(dev);
     (void)e;
     *out = arena_printf(a, "%s, driver %s", d->platform, d->driver);
     return 0;
 }
 
-static char *build_log(struct device *d, struct arena *a, cl_program p) {
+static char *build_log(struct opencl_device *d, struct arena *a, cl_program p) {
     size_t n = 0;
     if (d->cl->build_info(p, d->chosen.device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n)) return "";
     char *log = arena_alloc(a, n + 1);
@@ -41,8 +43,8 @@ static char *build_log(struct device *d, struct arena *a, cl_program p) {
 }
 
 /* The first lines of what the compiler said, and where the text is. */
-static int build_failed(struct device *d, struct err *e, struct arena *a, cl_program p, const char *text,
-                        int code) {
+static int build_failed(struct opencl_device *d, struct err *e, struct arena *a, cl_program p,
+                        const char *text, int code) {
     const char *log = build_log(d, a, p);
     char *dir = NULL;
     struct err ignore = {0};
@@ -55,7 +57,7 @@ static int build_failed(struct device *d, struct err *e, struct arena *a, cl_pro
                    d->info.name, d->platform, opencl_error(code), code, dir ? dir : "(nowhere)", (int)n, log);
 }
 
-static int take_binary(struct device *d, struct err *e, struct arena *a, cl_program p,
+static int take_binary(struct opencl_device *d, struct err *e, struct arena *a, cl_program p,
                        struct dev_object *out) {
     size_t n = 0;
     int code = d->cl->program_info(p, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL);
@@ -70,7 +72,7 @@ static int take_binary(struct device *d, struct err *e, struct arena *a, cl_prog
     return code ? opencl_fail(d, e, code, "taking the binary of a program") : 0;
 }
 
-static int compile_one(struct device *d, struct err *e, struct arena *a, const char *text,
+static int compile_one(struct opencl_device *d, struct err *e, struct arena *a, const char *text,
                        struct dev_object *out) {
     int code = 0;
     cl_program p = d->cl->source(d->context, 1, &text, NULL, &code);
@@ -81,8 +83,9 @@ static int compile_one(struct device *d, struct err *e, struct arena *a, const c
     return code;
 }
 
-int opencl_compile(struct device *d, struct err *e, struct arena *a, const char *const *text, int n,
+int opencl_compile(struct device *dev, struct err *e, struct arena *a, const char *const *text, int n,
                    struct dev_object *out) {
+    struct opencl_device *d = opencl_of(dev);
     if (opencl_enter(d, e)) return e->code;
     for (int i = 0; i < n; i++)
         if (compile_one(d, e, a, text[i], &out[i])) {
@@ -93,9 +96,10 @@ int opencl_compile(struct device *d, struct err *e, struct arena *a, const char 
 }
 
 /* Some drivers' binaries are text for people, NVIDIA's PTX above all. */
-int opencl_assembly(struct device *d, struct err *e, struct arena *a, const char *text, char **out) {
+int opencl_assembly(struct device *dev, struct err *e, struct arena *a, const char *text, char **out) {
+    struct opencl_device *d = opencl_of(dev);
     struct dev_object o;
-    if (opencl_compile(d, e, a, &text, 1, &o)) return e->code;
+    if (opencl_compile(dev, e, a, &text, 1, &o)) return e->code;
     const char *s = o.data;
     for (size_t i = 0; i < o.n; i++)
         if ((unsigned char)s[i] < 9) {
@@ -107,36 +111,41 @@ int opencl_assembly(struct device *d, struct err *e, struct arena *a, const char
     return 0;
 }
 
-int opencl_load_object(struct device *d, struct err *e, const void *object, size_t n, struct module **out) {
+int opencl_load_object(struct device *dev, struct err *e, const void *object, size_t n, struct module **out) {
+    struct opencl_device *d = opencl_of(dev);
     const unsigned char *data = object;
     int status = 0, code = 0;
     if (opencl_enter(d, e)) return e->code;
-    struct module *m = mem_alloc(sizeof *m);
+    struct opencl_module *m = mem_alloc(sizeof *m);
     if (!m) return err_set(e, RG_ENOMEM, "out of memory while loading a kernel");
-    *m = (struct module){.d = d};
+    *m = (struct opencl_module){.mod.dev = dev};
     m->program = d->cl->binary(d->context, 1, &d->chosen.device, &n, &data, &status, &code);
     if (!code) code = status;
     if (!code) code = d->cl->build(m->program, 1, &d->chosen.device, "", NULL, NULL);
     if (code) {
-        opencl_unload(m);
+        opencl_unload(&m->mod);
         return opencl_fail(d, e, code, "loading a kernel");
     }
-    *out = m;
+    *out = &m->mod;
     return 0;
 }
 
-void opencl_unload(struct module *m) {
+void opencl_unload(struct module *mod) {
+    struct opencl_module *m = (struct opencl_module *)mod;
+    const struct opencl *cl = opencl_of(mod->dev)->cl;
     for (struct opencl_kernel *k = m->kernels, *next; k; k = next) {
         next = k->next;
-        m->d->cl->kernel_free(k->k);
+        cl->kernel_free(k->k);
         mem_free(k);
     }
-    if (m->program) m->d->cl->program_free(m->program);
+    if (m->program) cl->program_free(m->program);
     mem_free(m);
 }
 
-dev_fn *opencl_symbol(struct module *m, const char *name) {
-    const struct opencl *cl = m->d->cl;
+dev_fn *opencl_symbol(struct module *mod, const char *name) {
+    struct opencl_module *m = (struct opencl_module *)mod;
+    const struct opencl_device *d = opencl_of(mod->dev);
+    const struct opencl *cl = d->cl;
     int code = 0;
     struct opencl_kernel *k = mem_alloc(sizeof *k);
     if (!k) return NULL;
@@ -145,9 +154,9 @@ dev_fn *opencl_symbol(struct module *m, const char *name) {
         mem_free(k);
         return NULL;
     }
-    if (cl->kernel_info(k->k, m->d->chosen.device, CL_KERNEL_WORK_GROUP_SIZE, sizeof k->threads, &k->threads,
+    if (cl->kernel_info(k->k, d->chosen.device, CL_KERNEL_WORK_GROUP_SIZE, sizeof k->threads, &k->threads,
                         NULL))
-        k->threads = m->d->info.threads;
+        k->threads = d->info.threads;
     m->kernels = k;
     return (dev_fn *)(uintptr_t)k;
 }
