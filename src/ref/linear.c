@@ -245,72 +245,113 @@ static void resolve_value(struct machine *m, struct step *s) {
     make_known(m, u, s->out.at, m->scope.n == 0);
 }
 
+static void resolve_range(struct machine *m, struct step *s, uint32_t at) {
+    const uop *u = s->u;
+    if (u->arg.range.kind == AX_GRID && at)
+        lin_bad_program(m, u, "entry %u: a GRID range must be the first entry", at);
+    if (axis_is_expanded((enum axis_kind)u->arg.range.kind))
+        lin_bad_program(m, u, "entry %u: a range of kind %s must be gone from a linear program", at,
+                        axis_name[u->arg.range.kind]);
+    if (u->arg.range.kind != AX_GRID) s->src[0] = lin_source(m, u->src[0]);
+    if (u->arg.range.kind == AX_THREAD && (m->scope.n > 1 || u->src[0]->op != OP_CONST))
+        lin_bad_program(m, u, "entry %u: threads stand inside the grid only, and their number is known", at);
+    s->loop = m->nloop++;
+    open_scope(m, at);
+    s->out = (struct slot){new_slot(m, 1), 1, u->dt};
+    make_known(m, u, s->out.at, false);
+}
+
+static void resolve_cp_async(struct machine *m, struct step *s, uint32_t at) {
+    const uop *u = s->u;
+    s->mem = lin_access(m, u, u->src[0]);
+    s->from = lin_access(m, u, u->src[1]);
+    if (u->nsrc > 2) s->src[2] = lin_source(m, u->src[2]);
+    if (s->mem.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow || s->from.kind == MEM_LOCAL ||
+        s->mem.lanes != s->from.lanes || s->mem.dt != s->from.dt)
+        lin_bad_program(m, u, "entry %u: a CP_ASYNC goes from a buffer to as much shared memory", at);
+}
+
+/* The operands of wgmma that are tiles in shared memory; returns how many sources are registers. */
+static uint32_t resolve_wgmma_tiles(struct machine *m, struct step *s, uint32_t at) {
+    const uop *u = s->u;
+    bool tile = u->src[u->nsrc - 2]->op == OP_INDEX; /* a: else registers */
+    uint32_t plain = u->nsrc - (tile ? 2 : 1);
+    s->from = lin_access(m, u, u->src[u->nsrc - 1]);
+    s->mem = tile ? lin_access(m, u, u->src[plain]) : s->from;
+    if (tile != !*mma_info[u->arg.mma.instr].map[MMA_A] || s->mem.kind != MEM_LOCAL ||
+        s->from.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow || !m->scratch[s->from.no].shadow)
+        lin_bad_program(m, u, "entry %u: its tiles are not in shared memory", at);
+    m->group = WARPGROUP;
+    return plain;
+}
+
+static void resolve_mma(struct machine *m, struct step *s, uint32_t at) {
+    const uop *u = s->u;
+    if (u->arg.mma.instr >= MMA_COUNT || m->lin->threads % mma_lanes((enum mma)u->arg.mma.instr) ||
+        m->nthread > MOST_GROUPS * WARPGROUP)
+        lin_bad_program(m, u, "entry %u: no such instruction, or no whole warps", at);
+    uint32_t plain =
+        mma_is_wgmma((enum mma)u->arg.mma.instr) ? resolve_wgmma_tiles(m, s, at) : (uint32_t)u->nsrc;
+    s->many = arena_array(m->arena, struct slot, u->nsrc);
+    for (uint32_t k = 0; k < plain; k++) s->many[k] = lin_source(m, u->src[k]);
+}
+
+static void resolve_warp_reduce(struct machine *m, struct step *s, uint32_t at) {
+    const uop *u = s->u;
+    s->out = lin_source(m, u->src[0]);
+    if (m->lin->threads % MMA_LANES || u->src[1]->op != OP_CONST || u->src[1]->arg.i < 1 ||
+        u->src[1]->arg.i >= MMA_LANES || s->out.lanes != 1)
+        lin_bad_program(m, u, "entry %u: an accumulator of whole warps, and lanes of one", at);
+}
+
+static void resolve_ldmatrix(struct machine *m, struct step *s, uint32_t at) {
+    const uop *u = s->u;
+    s->mem = lin_access(m, u, u->src[0]);
+    if (s->mem.kind != MEM_LOCAL || s->mem.lanes != 8 || dtype_info[s->mem.dt].bytes != 2 ||
+        m->lin->threads % MMA_LANES)
+        lin_bad_program(m, u, "entry %u: rows of 8 elements in memory that whole warps share", at);
+    s->out = (struct slot){new_slot(m, u->lanes), u->lanes, u->dt};
+    make_known(m, u, s->out.at, m->scope.n == 0);
+}
+
+static void resolve_set(struct machine *m, struct step *s) {
+    const uop *u = s->u;
+    if (u->src[0]->op != OP_ACC)
+        lin_bad_program(m, u, "sets a %s, not an accumulator", op_info[u->src[0]->op].name);
+    s->out = lin_source(m, u->src[0]);
+    s->src[1] = lin_source(m, u->src[1]);
+}
+
+static void resolve_other(struct machine *m, struct step *s, uint32_t at) {
+    enum op op = (enum op)s->u->op;
+    if (lin_is_box(op)) {
+        lin_resolve_box(m, s);
+        return;
+    }
+    if (!op_is_pure(op) || op_info[op].flags & OPF_W)
+        err_throw(m->err, RG_EUNSUPPORTED, "kernel %s, entry %u: %s does not stand in a linear program",
+                  m->lin->name, at, op_info[op].name);
+    resolve_value(m, s);
+}
+
+/* Finds the slots and the memory that an entry reads and writes, and checks its form. */
 static void resolve_step(struct machine *m, uint32_t at) {
     struct step *s = &m->step[at];
     const uop *u = s->u = m->lin->u[at];
     switch (u->op) {
-    case OP_RANGE:
-        if (u->arg.range.kind == AX_GRID && at)
-            lin_bad_program(m, u, "entry %u: a GRID range must be the first entry", at);
-        if (axis_is_expanded((enum axis_kind)u->arg.range.kind))
-            lin_bad_program(m, u, "entry %u: a range of kind %s must be gone from a linear program", at,
-                            axis_name[u->arg.range.kind]);
-        if (u->arg.range.kind != AX_GRID) s->src[0] = lin_source(m, u->src[0]);
-        if (u->arg.range.kind == AX_THREAD && (m->scope.n > 1 || u->src[0]->op != OP_CONST))
-            lin_bad_program(m, u, "entry %u: threads stand inside the grid only, and their number is known",
-                            at);
-        s->loop = m->nloop++;
-        open_scope(m, at);
-        s->out = (struct slot){new_slot(m, 1), 1, u->dt};
-        make_known(m, u, s->out.at, false);
-        break;
+    case OP_RANGE: resolve_range(m, s, at); break;
     case OP_IF:
         s->src[0] = lin_source(m, u->src[0]);
         if (s->src[0].lanes != 1) lin_bad_program(m, u, "branches on a vector");
         open_scope(m, at);
         break;
+    case OP_ELSE:
+    case OP_END: close_scope(m, at); break;
     case OP_PREFETCH: break; /* a hint: nothing to compute, nothing to check */
-    case OP_CP_ASYNC:
-        s->mem = lin_access(m, u, u->src[0]);
-        s->from = lin_access(m, u, u->src[1]);
-        if (u->nsrc > 2) s->src[2] = lin_source(m, u->src[2]);
-        if (s->mem.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow || s->from.kind == MEM_LOCAL ||
-            s->mem.lanes != s->from.lanes || s->mem.dt != s->from.dt)
-            lin_bad_program(m, u, "entry %u: a CP_ASYNC goes from a buffer to as much shared memory", at);
-        break;
-    case OP_MMA: {
-        uint32_t plain = u->nsrc;
-        if (u->arg.mma.instr >= MMA_COUNT || m->lin->threads % mma_lanes((enum mma)u->arg.mma.instr) ||
-            m->nthread > MOST_GROUPS * WARPGROUP)
-            lin_bad_program(m, u, "entry %u: no such instruction, or no whole warps", at);
-        if (mma_is_wgmma((enum mma)u->arg.mma.instr)) {
-            bool tile = u->src[u->nsrc - 2]->op == OP_INDEX; /* else registers */
-            plain -= tile ? 2 : 1;
-            s->from = lin_access(m, u, u->src[u->nsrc - 1]);
-            s->mem = tile ? lin_access(m, u, u->src[plain]) : s->from;
-            if (tile != !*mma_info[u->arg.mma.instr].map[MMA_A] || s->mem.kind != MEM_LOCAL ||
-                s->from.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow || !m->scratch[s->from.no].shadow)
-                lin_bad_program(m, u, "entry %u: its tiles are not in shared memory", at);
-            m->group = WARPGROUP;
-        }
-        s->many = arena_array(m->arena, struct slot, u->nsrc);
-        for (uint32_t k = 0; k < plain; k++) s->many[k] = lin_source(m, u->src[k]);
-        break;
-    }
-    case OP_WARP_REDUCE:
-        s->out = lin_source(m, u->src[0]);
-        if (m->lin->threads % MMA_LANES || u->src[1]->op != OP_CONST || u->src[1]->arg.i < 1 ||
-            u->src[1]->arg.i >= MMA_LANES || s->out.lanes != 1)
-            lin_bad_program(m, u, "entry %u: an accumulator of whole warps, and lanes of one", at);
-        break;
-    case OP_LDMATRIX:
-        s->mem = lin_access(m, u, u->src[0]);
-        if (s->mem.kind != MEM_LOCAL || s->mem.lanes != 8 || dtype_info[s->mem.dt].bytes != 2 ||
-            m->lin->threads % MMA_LANES)
-            lin_bad_program(m, u, "entry %u: rows of 8 elements in memory that whole warps share", at);
-        s->out = (struct slot){new_slot(m, u->lanes), u->lanes, u->dt};
-        make_known(m, u, s->out.at, m->scope.n == 0);
-        break;
+    case OP_CP_ASYNC: resolve_cp_async(m, s, at); break;
+    case OP_MMA: resolve_mma(m, s, at); break;
+    case OP_WARP_REDUCE: resolve_warp_reduce(m, s, at); break;
+    case OP_LDMATRIX: resolve_ldmatrix(m, s, at); break;
     case OP_CP_ASYNC_COMMIT:
     case OP_CP_ASYNC_WAIT:
     case OP_WGMMA_FENCE:
@@ -324,35 +365,20 @@ static void resolve_step(struct machine *m, uint32_t at) {
         if (!m->lin->threads) lin_bad_program(m, u, "entry %u: expected a kernel with threads", at);
         if (u->nsrc) s->src[0] = lin_source(m, u->src[0]);
         break;
-    case OP_ELSE:
-    case OP_END: close_scope(m, at); break;
     case OP_DSMEM_STORE:
     case OP_STORE:
     case OP_STORE_ADD:
         s->mem = lin_access(m, u, u->src[0]);
         for (uint32_t k = 1; k < u->nsrc; k++) s->src[k] = lin_source(m, u->src[k]);
         break;
-    case OP_SET:
-        if (u->src[0]->op != OP_ACC)
-            lin_bad_program(m, u, "sets a %s, not an accumulator", op_info[u->src[0]->op].name);
-        s->out = lin_source(m, u->src[0]);
-        s->src[1] = lin_source(m, u->src[1]);
-        break;
+    case OP_SET: resolve_set(m, s); break;
     case OP_LOAD:
     case OP_PRED_LOAD:
     case OP_PARAMS:
     case OP_BUILD:
     case OP_EXTRACT:
     case OP_VEC_REDUCE: resolve_value(m, s); break;
-    default:
-        if (lin_is_box((enum op)u->op)) {
-            lin_resolve_box(m, s);
-            break;
-        }
-        if (!op_is_pure((enum op)u->op) || op_info[u->op].flags & OPF_W)
-            err_throw(m->err, RG_EUNSUPPORTED, "kernel %s, entry %u: %s does not stand in a linear program",
-                      m->lin->name, at, op_info[u->op].name);
-        resolve_value(m, s);
+    default: resolve_other(m, s, at);
     }
 }
 
