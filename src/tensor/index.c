@@ -1,7 +1,7 @@
 /* index.c: gather, take, scatter_add: reading and adding at indices held by an integer tensor.
  *
  * GATHER and SCATTER take an index of the source's rank; take() brings any index into that form by movement. Indices
- * are 0 or more: one out of range is an error on REF and under CHECK=1, and clamped elsewhere (docs/semantics.md).
+ * are 0 or more: one out of range is an error on REF, and clamped elsewhere (docs/semantics.md).
  * Tests: tests/unit/tensor.c, tests/unit/tensor_errors.c */
 #include "tensor/internal.h"
 
