@@ -1,8 +1,9 @@
-/* account.c: where the wall time went. Every nanosecond of the window gets exactly one cause.
+/* account.c: where the wall time went: computation, or exposed time and its cause. Every nanosecond of the window gets
+ * exactly one cause.
  *
- * The device's intervals are united by class (computing hides communicating hides copying); what is
- * left are gaps. A gap ends with a piece of device work; the call that submitted it says whose fault
- * the gap was: submitted before the gap began, turn-around of the device; submitted later, the host was
+ * The device's intervals are united by class: computation hides communication, which hides copies; what they do not
+ * hide is exposed, and so are the gaps between them. A gap ends with a piece of device work, whose submitting call
+ * tells the cause: submitted before the gap began, launch latency of the device; submitted later, the host was
  * late, and what its thread did meanwhile is the cause (in the order of ancestry: a tensor operator
  * inside the data loader is the data loader's). Then two what-ifs move time between causes: a blocking
  * call that kept the host from running ahead owns the idle time its absence would have hidden, and

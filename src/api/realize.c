@@ -1,4 +1,4 @@
-/* realize.c: what has to run when a value is asked for, and running it.
+/* realize.c: what has to run when a value is asked for (rg_read, rg_item, rg_realize), and running it.
  *
  *   queue      each store's newest ASSIGN that a handle can reach; all of them run in every plan
  *   joiners    living tensors that depend on a version that the queue replaces: computed in the same plan ..

@@ -1,4 +1,4 @@
-/* cache.c: the disk cache: files of its own form in a folder of its own.
+/* cache.c: the kernel cache on disk: compiled kernels, plans and tuning results, each a file named by its content's key.
  *
  * The folder that RIDGE_CACHE_DIR names may hold anything: everything here is in its folder ridge-v2 (the number goes up
  * with the form of the files), and there only regular files of this user with names KIND-<64 hex digits> are read, counted or

@@ -61,7 +61,7 @@ static void guess_rates(struct model *m, const struct os_cpu *c) {
     t[MODEL_FLOPS_F32] = f32;
     t[MODEL_FLOPS_F16] = has_f16 ? 2 * f32 : f32;
     t[MODEL_FLOPS_BF16] = f32;
-    t[MODEL_OPS_INT] = f32 / 2; /* no fused FMA counted twice */
+    t[MODEL_OPS_INT] = f32 / 2; /* no FMA counted twice */
     if (strstr(c->flags, "bf16")) t[MODEL_MATRIX_BF16] = x86 ? 2 * f32 : 4 * f32;
     if (strstr(c->flags, "vnni") || strstr(c->flags, "dotprod")) t[MODEL_MATRIX_I8] = 4 * f32;
     if (strstr(c->flags, "i8mm")) t[MODEL_MATRIX_I8] = 8 * f32;

@@ -2,7 +2,7 @@
  * thing that C's vector extensions cannot say.
  *
  * Three layers. Types: every element type in 2 .. 64 lanes, as a value (f32x4) and in memory (f32x4m: no
- * alignment, may alias). Primitives: fused FMA, NaN-keeping max and min, square root, the four
+ * alignment, may alias). Primitives: FMA, NaN-keeping max and min, square root, the four
  * roundings and the saturating conversions, each for the registers the machine has; where there is a
  * single instruction it is reached by a builtin (clang) or one line of asm (gcc), so that no header is
  * parsed: arm_neon.h alone costs more time than compiling a kernel. Wider types: two of half the width.

@@ -3,7 +3,7 @@
  * bf16 has no arithmetic anywhere we run, f16 not everywhere: the sources are cast up, the op works in
  * float32 and the result is cast down, so every node's value is still rounded to its own type. For
  * + - * / and square root the two roundings give what one would (24 digits >= 2*11 + 2), and for the
- * functions of math.c the error is that of the last rounding. A fused FMA is the exception: it
+ * functions of math.c the error is that of the last rounding. An FMA is the exception: it
  * is a float64 sum, made odd in its last digit where it is not exact, after which rounding again is right.
  * Tests: tests/unit/math.c */
 #include "rules/math_build.h"

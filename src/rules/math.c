@@ -64,7 +64,7 @@ struct mb math_builder(struct rw *rw, enum dtype dt) {
 }
 
 /* Horner's rule in x^2 over pairs c[k] + c[k+1] x: half the chain, and half as many additions of a constant,
- * each of which is a copy more where the fused FMA overwrites its addend. Rounds once more than
+ * each of which is a copy more where the FMA overwrites its addend. Rounds once more than
  * the plain rule, so what is left to it are the small terms. */
 val poly_eval(struct mb *b, struct poly p, int from, val x) {
     int pairs = (p.n - from) / 2, top = from + 2 * pairs;

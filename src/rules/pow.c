@@ -2,7 +2,7 @@
  *
  * |x|^y = 2^(y log2 |x|), and y may be as large as the logarithm is small, so log2 |x| is needed to more
  * than twice the digits that the result shows after the point: it is carried as a sum of two floats,
- * head and tail, each operation on it written with fused FMAs (the same code serves float32 and
+ * head and tail, each operation on it written with FMAs (the same code serves float32 and
  * float64). log2 m = 2 log2(e) atanh(s), s = (m-1)/(m+1): the series in s^2 <= 0.03 loses so much weight
  * from term to term that only s and s^3/3 need a tail.
  * Signs and specials: infinities and zeros pass through the logarithm as -inf and +inf; what is left are

@@ -1,4 +1,4 @@
-/* prov.c: which calls of the user a node came from.
+/* prov.c: provenance: the user's calls, with source lines, that a node came from.
  *
  * A side table by node id, never part of a node's identity: the same expression written on two lines is one node with
  * two sites. Sites and sets of sites are interned, so a node costs four bytes and sets compare by number.

@@ -278,7 +278,7 @@ static void random_opts(void *arg) {
             arena_printf(&m->arena, rare_text, (int)i, "opts ", opts_random(&m->ir, &p.kernel.p[0], i));
 }
 
-/* Two RAREs with one condition, one inside another, one in a reduction, in loops of every form: the same bits
+/* Two UNLIKELYs with one condition, one inside another, one in a reduction, in loops of every form: the same bits
  * as without opts. The interpreter, which checks the program, agrees too. */
 TEST_SLOW(math_rare_under_random_opts, 300) {
     enum { LISTS = 12 };

@@ -1,19 +1,18 @@
-/* coalesce.c: wide loads and stores from narrow ones.
+/* coalesce.c: vectorization of memory accesses: scalar and strided loads and stores become vector loads and stores.
  *
- * Inside one straight-line block, loads of single elements whose addresses differ by constants only are grouped
- * by buffer; each run of as many neighbours as a vector register holds becomes one vector LOAD, and the former
- * loads its lanes. A load with constant distances between its lanes (a vector across rows, the pooled value of each of
- * four neighbours) is first split into single elements. Two things fall out: the four rows that four vectors across them read become four
- * row vectors and a transposition in registers, and the eight broadcast operands of a matrix tile become two
+ * Inside one basic block, scalar loads whose addresses differ by constants are grouped by buffer; each run of
+ * consecutive elements that fills a vector register becomes one vector LOAD, and the former loads its lanes. A strided
+ * vector load (a vector across rows, a pooling window) is first split into elements. So four vectors across four rows
+ * become four row vectors and a transposition in registers, and the eight broadcast operands of a register tile two
  * vectors used lane by lane.
  *
- * Stores with a stride between their lanes are treated the same way: where the lanes of several of them fill
- * whole rows, the rows are stored instead, again a transposition in registers.
+ * Strided stores likewise: where the lanes of several fill whole rows, the rows are stored instead, again a
+ * transposition in registers.
  *
- * Loads under one and the same predicate, with the same number where it is false, are neighbours too, if together they begin at a multiple
- * of their size: else a question is asked for each.
- * On a GPU 16-bit floats and bytes are loaded by 4 and 8 bytes too, where those are aligned.
- * No element is touched that was not loaded or stored before. Scratch that the same block writes is left alone.
+ * Predicated loads are merged if predicate and default are the same and the vector is aligned to its size: else each
+ * keeps its predicate.
+ * On a GPU 16-bit floats and bytes are also loaded as 4 and 8 bytes, where aligned.
+ * No element is accessed that was not before. Scratch that the same block writes is left alone.
  * Requires: tree_expand. */
 #include "codegen/internal.h"
 

@@ -1,27 +1,27 @@
-/* cold_branch.c: UNLIKELY becomes a branch: what only its seldom wanted side needs runs only when some lane asks for it.
+/* cold_branch.c: UNLIKELY becomes a branch: what only its cold side needs runs only if some lane takes that side.
  *
  *     values that both sides need .. fast sides          SET acc_i, fast_i
  *     h = any lane of any condition                      IF h
- *         what only the seldom sides need                    SET acc_i, WHERE(cond_i, seldom_i, acc_i)
- *     the rest, with acc_i for RARE_i                    END
+ *         what only the cold sides need                      SET acc_i, WHERE(cond_i, cold_i, acc_i)
+ *     the rest, with acc_i for UNLIKELY_i                END
  *
  * Works on the linear program, where it is known what is evaluated where. A run of entries without loops,
- * conditions and accumulators is put into levels (how many RAREs lie below a value) and written level by level:
+ * conditions and accumulators is put into levels (how many UNLIKELYs lie below a value) and written level by level:
  * so all the vectors of an unrolled loop share one test, and the C compiler sees long straight code to schedule.
- * The seldom sides of those vectors are the same expression of one value each, so they are written once, in a
+ * The cold sides of those vectors are the same expression of one value each, so they are written once, in a
  * loop over the values in scratch memory: otherwise most of a kernel's code, and of the C compiler's time,
  * would be code that hardly ever runs.
  * Moving a load over a store of another iteration is allowed: a kernel does not read back what it writes.
- * A seldom side that costs next to nothing is computed always: the UNLIKELY is a WHERE then.
+ * A cold side that costs next to nothing is computed always: the UNLIKELY is a WHERE then.
  * Tests: tests/unit/math.c */
 #include "codegen/internal.h"
 
 enum {
-    BATCH = 8, /* RAREs of one level that share a test: as many live values, and registers are few */
+    BATCH = 8, /* UNLIKELYs of one level that share a test: as many live values, and registers are few */
     CHEAP = 6, /* a side of fewer operations is computed always */
 };
 
-struct rare_pass {
+struct cold_pass {
     struct ir *ir;
     struct arena *a;
     const struct linear *lin;
@@ -29,10 +29,10 @@ struct rare_pass {
     uint32_t n;             /* ids at the beginning: nodes made here are not looked up */
     const uop **map;        /* by id: what stands for the node now; NULL not yet */
     uint32_t *uses;         /* by id: operands that are this node, from the batch to the end of its scope */
-    uint32_t *level;        /* by id, of the batch at hand: RAREs on the way down from its operands */
+    uint32_t *level;        /* by id, of the batch at hand: UNLIKELYs on the way down from its operands */
     uint32_t *above;        /* by id: level of what uses it at least; 0 outside the batch */
-    uint32_t *side;         /* by id: operands that are needed only by the seldom sides at hand */
-    bool *cone;             /* by id: only seldom sides need it */
+    uint32_t *side;         /* by id: operands that are needed only by the cold sides at hand */
+    bool *cone;             /* by id: only cold sides need it */
     int64_t acc;            /* next accumulator */
     uop_vec out;
 };
@@ -52,7 +52,7 @@ static uint32_t operands(const uop *n, const uop **v, uint32_t cap) {
     return k;
 }
 
-static const uop *mapped(struct rare_pass *p, const uop *n) {
+static const uop *mapped(struct cold_pass *p, const uop *n) {
     if (n->id >= p->n) return n;
     if (p->map[n->id]) return p->map[n->id];
     if (linear_in_place(n) || n->nsrc == 0) return p->map[n->id] = n;
@@ -65,7 +65,7 @@ static const uop *mapped(struct rare_pass *p, const uop *n) {
     return p->map[n->id] = same ? n : uop_with(p->ir, n, src);
 }
 
-static const uop *emit(struct rare_pass *p, const uop *n) {
+static const uop *emit(struct cold_pass *p, const uop *n) {
     vec_push(p->a, &p->out, n);
     return n;
 }
@@ -86,7 +86,7 @@ static bool plain(const uop *n) {
 
 /* ---- one batch ------------------------------------------------------------------------------------- */
 
-static void set_levels(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t *top) {
+static void set_levels(struct cold_pass *p, uint32_t a, uint32_t b, uint32_t *top) {
     *top = 0;
     for (uint32_t i = a; i < b; i++) {
         const uop *n = p->lin->u[i], *v[64];
@@ -98,8 +98,8 @@ static void set_levels(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t *to
     }
 }
 
-/* Marks what only the seldom sides of the RAREs at `lev` need, users first; counts the operations. */
-static uint32_t find_cone(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t lev) {
+/* Marks what only the cold sides of the UNLIKELYs at `lev` need, users first; counts the operations. */
+static uint32_t find_cone(struct cold_pass *p, uint32_t a, uint32_t b, uint32_t lev) {
     uint32_t ops = 0;
     for (uint32_t i = b; i-- > a;) {
         const uop *n = p->lin->u[i], *v[64];
@@ -122,12 +122,12 @@ static uint32_t find_cone(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t 
 struct member {
     const uop *rare; /* as in the list */
     const uop *cond, *acc;
-    const uop *input; /* the one value its seldom side is made of, as in the list; NULL: there are several */
+    const uop *input; /* the one value its cold side is made of, as in the list; NULL: there are several */
 };
 typedef VEC(struct member) members;
 
 /* n with `from` replaced by `to`, for a node of the cone; memo by id. */
-static const uop *replaced(struct rare_pass *p, const uop *n, const uop *from, const uop *to,
+static const uop *replaced(struct cold_pass *p, const uop *n, const uop *from, const uop *to,
                            const uop **memo) {
     if (n == from) return to;
     if (n->id >= p->n || !p->cone[n->id]) return n;
@@ -138,7 +138,7 @@ static const uop *replaced(struct rare_pass *p, const uop *n, const uop *from, c
 }
 
 /* The only value outside the cone that n is made of, constants aside; NULL if there are several. */
-static bool only_input(struct rare_pass *p, const uop *n, const uop **input, uint32_t *seen, uint32_t mark) {
+static bool only_input(struct cold_pass *p, const uop *n, const uop **input, uint32_t *seen, uint32_t mark) {
     if (linear_in_place(n)) return n->op == OP_CONST || n->op == OP_LANES;
     if (!p->cone[n->id]) {
         if (!*input) *input = n;
@@ -151,11 +151,11 @@ static bool only_input(struct rare_pass *p, const uop *n, const uop **input, uin
     return true;
 }
 
-static const uop *local_at(struct rare_pass *p, const uop *local, const uop *i, unsigned lanes) {
+static const uop *local_at(struct cold_pass *p, const uop *local, const uop *i, unsigned lanes) {
     return mk_index(p->ir, local, i, lanes);
 }
 
-static const uop *new_local(struct rare_pass *p, const uop *like, uint32_t n) {
+static const uop *new_local(struct cold_pass *p, const uop *like, uint32_t n) {
     struct linear *l = p->lin_out;
     const uop *len = uop_int(p->ir, DT_I64, (int64_t)n * like->lanes);
     union arg arg = {.mem = {ir_sym(p->ir, "rare", 4), SPACE_SCRATCH, 0, 0}};
@@ -171,7 +171,7 @@ static const uop *new_local(struct rare_pass *p, const uop *like, uint32_t n) {
 }
 
 /* All members are one expression of one value each, of the same type? *body: it, of `hole`. */
-static bool alike(struct rare_pass *p, members *g, const uop *hole, const uop **body) {
+static bool alike(struct cold_pass *p, members *g, const uop *hole, const uop **body) {
     uint32_t *seen = arena_array(p->a, uint32_t, p->n);
     *body = NULL;
     for (uint32_t i = 0; i < g->n; i++) {
@@ -188,8 +188,8 @@ static bool alike(struct rare_pass *p, members *g, const uop *hole, const uop **
     return true;
 }
 
-/* Writes the loop; afterwards element i of the scratch buffer holds the seldom value of member i. */
-static const uop *side_loop(struct rare_pass *p, members *g) {
+/* Writes the loop; afterwards element i of the scratch buffer holds the cold value of member i. */
+static const uop *side_loop(struct cold_pass *p, members *g) {
     const uop *like = g->p[0].rare, *local, *body, *size, *range;
     unsigned lanes = like->lanes;
     if (g->n < 2 || linear_in_place(like->src[1])) return NULL;
@@ -217,14 +217,14 @@ static const uop *side_loop(struct rare_pass *p, members *g) {
 /* ---- one test ------------------------------------------------------------------------------------------ */
 
 /* The same for every evaluation of a node: what uses it was, or will be, written with it. */
-static const uop *acc_of(struct rare_pass *p, const uop *n) {
+static const uop *acc_of(struct cold_pass *p, const uop *n) {
     if (!p->map[n->id])
         p->map[n->id] = uop_new(p->ir, OP_ACC, (enum dtype)n->dt, n->lanes, NULL, 0, ARG_INT(p->acc++));
     return p->map[n->id];
 }
 
-/* The RAREs at `lev`, whose conditions have `lanes` lanes, under one test. */
-static void branch(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t lev, unsigned lanes) {
+/* The UNLIKELYs at `lev`, whose conditions have `lanes` lanes, under one test. */
+static void branch(struct cold_pass *p, uint32_t a, uint32_t b, uint32_t lev, unsigned lanes) {
     const uop *any = NULL;
     members g = {0};
     for (uint32_t i = a; i < b; i++) {
@@ -253,7 +253,7 @@ static void branch(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t lev, un
     emit(p, uop1(p->ir, OP_END, open));
 }
 
-static void level_out(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t lev) {
+static void level_out(struct cold_pass *p, uint32_t a, uint32_t b, uint32_t lev) {
     uint32_t rares = 0;
     unsigned lanes = 0;
     bool mixed = false;
@@ -280,7 +280,7 @@ static void level_out(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t lev)
     }
 }
 
-static void batch(struct rare_pass *p, uint32_t a, uint32_t b) {
+static void batch(struct cold_pass *p, uint32_t a, uint32_t b) {
     uint32_t top;
     set_levels(p, a, b, &top);
     for (uint32_t lev = 0; lev <= top; lev++) {
@@ -296,8 +296,8 @@ static void batch(struct rare_pass *p, uint32_t a, uint32_t b) {
 
 /* ---- the whole list ---------------------------------------------------------------------------------- */
 
-/* The end of the batch that begins at a: of the run, or after a store once enough RAREs of one level are in. */
-static uint32_t batch_end(struct rare_pass *p, uint32_t a) {
+/* The end of the batch that begins at a: of the run, or after a store once enough UNLIKELYs of one level are in. */
+static uint32_t batch_end(struct cold_pass *p, uint32_t a) {
     uint32_t rares = 0, i = a, top;
     for (; i < p->lin->n && plain(p->lin->u[i]); i++) {
         const uop *n = p->lin->u[i];
@@ -310,7 +310,7 @@ static uint32_t batch_end(struct rare_pass *p, uint32_t a) {
 
 /* Adds `by` to the uses of all operands from a on, to where the scope around it closes: nothing beyond sees
  * what is evaluated here. (The two sides of a peeled loop have the same nodes, each side its own values.) */
-static void count_uses(struct rare_pass *p, uint32_t a, uint32_t by) {
+static void count_uses(struct cold_pass *p, uint32_t a, uint32_t by) {
     int depth = 0;
     for (uint32_t i = a; i < p->lin->n && depth >= 0; i++) {
         const uop *n = p->lin->u[i], *v[64];
@@ -332,7 +332,7 @@ void linear_cold_branches(struct ir *ir, struct linear *lin) {
     bool any = false;
     for (uint32_t i = 0; i < lin->n && !any; i++) any = lin->u[i]->op == OP_UNLIKELY;
     if (!any) return;
-    struct rare_pass p = {.ir = ir, .a = ir->arena, .lin = lin, .lin_out = lin, .n = ir->n};
+    struct cold_pass p = {.ir = ir, .a = ir->arena, .lin = lin, .lin_out = lin, .n = ir->n};
     p.map = arena_array(p.a, const uop *, p.n);
     p.uses = arena_array(p.a, uint32_t, p.n);
     p.level = arena_array(p.a, uint32_t, p.n);

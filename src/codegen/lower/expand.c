@@ -1,12 +1,12 @@
-/* expand.c: writes out the axes that are no loops.
+/* expand.c: unrolls and vectorizes: the axes of kind UNROLL, REG and VEC are expanded.
  *
  * UNROLL and REG: the statement is repeated with each value instead of the RANGE; interning shares what the
  * copies have in common, so an 8 x 12 tile of a GEMM loads each operand once. VEC: the RANGE becomes
  * LANES and everything that depends on it a vector. An address that grows by one from lane to lane becomes
  * consecutive elements; any other stays an index for each lane (coalesce.c makes the best of it).
  *
- * A product that is added to an accumulator becomes one FMA here: only here are products and sums
- * are joined, because rounding once is allowed in a sum-reduction and nowhere else (docs/internals/ir.md, rounding).
+ * A product that is added to an accumulator becomes one FMA here and nowhere else: rounding once is allowed in a
+ * sum-reduction only (docs/internals/ir.md, rounding).
  * Requires: predicates moved into PRED_LOAD and STORE (rules_predicate). Gives: no RANGE of kind UNROLL, REG or VEC. */
 #include "codegen/internal.h"
 

@@ -1,4 +1,4 @@
-/* index.c: the width and the shape of index arithmetic.
+/* index_width.c: the width and the shape of index arithmetic.
  *
  * Up to here indices are IDX, exact integers. Scalars become i64, the natural width of addresses on a CPU.
  * Vectors of indices become i32 where their bounds allow (four lanes per register instead of two), and for a GPU, whose

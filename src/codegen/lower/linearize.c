@@ -5,8 +5,8 @@
  *   - inside every open loop that changes an accumulator or scratch buffer that it reads,
  *   - a load that is not proved to stay in its buffer also inside the conditions and the loops of unknown length
  *     around it: it must not run if they do not.
- * A value moves out of a condition only together with a loop. So loop-invariant work leaves the loops here, whatever the C compiler does later. A value is evaluated again
- * when the scope that holds it is closed or something it reads was changed since.
+ * A value moves out of a condition only together with a loop. So loop-invariant code motion is done here, whatever the C
+ * compiler does later. A value is evaluated again when its scope is closed or something it reads has changed since.
  *
  * What can change is kept as a mask of 64 bits per node (accumulators and scratch buffers hashed to bits):
  * a collision only costs a repeated evaluation. */

@@ -9,8 +9,8 @@
  *
  * The tree is built from the outside in. At each level effects are put, in order of dependence, into the first
  * FOR over their next loop that does not stand before something they need; an effect and the users of its
- * context go together. So all that may share a loop does: the exp of a softmax is stored and summed in one pass. A value that is used in the iteration that made it
- * is passed on directly, not through memory.
+ * context go together. So all that may share a loop does: the exp of a softmax is stored and summed in one pass. A value
+ * that is used in the iteration that made it is passed on directly, not through memory.
  *
  * UNROLL, REG and VEC axes are no loops; statements mention them freely and expand.c writes them out.
  * Requires: sched_finish. Tests: tests/unit/codegen.c and the golden kernels. */

@@ -2,8 +2,8 @@
  *
  * Rows of an image are often two loops, each too short for the threads of a block; together they are a row of its own.
  * Every pass over the one must be a pass over the other: the members of the two classes are paired by their ids, and
- * whatever binds one binds the other, a tile or a running value right after it. What is left of the two in index expressions, new / size and new % size, the
- * rules put together again where the two stood side by side in memory.
+ * whatever binds one binds the other, a tile or a scan right after it. Index expressions get new / size and new % size,
+ * which the rules merge again where the two axes are contiguous in memory.
  * Tests: tests/unit/codegen.c, tests/unit/golden.c (random lists) */
 #include "codegen/internal.h"
 

@@ -9,7 +9,8 @@
  *
  * The table `axis` of a schedule is in nesting order, outermost first. Kinds and positions are kept there
  * and written into the RANGEs once, by sched_finish.
- * PADTO and ALIGN are in pad.c, JOIN in join.c, STAGE and RESIDENT in stage.c, PIPE in prefetch.c. Tests: tests/unit/codegen.c, tests/unit/golden.c */
+ * PADTO and ALIGN are in pad.c, JOIN in join.c, STAGE and RESIDENT in stage.c, PIPE in prefetch.c.
+ * Tests: tests/unit/codegen.c, tests/unit/golden.c */
 #include "codegen/internal.h"
 
 #include <stdlib.h>

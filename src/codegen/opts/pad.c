@@ -4,9 +4,9 @@
  * index WHERE(i < size, index, INVALID), reductions and scans their identity. peel.c then takes the predicates out
  * of all but the last iterations. A staged tile over the axis grows with it and needs no predicate.
  *
- * ALIGN begins an axis of the grid earlier, by a different number of values in each row, so that what is stored stands at
- * multiples of n elements whatever the length of a row: rows of 4095 16-bit floats are then stored by 16 bytes too. Every value must
- * stand alone: nothing that rows share, no sums. */
+ * ALIGN shifts the origin of a grid axis, by a different amount in each row, so that stores are n-aligned whatever the
+ * length of a row: rows of 4095 16-bit floats are then stored by 16 bytes too. Values must be independent: nothing that
+ * rows share, no sums. */
 #include "codegen/internal.h"
 
 struct pad_opt {

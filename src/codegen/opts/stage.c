@@ -1,4 +1,4 @@
-/* stage.c: the two opts that keep values in scratch memory.
+/* stage.c: packing, and rows kept between passes: the two opts that keep values in scratch memory.
  *
  * STAGE(b, at, x, y, z) copies the part of buffer b that one iteration of loop `at` uses into a packed tile
  * with dimensions x, y, z (row-major), where it is read with unit stride as often as needed: the packed

@@ -10,9 +10,9 @@
  *                             That it is such a factor, once, is proved on the expression (degree).
  *   any other sum             stays as it is
  *
- * Predicates: exp(x - m) is 0 where x is -inf, so that what only says so again is dropped (vanishes, lowest), also the predicates of
- * padding; they stay at the scores alone. And a predicate that compares the position in the row with axes of the grid, the causal
- * mask, bounds the loop: blocks in which it is false throughout add nothing and are not run.
+ * Predicates: exp(x - m) is 0 where x is -inf, so predicates that imply no more are dropped (vanishes, lowest), those of
+ * padding too; only the scores keep them. A predicate that compares the position in the row with grid axes, the causal
+ * mask, bounds the loop: blocks where it is false throughout are skipped.
  * Requires: no tile staged yet. Tests: tests/unit/gpu_attention.c */
 #include "codegen/internal.h"
 
