@@ -210,7 +210,7 @@ test: all $(TEST) $(TABLE) $(PLANTED) $(FORMS)
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
 
 # What to run before a commit: how the sources look, and the tests of every folder that take little time (`ridge-test -t` tells).
-CHECK_SCRIPTS := $(filter $(addprefix tests/cli/,format.sh paths.sh words.sh questions.sh callsites.sh header.sh usage.sh),$(CLI_TESTS))
+CHECK_SCRIPTS := $(filter $(addprefix tests/cli/,format.sh paths.sh words.sh limits.sh questions.sh callsites.sh header.sh usage.sh),$(CLI_TESTS))
 CHECK_TESTS := affine arena bounds codegen_ diff_ env_ err_ estimate event few_ hash heuristic index_ io_ log_ lower map_ mem_ mma model os_ \
                parse pass pool_ ref_ report_ rewrite_s roofline rule_table semantics_CPU_assign shape_ str_ tensor_ text_ uop_ verify_ vec_
 check: all $(TEST)

@@ -205,7 +205,7 @@ CASE(no_grad_gradients_of_what_was_made_outside) {
     rg_backward(rg_sum(g)); /* it is a constant */
     FAILS(RG_EINVAL, "no parameter");
 }
-CASE(no_grad_update_by_hand) {
+CASE(no_grad_manual_update) {
     rg_tensor w = rg_param(V(1, 2));
     for (int i = 0; i < 3; i++) {
         RG_SCOPE(c);

@@ -1,8 +1,8 @@
-/* cpu_gemm.c: opt lists for contractions in which each operand has an output axis of its own (GEMM, batched, transposed,
- * convolutions and their gradients).
+/* cpu_gemm.c: the microkernel and its opt list for contractions in which each operand has an output axis of its own (GEMM,
+ * batched, transposed, convolutions and their gradients).
  *
- * A register tile of accumulators: mr values of an axis m that only one operand has, times nr of an axis n that only the
- * other has, so that each loaded value is reused. Four schedules:
+ * The microkernel is an mr x nr register tile of accumulators: mr values of an axis m that only one operand has, times nr
+ * of an axis n that only the other has, so that each loaded value is reused. Four schedules:
  *
  *   packed   n is vectorized; panels of both operands are packed in the order of use, k in blocks that fit L2 (the schedule
  *            of tests/golden/matmul_2048.uop)
