@@ -60,6 +60,7 @@ rg_status rg_close(rg_ctx *c) {
         o.free_fn(o.obj);
     }
     ctx_leave(c);
+    outer_free(c->outer);
     for (uint32_t i = 0; i < c->stores; i++)
         if (c->store[i].used) store_drop(c, i);
     if (c->engine) engine_close(c->engine);
@@ -137,7 +138,7 @@ rg_status rg_memory_of_at(const char *file, int line, rg_ctx *c, rg_memory *out)
 
 static void do_collect(struct api_call *k) {
     gr_collect(k->c);
-    gr_compact(k->c);
+    if (!k->c->outer) gr_compact(k->c);
     k->g = &k->c->graph->tg;
     engine_trim(k->c->engine);
 }

@@ -12,6 +12,7 @@
  *   files.c, loader.c array files; batches that a thread prepares
  *   random.c    seed and count, and functions that draw
  *   jit.c       recording and replaying what realize.c runs
+ *   outer.c     tensors from before a recording, while it lasts
  *   profile.c   recording a profile of the process, ranges, tables
  *   flight.c    the flight recorder and memory snapshots as files
  *   assign.c, grad.c  versions of a buffer; parameters and gradients
@@ -71,11 +72,14 @@ struct api_store {
     uint64_t serial; /* of the tensor it belongs to, by creation: what BUFFERs of a plan are numbered by */
     uint32_t moves;  /* how often that tensor moved to other memory before */
     const uop *head; /* pending ASSIGN, or NULL */
+    const uop
+        *promise; /* ASSIGN that will make the next version, which has users already (outer.c); or NULL */
     uint32_t version;
     bool used, mark;
     uint8_t kind;   /* enum event_memory */
     uint32_t label; /* event_name of an entry of a network, "net.0.weight"; 0 none */
     bool frozen;    /* its tensor moved away; who still reads it does not write it */
+    bool borrowed;  /* mem is another store's: an input of the jit that is recorded */
     bool over;      /* realize.c: this plan has a new version of it .. */
     uint32_t held;  /* recordings that use it: it is not dropped */
     uint32_t lost;  /* version whose value led to a parameter when its history was cut; 0 none */
@@ -144,6 +148,7 @@ struct rg_ctx {
     struct draw *draw;
     uint32_t draws, draw_cap;
     struct rg_jit *recording; /* the jit whose function runs to be recorded */
+    struct outer *outer;      /* what was made before it */
 
     bool planning; /* stores exist that no node of a handle names yet */
     struct async_read *reads;
@@ -301,6 +306,8 @@ void gr_collect(rg_ctx *); /* marks, frees device memory, compacts if it is time
 void gr_collect_maybe(rg_ctx *); /* the same, if much was made since the last time */
 void gr_collect_left(rg_ctx *);  /* the same, if handles of values in memory died since */
 void gr_compact(rg_ctx *);
+void gr_forget_dead(
+    rg_ctx *);             /* nodes realized as memory that is gone or holds another version are lazy again */
 void gr_release(rg_ctx *); /* frees device memory that no handle reaches, and moves nothing: inside a call */
 /* Copies nodes (walk order) into another ir; leaf may give a node of `to` for a node of the list, or NULL. `out` by old id. */
 typedef const uop *leaf_fn(void *cx, const uop *);
@@ -337,6 +344,18 @@ void realize_nodes(struct api_call *, const uop *const *, uint32_t n, bool peel,
 const uop *behind_shapes(rg_ctx *,
                          const uop *); /* what has the same bytes in the same order: realize that instead */
 
+/* Runs these ASSIGNs and nothing else, and does not record it. Throws. */
+void realize_promises(struct api_call *, const uop *const *assign, uint32_t n);
+
+/* ---- outer.c --------------------------------------------------------------------------------------------- */
+
+void outer_hide(rg_ctx *); /* before a recording: handles name memory; throws */
+/* Before a recorded plan for these: what it reads or overwrites of the values from outside is computed. Throws. */
+void outer_need(struct api_call *, const uop *const *ask, uint32_t n);
+void outer_restore(rg_ctx *, bool failed); /* after the recording; cannot fail. failed: its gradients go */
+void outer_free(struct outer *);
+void outer_roots(const rg_ctx *, struct arena *, uop_vec *out);
+
 /* ---- jit.c ------------------------------------------------------------------------------------------- */
 
 struct jit_program { /* what is run, and in which stores */
@@ -346,6 +365,8 @@ struct jit_program { /* what is run, and in which stores */
 };
 void jit_note(rg_ctx *, const struct jit_program *);    /* while recording, before it runs; throws */
 void jit_noted(rg_ctx *, const struct realize_stats *); /* after that; cannot fail */
+/* Before it is written: inputs that lie in memory which it overwrites get copies. Throws. */
+void jit_writes(struct api_call *, const uint32_t *store, uint32_t n);
 
 /* ---- flight.c ------------------------------------------------------------------------------------------- */
 

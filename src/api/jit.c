@@ -45,7 +45,9 @@ struct jit_value { /* an input or output */
     uint32_t held;
     uint32_t rank;
     int64_t dim[SHAPE_MAX];
-    rg_tensor handle; /* outputs: given out by the latest call; inputs: fn's own while it runs */
+    rg_tensor handle; /* outputs: given out by the latest call */
+    const uop *from;  /* inputs: BUFFER whose memory is read while recording; NULL: not bound .. */
+    const uop *name;  /* .. and what stands for it */
 };
 
 struct rg_jit {
@@ -64,6 +66,7 @@ struct rg_jit {
     uint32_t nodes;
     uint64_t drawn; /* random numbers that one call takes */
     bool trains;    /* it assigns a parameter */
+    bool calm; /* since the latest call nothing waits for what a replay overwrites, unless nodes were made */
     struct realize_stats cost;
     rg_jit_stats stats;
 };
@@ -210,40 +213,77 @@ static void do_enter(struct api_call *k) {
     }
 }
 
-/* Everything that is alive gets its value, so that nothing of it becomes part of the recording; inputs are copied to
- * memory that is not written: it stands for the input in the recorded programs. */
+/* Stands for the input in the recorded programs: a store of its own at the input's address. */
+static void borrow_input(struct api_call *k, struct rg_jit *j, struct jit_value *v, const uop *n) {
+    rg_ctx *c = k->c;
+    describe(k, n, v);
+    uint32_t at = store_new(c, store_bytes(c, n), EVENT_MEM_DATA);
+    v->held = hold(j, at);
+    v->name = store_node(c, at, c->store[at].version, v->dt, tg_shape(k->g, n));
+    c->store[store_of(n)].held++;
+    c->store[at].mem = c->store[store_of(n)].mem;
+    c->store[at].frozen = c->store[at].borrowed = true;
+    v->from = n;
+}
+
+/* Gradients that outlive the function may read its inputs: they read the input itself from now on. */
+static void return_inputs(struct rg_jit *j) {
+    rg_ctx *c = j->c;
+    for (uint32_t i = 0; i < j->nin; i++) {
+        struct jit_value *v = &j->in[i];
+        if (!v->from) continue;
+        struct api_store *s = &c->store[j->held.p[v->held].store];
+        c->store[store_of(v->from)].held--;
+        if (s->borrowed) {
+            if (v->name->id < c->graph->real.n) gr_set_real(c, v->name, v->from); /* else it was not used */
+            s->mem = NULL, s->borrowed = false;
+        }
+        v->from = v->name = NULL;
+    }
+}
+
+/* Memory of its own for an input. */
+static void copy_input(struct api_call *k, struct rg_jit *j, const struct jit_value *v, const void *from) {
+    rg_ctx *c = k->c;
+    uint32_t at = j->held.p[v->held].store;
+    if (!c->store[at].mem) store_need_call(k, at, v->dt, shape_make(&c->graph->tg.shapes, v->dim, v->rank));
+    if (engine_copy(c->engine, &c->err, COPY_WITHIN, c->store[at].mem, from, c->store[at].bytes))
+        err_throw(&c->err, c->err.code, "the copy failed");
+}
+
+void jit_writes(struct api_call *k, const uint32_t *store, uint32_t n) {
+    struct rg_jit *j = k->c->recording;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t v = 0; v < j->nin; v++) {
+            struct api_store *s = &k->c->store[j->held.p[j->in[v].held].store];
+            const void *from = k->c->store[store[i]].mem;
+            if (!s->borrowed || s->mem != from) continue;
+            s->mem = NULL, s->borrowed = false;
+            copy_input(k, j, &j->in[v], from);
+        }
+}
+
+/* The queue runs and the inputs get memory; nothing else is computed that the function does not ask for (outer.c). */
 static void do_prepare(struct api_call *k) {
     struct args *a = k->p;
     struct rg_jit *j = a->j;
     rg_ctx *c = k->c;
-    uop_vec all = {0};
-    struct api_slot *s;
     drop_outputs(j);
     call_collect(k);
     check_inputs(k, a);
-    for (uint32_t i = 0; (s = slot_next(c, &i));) {
-        if (!s->var) vec_push(&c->scratch, &all, s->node);
-        if (s->grad) vec_push(&c->scratch, &all, s->grad);
-    }
-    for (uint32_t i = 0; i < a->in.n; i++) vec_push(&c->scratch, &all, call_slot(k, a->in.t[i], i)->node);
-    realize_nodes(k, all.p, all.n, false, NULL);
+    const uop **ask = arena_array(&c->scratch, const uop *, a->in.n + 1);
+    for (uint32_t i = 0; i < a->in.n; i++) ask[i] = call_slot(k, a->in.t[i], i)->node;
+    realize_nodes(k, ask, (uint32_t)a->in.n, false, NULL);
     k->g = &c->graph->tg;
-    j->nin = (uint32_t)a->in.n;
-    j->in = arena_array(&j->arena, struct jit_value, j->nin + 1);
-    for (uint32_t i = 0; i < a->in.n; i++) {
-        const uop *n = gr_now(c, call_slot(k, a->in.t[i], i)->node);
-        describe(k, n, &j->in[i]);
-        uint32_t at = store_new(c, store_bytes(c, n), EVENT_MEM_DATA);
-        store_need_call(k, at, j->in[i].dt, tg_shape(k->g, n));
-        j->in[i].held = hold(j, at);
-        c->store[at].frozen = true;
-        if (store_bytes(c, n) && engine_copy(c->engine, &c->err, COPY_WITHIN, c->store[at].mem,
-                                             c->store[store_of(n)].mem, c->store[at].bytes))
-            err_throw(&c->err, c->err.code, "the copy failed");
-        c->recording = j;
-        a->own[i] = own_handle(k, store_node(c, at, c->store[at].version, j->in[i].dt, tg_shape(k->g, n)));
-        c->recording = NULL;
-    }
+    gr_collect(c);
+    k->g = &c->graph->tg;
+    j->in = arena_array(&j->arena, struct jit_value, a->in.n + 1);
+    for (; j->nin < a->in.n; j->nin++)
+        borrow_input(k, j, &j->in[j->nin], gr_now(c, call_slot(k, a->in.t[j->nin], j->nin)->node));
+    outer_hide(c); /* from here on no node moves until the recording ends */
+    c->recording = j;
+    for (uint32_t i = 0; i < j->nin; i++) a->own[i] = own_handle(k, j->in[i].name);
+    c->recording = NULL;
     random_mark(c);
 }
 
@@ -454,9 +494,7 @@ static void bind_inputs(struct api_call *k, struct args *a) {
         h->instead = from->mem;
         for (uint32_t w = 0; w < j->held.n && h->instead; w++)
             if (j->held.p[w].written && &c->store[j->held.p[w].store] == from) h->instead = NULL;
-        if (!h->instead &&
-            engine_copy(c->engine, &c->err, COPY_WITHIN, c->store[h->store].mem, from->mem, from->bytes))
-            err_throw(&c->err, c->err.code, "the copy failed");
+        if (!h->instead) copy_input(k, j, &j->in[i], from->mem);
     }
 }
 
@@ -499,7 +537,8 @@ static void do_replay(struct api_call *k) {
     rg_ctx *c = k->c;
     drop_outputs(j);
     check_inputs(k, a);
-    bool clean = is_clean(j), known = clean && c->graph == j->graph && c->graph->ir.n == j->nodes;
+    bool same = c->graph == j->graph && c->graph->ir.n == j->nodes;
+    bool clean = (same && j->calm && !c->nreads) || is_clean(j), known = clean && same;
     if (!clean) call_collect(k);
     if (!clean) settle(k, j);
     if (!known) follow(k, j);
@@ -509,6 +548,7 @@ static void do_replay(struct api_call *k) {
     for (uint32_t i = 0; i < j->nout; i++)
         a->out[i] = j->out[i].handle = own_handle(k, version_node(k, &j->held.p[j->out[i].held], &j->out[i]));
     if (!clean) gr_collect(c); /* histories of values that are gone are cut */
+    j->calm = true;
 }
 
 /* ---- the calls ------------------------------------------------------------------------------------------------------ */
@@ -516,6 +556,8 @@ static void do_replay(struct api_call *k) {
 static void leave(struct rg_jit *j, bool recording, rg_scope scope) {
     rg_end(scope);
     j->c->recording = NULL;
+    outer_restore(j->c, recording && !j->recorded);
+    if (recording) return_inputs(j);
     random_unmark(j->c);
     if (recording && !j->recorded) forget(j);
 }
@@ -534,6 +576,7 @@ static rg_status run_fn(const char *file, int line, struct args *a, bool record)
     if (!st) st = call_work(CALL(jit_call, .c = c, .p = a), do_keep);
     rg_end(scope);
     if (!st) st = call_work(CALL(jit_call, .c = c, .p = a), record ? do_recorded : do_finish);
+    j->calm = false;
     leave(j, record, scope);
     return st;
 }

@@ -109,6 +109,7 @@ void gr_roots(rg_ctx *c, uop_vec *out) {
         if (s->var) vec_push(&c->scratch, out, s->var);
     }
     for (uint32_t i = 0; i < c->nreads; i++) vec_push(&c->scratch, out, c->reads[i].node);
+    outer_roots(c, &c->scratch, out);
 }
 
 struct lead {
@@ -210,7 +211,7 @@ static bool mark_into(void *cx, const uop *n) {
 }
 
 /* A forgotten node must not be found again (interning) and lead to memory that is gone or holds another version. */
-static void forget_dead(rg_ctx *c) {
+void gr_forget_dead(rg_ctx *c) {
     for (uint32_t id = 0; id < c->graph->real.n; id++) {
         if (!c->graph->real.p[id]) continue;
         const uop *b = gr_now(c, c->graph->ir.node[id]);
@@ -326,7 +327,7 @@ static void release(rg_ctx *c, uop_vec *order) {
     collect_marks(c, order);
     for (uint32_t i = 0; i < c->stores; i++)
         if (c->store[i].used && !c->store[i].mark && !c->store[i].held) store_drop(c, i);
-    forget_dead(c);
+    gr_forget_dead(c);
 }
 
 void gr_release(rg_ctx *c) {
@@ -347,6 +348,7 @@ void gr_collect(rg_ctx *c) {
     warn_large(c, lazy);
     uint64_t live = order.n;
     arena_release(&c->scratch, at);
+    if (c->outer) return; /* it knows nodes by id */
     uint64_t garbage = c->graph->ir.n - RG_MIN(live, c->graph->ir.n);
     if (garbage > RG_MAX(NODES_MIN, 2 * live) || c->graph->arena.used > RG_MAX(ARENA_MIN, 4 * c->arena_low))
         gr_compact(c);

@@ -499,16 +499,38 @@ static void finish_reads(rg_ctx *c) {
     }
 }
 
+void realize_promises(struct api_call *k, const uop *const *assign, uint32_t n) {
+    rg_ctx *c = k->c;
+    struct rg_jit *recording = c->recording;
+    struct api_plan *p = arena_new(&c->scratch, struct api_plan);
+    p->k = k, p->c = c;
+    for (uint32_t i = 0; i < c->stores; i++)
+        c->store[i].head = NULL, c->store[i].over = c->store[i].moved = false;
+    for (uint32_t i = 0; i < n; i++) {
+        c->store[store_of(assign[i]->src[0])].head = assign[i];
+        vec_push(&c->scratch, &p->alias, NULL);
+        vec_push(&c->scratch, &p->root, assign[i]);
+    }
+    c->recording = NULL;
+    make_room(p);
+    write_program(p);
+    if (p->graph) run_program(p, NULL);
+    commit(p);
+    c->recording = recording;
+}
+
 void realize_nodes(struct api_call *k, const uop *const *ask, uint32_t n, bool peeled,
                    struct realize_stats *plan) {
     rg_ctx *c = k->c;
     struct api_plan *p = arena_new(&c->scratch, struct api_plan);
     p->k = k, p->c = c;
     if (plan) *plan = (struct realize_stats){0};
+    outer_need(k, ask, n);
     find_roots(p, ask, n, peeled);
     if (c->recording && !plan) check_in_place(p);
     c->planning = true;
     if (!plan) make_room(p);
+    if (c->recording && !plan) jit_writes(k, p->into.p, p->into.n);
     c->planning = false;
     write_program(p);
     if (p->graph) run_program(p, plan);

@@ -151,7 +151,7 @@ void api_label(rg_tensor x, const char *path) {
 
 void store_drop(rg_ctx *c, uint32_t i) {
     struct api_store *s = &c->store[i];
-    if (s->mem) {
+    if (s->mem && !s->borrowed) {
         engine_free(c->engine, s->mem, s->bytes);
         c->buffers--;
         c->bytes -= s->bytes;
