@@ -175,6 +175,8 @@ struct region {
     uint8_t *stored;          /* by unit, of the program */
     uint32_t *seen, mark;     /* by unit */
     uint64_t *hash;           /* by unit: of its structure within the region; see structure_hash */
+    struct map number_hash;   /* node of a number (HINT_NUMBER), which is no member -> structure_hash */
+    struct map number_text;   /* the same -> its place in the text: a number is spelled out once */
     uint32_t *stage;          /* by unit: see find_stages */
     struct str text;
 };
@@ -219,9 +221,11 @@ static bool is_inside(const struct region *x, const uop *n) {
 
 /* A hash of what n computes from the inputs of the region. Of inputs only dtype and shape count, and operands of commutative
  * ops are unordered: so two instances of a layer hash alike, though their nodes differ in order. */
-static uint64_t structure_hash(const struct region *x, const uop *n, bool self, int depth) {
+static uint64_t structure_hash(struct region *x, const uop *n, bool self, int depth) {
     const struct sgraph *g = x->g;
+    uint64_t known;
     if (!self && is_inside(x, n)) return x->hash[g->unit_of[n->id] - 1];
+    if (!self && n->nsrc && map_get(&x->number_hash, n->id, &known)) return known;
     uint64_t h = hash_u64((uint64_t)n->op << 8 | n->dt);
     if (!self && is_outside(x, n)) {
         const struct shape *sh = sg_shape(x->g, n);
@@ -231,9 +235,12 @@ static uint64_t structure_hash(const struct region *x, const uop *n, bool self, 
     h = hash_u64(h + n->arg.u);
     if (depth > DEEP) return h; /* text_of reports it */
     if (op_info[n->op].flags & OPF_C)
-        return hash_u64(h + structure_hash(x, n->src[0], false, depth + 1) +
-                        structure_hash(x, n->src[1], false, depth + 1));
-    for (uint32_t i = 0; i < n->nsrc; i++) h = hash_u64(h + structure_hash(x, n->src[i], false, depth + 1));
+        h = hash_u64(h + structure_hash(x, n->src[0], false, depth + 1) +
+                     structure_hash(x, n->src[1], false, depth + 1));
+    else
+        for (uint32_t i = 0; i < n->nsrc; i++)
+            h = hash_u64(h + structure_hash(x, n->src[i], false, depth + 1));
+    if (!self && n->nsrc) map_put(&x->number_hash, n->id, h);
     return h;
 }
 
@@ -315,6 +322,12 @@ static void text_of(struct region *x, const uop *n, bool self, int depth) {
             if (sg_memory(g, x->outside.p[i]) == m) str_printf(&x->text, "=%u", i);
         return;
     }
+    uint64_t before;
+    if (!self && n->nsrc && map_get(&x->number_text, n->id, &before)) {
+        str_printf(&x->text, " n%llu", (unsigned long long)before);
+        return;
+    }
+    if (!self && n->nsrc) map_put(&x->number_text, n->id, x->number_text.n);
     str_printf(&x->text, " (%s %s %llx", op_info[n->op].name, dtype_info[n->dt].name,
                (unsigned long long)n->arg.u);
     if (depth > DEEP)
@@ -327,6 +340,8 @@ static void text_of(struct region *x, const uop *n, bool self, int depth) {
 }
 
 static void region_text(struct region *x) {
+    map_init(&x->number_hash, x->g->a);
+    map_init(&x->number_text, x->g->a);
     find_stages(x);
     order_units(x);
     str_init(&x->text, x->g->a);

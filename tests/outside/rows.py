@@ -51,7 +51,7 @@ UNARY = {
     "logsigmoid": (lambda x: -softplus(-x), -9, 9),
     "silu": (F.silu, -9, 9),
     "gelu": (F.gelu, -5, 5),
-    "gelu_tanh": (lambda x: F.gelu(x, approximate="tanh"), -5, 5),
+    "gelu_tanh": (lambda x: 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), -5, 5),
     "softplus": (softplus, -9, 9),
     "mish": (lambda x: x * torch.tanh(softplus(x)), -9, 9),
     "hardswish": (F.hardswish, -9, 9),

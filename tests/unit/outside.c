@@ -1,0 +1,90 @@
+/* outside.c: random programs over every public function with what PyTorch computes for them, on REF and on the CPU.
+ *
+ * The programs and values are in outside_sample.h, written by tests/outside/run.py --sample; `make test-outside` runs fresh ones
+ * beside PyTorch itself (docs/testing.md). A value may be off by what stands beside it, which comes from roundings of the
+ * reference. */
+#include "ridge.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static rg_ctx *here; /* of the running program, for its jit */
+static int at, values;
+
+/* What was asked for in this call and not compared yet. */
+enum { MOST = 16, ROOM = 2048 };
+static struct pending {
+    double got[ROOM];
+    const double *want, *off;
+    int64_t n;
+} queue[MOST];
+static int queued;
+
+static void shape_is(rg_tensor x, rg_dtype dt, rg_ints shape) {
+    int64_t d[16];
+    int64_t rank = rg_shape_of(x, d, 16);
+    if (rank < 0) FAIL("program %d: %s", at, rg_error(here));
+    if (rg_dtype_of(x) != dt) FAIL("program %d: dtype %d, expected %d", at, rg_dtype_of(x), dt);
+    bool same = rank == (int64_t)shape.n;
+    for (int64_t i = 0; same && i < rank; i++) same = d[i] == shape.d[i];
+    if (!same) FAIL("program %d: rank %lld, or a size, is not as expected", at, (long long)rank);
+}
+
+static void see(rg_tensor x, rg_dtype dt, rg_ints shape, const double *want, const double *off) {
+    shape_is(x, dt, shape);
+    if (queued == MOST || rg_size(x) > ROOM) FAIL("program %d: too many results", at);
+    struct pending *q = &queue[queued++];
+    q->want = want, q->off = off, q->n = rg_size(x);
+    rg_tensor f = rg_cast(x, RG_F64);
+    rg_read_async(f, q->got, sizeof q->got);
+}
+
+static void seen(rg_ctx *c) {
+    if (rg_wait(c)) FAIL("program %d: %s", at, rg_error(c));
+    for (struct pending *q = queue; q < queue + queued; q++)
+        for (int64_t i = 0; i < q->n; i++, values++) {
+            double off = q->off ? q->off[i] : 0, g = q->got[i], w = q->want[i];
+            if (g != w && !(isnan(g) && isnan(w)) && !(fabs(g - w) <= off))
+                FAIL("program %d: element %lld of result %d is %.17g, expected %.17g within %g", at,
+                     (long long)i, (int)(q - queue), g, w, off);
+        }
+    queued = 0;
+}
+
+#pragma GCC diagnostic ignored "-Wunused-variable" /* what a program computes and does not read */
+#include "outside_sample.h"
+
+/* Every step-th program from the first on. */
+static void run_sample(const char *device, int first, int step) {
+    int n = (int)(sizeof sample / sizeof *sample), run = 0;
+    here = rg_open(device);
+    for (at = first; at < n; at += step, run++) {
+        RG_SCOPE(here);
+        rg_seed(here, 0);
+        sample[at](here);
+        if (rg_status_of(here)) FAIL("program %d: %s", at, rg_error(here));
+    }
+    CHECK(run > 0 && values > run);
+    CHECK_EQ(rg_close(here), 0);
+    TEST_COUNT(run, "programs with values of PyTorch");
+}
+
+TEST(outside_REF) { run_sample("REF", 0, 1); }
+TEST_SLOW(outside_CPU_0, 300) { run_sample("CPU", 0, 4); }
+TEST_SLOW(outside_CPU_1, 300) { run_sample("CPU", 1, 4); }
+TEST_SLOW(outside_CPU_2, 300) { run_sample("CPU", 2, 4); }
+TEST_SLOW(outside_CPU_3, 300) { run_sample("CPU", 3, 4); }
+
+/* ---- what such programs found ----------------------------------------------------------------------------------- */
+
+/* A power of integers is a chain of squarings. Of a changing scalar it is no member of a region but a number, which the plan
+ * spelled out again at each use: 2^64 nodes. */
+TEST(outside_power_of_a_scalar) {
+    rg_ctx *c = rg_open("CPU");
+    uint64_t r;
+    rg_tensor y = rg_from(c, RG_U64, (uint64_t[]){3}, RG_SHAPE());
+    if (rg_read(rg_pow(rg_scalar(c, RG_U64, 8), y), &r, sizeof r)) FAIL("%s", rg_error(c));
+    CHECK_EQ(r, 512);
+    CHECK_EQ(rg_close(c), 0);
+}
