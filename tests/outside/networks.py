@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+"""Training steps of five networks in a jit, by Ridge and by PyTorch: GRU, LSTM, UNet, ResNet, a Llama-shaped transformer.
+
+    networks.py --lib build/release/libridge.so --device CPU [--size small|large] [gru lstm unet resnet llama]
+
+A network is written once, over the functions of the table (rows.py): f("linear", x, w, b) is rg_linear or the row's reference. Ten steps
+of gradient descent with a new batch each; the losses and all gradients of every step must be within 1e-4 of PyTorch's in float64 (of the
+greatest element), or within three times what PyTorch's float32 is off by. Each network runs in a child process."""
+
+import argparse
+import ctypes as C
+import os
+import sys
+import time
+import warnings
+
+warnings.filterwarnings("ignore")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import torch  # noqa: E402
+
+from header import E, Lib, Tensor, V  # noqa: E402
+from program import JIT_FN, compute_in, load, store  # noqa: E402
+from rows import ROWS  # noqa: E402
+from run import in_child  # noqa: E402
+
+STEPS, RATE, NEAR = 10, 0.0625, 1e-4
+
+
+class Made:
+    """Parameters and batches of a network, from one seed."""
+
+    def __init__(self, seed):
+        self.gen = torch.Generator().manual_seed(seed)
+        self.params = {}
+
+    def normal(self, *shape, scale=1.0):
+        return (torch.randn(shape, generator=self.gen, dtype=torch.float32, device="cpu") * scale).contiguous()
+
+    def weight(self, name, *shape):
+        fan = max(1, int(torch.Size(shape[1:]).numel()))
+        self.params[name] = self.normal(*shape, scale=fan**-0.5)
+
+    def fill(self, name, value, *shape):
+        self.params[name] = torch.full(shape, value, dtype=torch.float32, device="cpu")
+
+
+# ---- networks -----------------------------------------------------------------------------------------------------
+def rnn(kind):
+    gates = 3 if kind == "gru" else 4
+
+    def make(m, large):
+        T, B, I, H = (64, 32, 64, 128) if large else (9, 3, 5, 8)
+        for name, n in (("w", I), ("u", H)):
+            m.weight(name, gates * H, n)
+            m.weight(name + "_bias", gates * H)
+        batch = lambda: [("f32", m.normal(T, B, I)), ("f32", m.normal(B, H))]
+
+        def net(f, p, x):
+            gi = f("linear", x[0], p["w"], p["w_bias"])
+            part = lambda y, k: f("narrow", y, -1, k * H, H)
+            h = c = f("zeros", E("RG_F32"), [B, H])
+            total = None
+            for t in range(T):
+                gx, gh = f("select", gi, 0, t), f("linear", h, p["u"], p["u_bias"])
+                both = lambda k: f("sigmoid", f("add", part(gx, k), part(gh, k)))
+                if kind == "gru":
+                    r, z = both(0), both(1)
+                    n = f("tanh", f("add", part(gx, 2), f("mul", r, part(gh, 2))))
+                    h = f("add", n, f("mul", z, f("sub", h, n)))
+                else:
+                    c = f("add", f("mul", both(1), c), f("mul", both(0), f("tanh", f("add", part(gx, 2), part(gh, 2)))))
+                    h = f("mul", both(3), f("tanh", c))
+                square = f("mean", f("square", f("sub", h, x[1])), {})
+                total = square if total is None else f("add", total, square)
+            return f("mul", total, 1.0 / T)
+
+        return batch, net
+
+    return make
+
+
+def conv(f, p, name, x, **o):
+    return f("conv2d", x, p[name], dict({"padding": [1]}, **o))
+
+
+def norm(f, p, name, x, groups):
+    return f("groupnorm", x, groups, p[name + "_w"], p[name + "_b"], {})
+
+
+def add_norm(m, name, c):
+    m.fill(name + "_w", 1.0, c)
+    m.fill(name + "_b", 0.0, c)
+
+
+def unet(m, large):
+    N, S, C0 = (4, 32, 32) if large else (2, 8, 4)
+    for name, a, b in (
+        ("in", 3, C0),
+        ("down", C0, 2 * C0),
+        ("mid", 2 * C0, 2 * C0),
+        ("up", 3 * C0, C0),
+        ("out", C0, 3),
+    ):
+        m.weight(name, b, a, 3, 3)
+        if name != "out":
+            add_norm(m, name, b)
+    batch = lambda: [("f32", m.normal(N, 3, S, S)), ("f32", m.normal(N, 3, S, S))]
+
+    def net(f, p, x):
+        step = lambda name, h: f("silu", norm(f, p, name, conv(f, p, name, h), 2))
+        a = step("in", x[0])
+        b = step("down", f("max_pool2d", a, {"size": [2]}))
+        b = f("add", b, step("mid", b))
+        b = f("interpolate", b, [S, S], {"mode": E("RG_RESIZE_NEAREST")})
+        y = conv(f, p, "out", step("up", f("cat", [a, b], 1)))
+        return f("mse_loss", y, x[1], {"reduction": E("RG_MEAN")})
+
+    return batch, net
+
+
+def resnet(m, large):
+    N, S, C0, K = (8, 32, 32, 10) if large else (3, 8, 4, 5)
+    for name, a, b, k in (
+        ("stem", 3, C0, 3),
+        ("a1", C0, C0, 3),
+        ("a2", C0, C0, 3),
+        ("b1", C0, 2 * C0, 3),
+        ("b2", 2 * C0, 2 * C0, 3),
+        ("skip", C0, 2 * C0, 1),
+    ):
+        m.weight(name, b, a, k, k)
+        add_norm(m, name, b)
+    m.weight("head", K, 2 * C0)
+    m.weight("head_bias", K)
+    batch = lambda: [("f32", m.normal(N, 3, S, S)), ("i64", torch.randint(0, K, (N,), generator=m.gen, device="cpu"))]
+
+    def net(f, p, x):
+        def bn(name, h):  # batch statistics, as in training
+            o = {"axes": [0, 2, 3], "keep": True}
+            d = f("sub", h, f("mean", h, o))
+            v = f("add", f("mean", f("square", d), o), 1e-5)
+            view = lambda w: f("reshape", w, [1, -1, 1, 1])
+            return f("add", f("mul", f("mul", d, f("rsqrt", v)), view(p[name + "_w"])), view(p[name + "_b"]))
+
+        h = f("relu", bn("stem", conv(f, p, "stem", x[0])))
+        h = f("relu", f("add", h, bn("a2", conv(f, p, "a2", f("relu", bn("a1", conv(f, p, "a1", h)))))))
+        low = bn("skip", conv(f, p, "skip", h, stride=[2], padding=[0]))
+        h = f("relu", f("add", low, bn("b2", conv(f, p, "b2", f("relu", bn("b1", conv(f, p, "b1", h, stride=[2])))))))
+        y = f("linear", f("mean", h, {"axes": [2, 3]}), p["head"], p["head_bias"])
+        return f("cross_entropy", y, x[1], {"reduction": E("RG_MEAN")})
+
+    return batch, net
+
+
+def llama(m, large):
+    B, T, D, H, KV, L, F, VOC = (2, 128, 128, 8, 2, 2, 344, 512) if large else (2, 6, 16, 4, 2, 2, 24, 13)
+    d = D // H
+    m.weight("emb", VOC, D)
+    for k in range(L):
+        for name, o, i in (
+            ("q", D, D),
+            ("k", KV * d, D),
+            ("v", KV * d, D),
+            ("o", D, D),
+            ("gate", F, D),
+            ("up", F, D),
+            ("down", D, F),
+        ):
+            m.weight("%d.%s" % (k, name), o, i)
+        m.fill("%d.n1" % k, 1.0, D)
+        m.fill("%d.n2" % k, 1.0, D)
+    m.fill("norm", 1.0, D)
+    m.weight("head", VOC, D)
+    angle = torch.outer(
+        torch.arange(T, dtype=torch.float64, device="cpu"),
+        10000.0 ** -(torch.arange(0, d, 2, dtype=torch.float64, device="cpu") / d),
+    ).repeat(1, 2)
+    tokens = lambda: ("i64", torch.randint(0, VOC, (B, T), generator=m.gen, device="cpu"))
+    table = lambda fn: ("f32", fn(angle).to(torch.float32).contiguous())
+    batch = lambda: [tokens(), tokens(), table(torch.cos), table(torch.sin)]
+
+    def net(f, p, x):
+        def rope(y):
+            half = d // 2
+            turned = f("cat", [f("neg", f("narrow", y, -1, half, half)), f("narrow", y, -1, 0, half)], -1)
+            return f("add", f("mul", y, x[2]), f("mul", turned, x[3]))
+
+        def heads(y, n):
+            return f("permute", f("reshape", y, [B, T, n, d]), [0, 2, 1, 3])
+
+        h = f("embedding", x[0], p["emb"])
+        for k in range(L):
+            w = lambda name: p["%d.%s" % (k, name)]
+            y = f("rmsnorm", h, w("n1"), {})
+            q, key, v = (heads(f("linear", y, w(n), None), c) for n, c in (("q", H), ("k", KV), ("v", KV)))
+            a = f("attention", rope(q), rope(key), v, {"causal": True})
+            h = f("add", h, f("linear", f("reshape", f("permute", a, [0, 2, 1, 3]), [B, T, D]), w("o"), None))
+            y = f("rmsnorm", h, w("n2"), {})
+            h = f(
+                "add",
+                h,
+                f(
+                    "linear",
+                    f("mul", f("silu", f("linear", y, w("gate"), None)), f("linear", y, w("up"), None)),
+                    w("down"),
+                    None,
+                ),
+            )
+        y = f("linear", f("rmsnorm", h, p["norm"], {}), p["head"], None)
+        return f(
+            "cross_entropy", f("reshape", y, [B * T, VOC]), f("reshape", x[1], [B * T]), {"reduction": E("RG_MEAN")}
+        )
+
+    return batch, net
+
+
+NETS = {"gru": rnn("gru"), "lstm": rnn("lstm"), "unet": unet, "resnet": resnet, "llama": llama}
+
+
+# ---- both sides ---------------------------------------------------------------------------------------------------
+def by_torch(net, params, batches, dtype, device):
+    """Loss and gradients of each step."""
+    compute_in(dtype)
+    torch.set_default_device(device)
+    try:
+        p = {n: x.to(device, dtype).requires_grad_(True) for n, x in params.items()}
+        out = []
+        for batch in batches:
+            x = [t.to(device, dtype) if tag == "f32" else t.to(device) for tag, t in batch]
+            loss = net(reference_call, p, x)
+            grads = torch.autograd.grad(loss, list(p.values()))
+            out.append([loss.detach().double().cpu()] + [g.detach().double().cpu() for g in grads])
+            p = {n: (w - RATE * g).detach().requires_grad_(True) for (n, w), g in zip(p.items(), grads)}
+        return out
+    finally:
+        torch.set_default_device("cpu")
+        compute_in(torch.float64)
+
+
+def reference_call(name, *args):
+    if name == "zeros":
+        return torch.zeros(args[1])
+    row = ROWS[name]
+    if row.conv == "promote" or not row.raw:
+        return row.lam(*args)
+    return {"cat": lambda xs, a: torch.cat(xs, a)}[name](*args)
+
+
+def by_ridge(lib, device, net, params, batches):
+    ctx = lib.call("rg_open", device)
+
+    def check(where):
+        if lib.call("rg_status_of", ctx):
+            raise RuntimeError("%s: %s" % (where, lib.call("rg_error", ctx).decode(errors="replace")))
+
+    def tensor(tag, x):
+        raw = store(x, tag)
+        return lib.call(
+            "rg_from", ctx, E("RG_" + tag.upper()), C.create_string_buffer(raw, max(len(raw), 1)), list(x.shape)
+        )
+
+    def f(name, *args):
+        y = lib.call("rg_" + name, *([ctx] if name == "zeros" else []), *args)
+        check(name)
+        return y
+
+    p = {n: lib.call("rg_param", tensor("f32", x)) for n, x in params.items()}
+    check("parameters")
+    failed = []
+
+    def body(_, ins, outs):
+        try:
+            ins, outs = C.cast(ins, C.POINTER(C.c_uint64)), C.cast(outs, C.POINTER(C.c_uint64))
+            loss = net(f, p, [Tensor(ins[k]) for k in range(len(batches[0]))])
+            lib.call("rg_backward", loss)
+            check("rg_backward")
+            outs[0] = loss.id
+            for k, w in enumerate(p.values()):
+                g = lib.call("rg_param_grad", w)
+                outs[k + 1] = g.id
+                lib.call("rg_assign", w, f("sub", w, f("mul", g, RATE)))
+            lib.call("rg_zero_grad", ctx)
+            check("step")
+            return 0
+        except Exception as e:
+            failed.append(e)
+            return 1
+
+    fn = JIT_FN(body)
+    jit = lib.call("rg_jit_new", ctx, C.cast(fn, C.c_void_p), None, 1 + len(p))
+    got = []
+    for batch in batches:
+        scope = lib.call("rg_begin", ctx)
+        out = (Tensor * (1 + len(p)))()
+        lib.call("rg_jit_call", jit, [tensor(tag, x) for tag, x in batch], out)
+        if failed:
+            raise failed[0]
+        check("rg_jit_call")
+        step = []
+        for h, shape in zip(out, [()] + [x.shape for x in params.values()]):
+            n = lib.call("rg_bytes", h)
+            raw = C.create_string_buffer(n)
+            lib.call("rg_read", h, raw, n)
+            check("rg_read")
+            step.append(load(raw.raw, "f32", list(shape)))
+        got.append(step)
+        lib.call("rg_end", scope)
+    lib.call("rg_jit_free", jit)
+    lib.call("rg_close", ctx)
+    return got
+
+
+def far(a, b):
+    """Greatest difference, of the greatest element."""
+    top = b.abs().max().item()
+    return (a - b).abs().max().item() / top if top else (a - b).abs().max().item()
+
+
+def one(name, args):
+    start, m = time.time(), Made(args.seed)
+    batch, net = NETS[name](m, args.size == "large")
+    params, batches = dict(m.params), [batch() for _ in range(STEPS)]
+    on = "cuda" if args.device.startswith("CUDA") and torch.cuda.is_available() else "cpu"
+    exact, single = (by_torch(net, params, batches, t, on) for t in (torch.float64, torch.float32))
+    known = time.time()
+    got = by_ridge(Lib(args.lib), args.device, net, params, batches)
+    worst, bad, names = 0.0, [], ["loss"] + list(params)
+    for k in range(STEPS):
+        for n, g, e, s in zip(names, got[k], exact[k], single[k]):
+            off, most = far(g, e), max(NEAR, 3 * far(s, e))
+            worst = max(worst, off / most)
+            if not off <= most:
+                bad.append("step %d, %s: off by %.3g, PyTorch's float32 by %.3g" % (k + 1, n, off, far(s, e)))
+    text = (
+        "%-7s %-5s loss %.6f -> %.6f, %d gradients, at worst %.3f of what it may be off; PyTorch %.1f s, Ridge %.1f s"
+        % (
+            name,
+            args.device,
+            got[0][0].item(),
+            got[-1][0].item(),
+            len(params),
+            worst,
+            known - start,
+            time.time() - known,
+        )
+    )
+    return [text] + ["  " + b for b in bad[:6]]
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument("--lib", default="build/release/libridge.so")
+    a.add_argument("--device", default="CPU")
+    a.add_argument("--size", default="small")
+    a.add_argument("--seed", type=int, default=1)
+    a.add_argument("--seconds", type=int, default=200)
+    a.add_argument("nets", nargs="*")
+    args = a.parse_args()
+    bad = 0
+    for name in args.nets or NETS:
+
+        def work():
+            try:
+                return one(name, args)
+            except Exception as e:
+                return ["%s %s fails" % (name, args.device), "  %s" % e]
+
+        lines, status = in_child(work, args.seconds)
+        lines = lines or ["%s %s ends with signal %d" % (name, args.device, status & 127), ""]
+        print("\n".join(lines), flush=True)
+        bad += len(lines) > 1
+    print("networks: %d wrong" % bad)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
