@@ -79,9 +79,7 @@ static void chunk_add(rg_ctx *c, uint32_t k) {
     }
     struct api_slot *s = m ? mem_alloc(n * sizeof *s) : NULL;
     if (!s) err_throw(&c->err, RG_ENOMEM, "out of memory: no room for another tensor handle");
-    memset(s, 0, n * sizeof *s);
-    for (size_t i = 0; i < n; i++) s[i].gen = atomic_load_explicit(&m[i].gen, memory_order_relaxed) + 1;
-    c->chunk[k] = s;
+    c->chunk[k] = s; /* slot_fresh fills it, as far as it is used */
 }
 
 struct api_slot *slot_get(rg_ctx *c, rg_tensor t) {
@@ -122,8 +120,10 @@ static uint32_t slot_fresh(rg_ctx *c) {
     for (;;) {
         uint32_t i = c->slots;
         if (!slot_at(c, i)) chunk_add(c, chunk_of(i, &at));
+        uint32_t gen = atomic_load_explicit(&mark_at(&table[c->id], i)->gen, memory_order_relaxed) + 1;
+        *slot_at(c, i) = (struct api_slot){.gen = gen};
         c->slots++;
-        if (slot_at(c, i)->gen <= GEN_MASK) return i;
+        if (gen <= GEN_MASK) return i;
     }
 }
 

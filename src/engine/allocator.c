@@ -1,7 +1,8 @@
 /* allocator.c: a caching allocator for device memory.
  *
  * A program that runs step by step asks for the same sizes over and over, and the first touch of fresh pages costs more
- * than the kernel that writes them. So freed blocks are kept by size class (four per power of two; a page at least) and
+ * than the kernel that writes them. So freed blocks are kept by size class (four per power of two from a page on; less is
+ * small_blocks.c) and
  * handed out again, most recent first, because it is most likely in a cache. What is kept never exceeds what was in
  * use at the worst moment, or KEEP_LEAST; when it would, or when the device has no more, everything kept is given back.
  * A block that comes back holds what its last owner left: do not rely on zeros. The NULL device keeps nothing: its
@@ -18,6 +19,9 @@
 #define KEEP_LEAST ((size_t)64 << 20) /* bytes that are kept in any case */
 #define POISON_MOST \
     ((size_t)16 << 20) /* debug builds overwrite blocks up to this size when they are used again */
+
+/* Bytes from the device. */
+static size_t reserved(const struct memory *m) { return m->held + m->kept + m->small.kept; }
 
 /* The class of a size, LEAST, then 1.25, 1.5, 1.75 and 2 times each power of two; what a block of it has. */
 static uint32_t class_of(const struct engine *en, size_t n, size_t *size) {
@@ -51,6 +55,7 @@ void memory_trim(struct engine *en) {
         *s = (struct spare){0};
     }
     m->kept = 0;
+    small_trim(en);
 }
 
 /* False: it is not kept. */
@@ -92,7 +97,7 @@ static void put(struct memory *m, const struct mem_block *b) {
 }
 
 static bool room(struct memory *m) {
-    if (2 * m->blocks < m->cap) return true;
+    if (4 * (uint64_t)m->blocks < 3 * (uint64_t)m->cap) return true;
     struct memory old = *m;
     uint32_t cap = m->cap ? 2 * m->cap : 64;
     struct mem_block *p = mem_alloc(cap * sizeof *p);
@@ -129,7 +134,8 @@ void memory_tell(struct engine *en) {
         if (m->block[i].p)
             event_add_info(EVENT_ALLOC, en->event_name, m->block[i].owner, now, now,
                            (int64_t)m->block[i].size, (int64_t)m->block[i].number);
-    event_add(EVENT_RESERVE, en->event_name, now, now, (int64_t)(m->held + m->kept), (int64_t)m->kept);
+    event_add(EVENT_RESERVE, en->event_name, now, now, (int64_t)reserved(m),
+              (int64_t)(reserved(m) - m->held));
 }
 
 bool memory_count(struct engine *en, void *p, size_t asked, size_t size, uint32_t owner, uint64_t t0) {
@@ -162,8 +168,9 @@ void memory_uncount(struct engine *en, void *p, uint64_t t0) {
 static void tell_reserved(struct engine *en, size_t was) {
     struct memory *m = &en->memory;
     uint64_t now = os_now_ns();
-    if (m->held + m->kept != was)
-        event_add(EVENT_RESERVE, en->event_name, now, now, (int64_t)(m->held + m->kept), (int64_t)m->kept);
+    if (reserved(m) != was)
+        event_add(EVENT_RESERVE, en->event_name, now, now, (int64_t)reserved(m),
+                  (int64_t)(reserved(m) - m->held));
 }
 
 /* ---- taking and giving back ------------------------------------------------------------------------------- */
@@ -171,23 +178,32 @@ static void tell_reserved(struct engine *en, size_t was) {
 static void *from_device(struct engine *en, size_t n, size_t *size) {
     struct memory *m = &en->memory;
     if (n > SIZE_MAX / 4) return NULL;
-    uint32_t cls = class_of(en, n, size);
-    void *p = take(en, cls, *size);
-    if (!p) p = en->ops->alloc(en->dev, *size);
-    if (!p && m->kept) {
+    *size = small_size(en, n);
+    bool small = *size;
+    uint32_t cls = small ? 0 : class_of(en, n, size);
+    void *p = small ? small_take(en, n) : take(en, cls, *size);
+    if (!p && !small) p = en->ops->alloc(en->dev, *size);
+    if (!p && reserved(m) > m->held) {
         memory_trim(en);
-        p = en->ops->alloc(en->dev, *size);
+        p = small ? small_take(en, n) : en->ops->alloc(en->dev, *size);
     }
     return p;
+}
+
+static void give_back(struct engine *en, void *p, size_t n, size_t size) {
+    if (small_size(en, n))
+        small_give(en, p, n);
+    else
+        en->ops->free(en->dev, p, size);
 }
 
 void *engine_alloc_for(struct engine *en, struct err *e, size_t n, uint32_t owner) {
     struct memory *m = &en->memory;
     uint64_t t0 = os_now_ns();
-    size_t size = 0, was = m->held + m->kept;
+    size_t size = 0, was = reserved(m);
     void *p = from_device(en, n, &size);
     if (p && !memory_count(en, p, n, size, owner, t0)) {
-        en->ops->free(en->dev, p, size);
+        give_back(en, p, n, size);
         p = NULL;
     }
     if (!p) {
@@ -204,10 +220,10 @@ void *engine_alloc(struct engine *en, struct err *e, size_t n) { return engine_a
 void engine_free(struct engine *en, void *p, size_t n) {
     if (!p) return;
     uint64_t t0 = os_now_ns();
-    size_t size, was = en->memory.held + en->memory.kept;
+    size_t size, was = reserved(&en->memory);
     uint32_t cls = class_of(en, n, &size);
     memory_uncount(en, p, t0);
-    if (!keep(en, cls, p, size)) en->ops->free(en->dev, p, size);
+    if (small_size(en, n) || !keep(en, cls, p, size)) give_back(en, p, n, size);
     tell_reserved(en, was);
 }
 
@@ -220,11 +236,11 @@ void engine_own(struct engine *en, void *p, uint32_t owner) {
 
 struct engine_memory engine_memory(const struct engine *en) {
     const struct memory *m = &en->memory;
-    return (struct engine_memory){m->in_use, m->held, m->kept, m->most, m->blocks};
+    return (struct engine_memory){m->in_use, m->held, m->kept + m->small.kept, m->most, m->blocks};
 }
 
 void engine_trim(struct engine *en) {
-    size_t was = en->memory.held + en->memory.kept;
+    size_t was = reserved(&en->memory);
     memory_trim(en);
     tell_reserved(en, was);
 }

@@ -45,6 +45,7 @@ void engine_close(struct engine *en) {
         memory_uncount(en, en->scratch.p, os_now_ns());
         en->ops->free(en->dev, en->scratch.p, en->scratch.size);
     }
+    small_close(en);
     mem_free(en->memory.block);
     if (en->dev) en->ops->close(en->dev);
     arena_free(&en->arena);

@@ -1,5 +1,5 @@
 /* memory.h: the allocator's blocks and who owns them. Private to src/engine.
- * Files: allocator.c */
+ * Files: allocator.c, small_blocks.c */
 #ifndef RIDGE_ENGINE_MEMORY_H
 #define RIDGE_ENGINE_MEMORY_H
 
@@ -17,7 +17,29 @@ struct mem_block { /* one that is in use */
     uint64_t number, since; /* in the order of all blocks of the process; ns */
     uint32_t owner;
 };
+/* small_blocks.c */
+#define SMALL_LEAST ((size_t)64)
+#define SMALL_MOST ((size_t)2048)
+#define SMALL_CLASSES 6
+struct slab { /* of the device, cut into blocks of one class */
+    char *p;
+    uint32_t cls;
+    uint32_t free; /* bytes; small_trim counts them */
+};
+struct small_blocks {
+    void *free[SMALL_CLASSES]; /* lists through the blocks */
+    struct slab *slab;
+    uint32_t slabs, cap;
+    size_t kept; /* bytes of free blocks */
+};
+size_t small_size(const struct engine *, size_t n); /* of the block for n bytes; 0: it is no small one */
+void *small_take(struct engine *, size_t n);        /* NULL: out of memory */
+void small_give(struct engine *, void *, size_t n);
+void small_trim(struct engine *);
+void small_close(struct engine *);
+
 struct memory {
+    struct small_blocks small;
     struct spare spare[208];
     size_t in_use, held, peak, most,
         kept; /* bytes: asked for; of their blocks, at most so far, since a reset; of spare blocks */

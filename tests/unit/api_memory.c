@@ -4,6 +4,7 @@
 #include <ridge.h>
 #include <test.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -116,6 +117,41 @@ TEST(api_memory_unread_data_is_flat) { /* 2 GB in all; 64 MB may wait */
     free(data);
     CHECK_EQ(rg_close(c), 0);
 }
+
+static int64_t resident(void) {
+    FILE *f = fopen("/proc/self/statm", "r");
+    long pages = 0;
+    CHECK(f && fscanf(f, "%*d %ld", &pages) == 1);
+    fclose(f);
+    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+/* Handle, node, store, block and what the context keeps of each. */
+static void live_scalars(int n) {
+    rg_ctx *c = rg_open("CPU");
+    rg_tensor t = RG_NONE;
+    float one = 1;
+    for (int i = 0; i < 100; i++) t = rg_from(c, RG_F32, &one, RG_SHAPE(1));
+    CHECK_EQ(rg_item(t), 1);
+    int64_t before = resident();
+    rg_memory m[2];
+    CHECK_EQ(rg_memory_of(c, &m[0]), 0);
+    for (int i = 0; i < n; i++) {
+        one = (float)i;
+        t = rg_from(c, RG_F32, &one, RG_SHAPE(1));
+    }
+    CHECK_EQ(rg_item(t), n - 1);
+    CHECK_EQ(rg_memory_of(c, &m[1]), 0);
+    CHECK_EQ(m[1].bytes - m[0].bytes, 4 * (uint64_t)n);
+    CHECK_EQ(m[1].held - m[0].held, 64 * (uint64_t)n);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    double each = (double)(resident() - before) / n;
+    if (each > 600) FAIL("%d live scalars take %.0f bytes each, expected at most 600", n, each);
+#endif
+    CHECK_EQ(rg_close(c), 0);
+}
+TEST(api_memory_of_live_scalars) { live_scalars(130000); } /* just above a power of two */
+TEST_SLOW(api_memory_of_a_million_live_scalars, 120) { live_scalars(1000000); }
 
 TEST(api_memory_growing_graph_warns_once) {
     char text[2000] = "";

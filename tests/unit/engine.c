@@ -383,6 +383,57 @@ TEST(engine_memory_classes) {
     engine_close(en);
 }
 
+/* Several small blocks share one of the device; it goes back when all of them are free. */
+TEST(engine_memory_small_blocks_share_pages) {
+    setup();
+    engine_close(en);
+    struct device_ops ops = small_ops((int64_t)1 << 40);
+    en = engine_open(&err, &ops);
+    enum { N = 1000 };
+    char *p[N];
+    size_t bytes = 0;
+    for (int i = 0; i < N; i++) {
+        size_t n = (size_t)(1 + i * 37 % 2048);
+        CHECK((p[i] = engine_alloc(en, &err, n)));
+        CHECK_EQ((uintptr_t)p[i] & 63, 0);
+        memset(p[i], i & 0xff, n);
+        bytes += n;
+    }
+    CHECK_EQ(en->memory.in_use, bytes);
+    CHECK(small.bytes < 2 * (int64_t)bytes + 6 * 4096 + N * 64); /* powers of two from 64 on */
+    for (int i = 0; i < N; i++)                                  /* none overlaps another */
+        for (int b = 0; b < 1 + i * 37 % 2048; b++) CHECK_EQ((unsigned char)p[i][b], i & 0xff);
+    for (int i = 0; i < N; i += 2) engine_free(en, p[i], (size_t)(1 + i * 37 % 2048));
+    memory_trim(en);
+    for (int i = 1; i < N; i += 2) CHECK_EQ((unsigned char)p[i][0], i & 0xff);
+    int before = small.allocs;
+    for (int i = 0; i < N; i += 2) CHECK((p[i] = engine_alloc(en, &err, (size_t)(1 + i * 37 % 2048))));
+    CHECK(small.allocs - before < N / 4); /* most fit into pages that were left */
+    for (int i = 0; i < N; i++) engine_free(en, p[i], (size_t)(1 + i * 37 % 2048));
+    CHECK_EQ(en->memory.in_use, 0);
+    memory_trim(en);
+    CHECK_EQ(small.bytes, 0);
+    engine_close(en);
+}
+
+TEST(engine_memory_small_blocks_that_fail) {
+    setup();
+    engine_close(en);
+    struct device_ops ops = small_ops(8192);
+    en = engine_open(&err, &ops);
+    void *p[200] = {0}, *large;
+    int n = 0;
+    while (n < 200 && (p[n] = engine_alloc(en, &err, 64))) n++;
+    CHECK_EQ(n, 128);
+    CHECK_EQ(err.code, RG_ENOMEM);
+    err_clear(&err);
+    for (int i = 0; i < n; i++) engine_free(en, p[i], 64);
+    CHECK((large = engine_alloc(en, &err, 8192))); /* both slabs went back */
+    engine_free(en, large, 8192);
+    engine_close(en);
+    CHECK_EQ(small.blocks, 0);
+}
+
 TEST(engine_memory_that_is_kept_goes_back_when_needed) {
     setup();
     engine_close(en);
