@@ -5,7 +5,7 @@
  * removed. Links are never followed.
  * What is read here is executed, so nothing is believed unchecked: the folders must be private (owned by this user or root,
  * not writable by others, no symbolic link), each file must be one that no one else can write, and its head holds its own
- * name, which is the sum of everything that decides it, its length and the SHA-256 of all of it. A file that was damaged, or
+ * name (the SHA-256 of everything that decides it), its length and the SHA-256 of its contents. A file that was damaged, or
  * put under another's name, is counted, removed and written anew.
  * Files are written to tmp/ and renamed when complete, so that any number of processes may fill the cache at once; what
  * a killed one left in tmp/ goes at the first write of a later process. The modification time is when a file was last of

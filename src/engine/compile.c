@@ -4,7 +4,7 @@
  * architecture, preamble and text. It is looked for in this engine, then on disk. What is left is dealt out
  * over as many translation units as there are cores, balanced by length, compiled in parallel; starting a
  * compiler costs as much as compiling several kernels, so a call with forty kernels starts two, not forty.
- * Each unit's object is one cache file, named by its sum, and each kernel a small file that names its object
+ * Each unit's object is one cache file, named by its SHA-256, and each kernel a small file that names its object
  * and symbol; objects are written first, so that an entry never points to nothing unless its object was
  * evicted, and then it is written anew.
  * The compiler is only run for its version when its file has changed: the answer is kept under the file's

@@ -1,11 +1,9 @@
 /* graph_capture.c: a command list that runs often, handed to the device as one.
  *
- * A device that works on its own and offers `record` is told once which commands there are and which of them wait for
- * which; from then on a run is one call. What must wait is found in the memory that commands load and store: a command
- * waits for an earlier one if one of the two writes where the other reads or writes, temporaries that lie where others
- * lay included, and if both have scratch memory, of which there is one block. Of those only the ones are named that no
- * other of them waits for.
- * A list is recorded when it runs for the second time: recording costs about what a run costs. Commands that the device
+ * A device that offers `record` (a CUDA graph) is given the commands and their dependences once; from then on a run is
+ * one call. Dependences are RAW, WAR and WAW hazards on the memory that commands load and store: buffers, temporaries
+ * that share memory, and scratch memory, of which there is one block. Transitive ones are left out.
+ * A list is captured when it runs for the second time: capture costs about what a run costs. Commands that the device
  * cannot record are launched in between.
  * Tests: tests/unit/graph_capture.c, tests/unit/cuda_fake.c */
 #include "engine/internal.h"

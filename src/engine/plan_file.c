@@ -4,9 +4,9 @@
  * buffers and numbers, the figures. It is made of a schedule (realize.c) or read from the disk cache, and a plan is
  * put together from it in one way. A program that ran before is therefore neither planned nor lowered when a process
  * starts: its kernels' texts are looked up like any others, and compiled again if their objects are gone.
- * The file's name is the sum of everything that decides a plan: the key (key.c: nodes, settings, machine model), the
+ * The file's name is the SHA-256 of everything that decides a plan: the key (key.c: nodes, settings, machine model), the
  * compiler, the file that holds this library, and the latest result of a search, since plans use what was found. The
- * cache (cache.c) believes only files of this user with the right sum under the name that they were written under. What is in
+ * cache (cache.c) trusts only files of this user with the right checksum and the name that they were written under. What is in
  * a file must fit the program, too, and kernels that do not compile are planned anew (realize.c).
  * One function, `fields`, says what is in a file; it writes or reads, so that the two cannot differ.
  * Nothing is read or written while a person looks (DEBUG, DUMP), a search runs or a test spoils kernels.

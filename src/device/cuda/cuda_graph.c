@@ -1,13 +1,13 @@
-/* cuda_graph.c: a list of launches as one graph of the driver's.
+/* cuda_graph.c: a list of launches as a CUDA graph.
  *
- * Starting a kernel costs the host some microseconds, and kernels that wait for each other leave the GPU idle in between.
- * A graph is handed over as a whole: the host starts it once, kernels follow each other without it, and those that do
- * not depend on each other run side by side. It is made kernel by kernel from what the engine says waits for what.
- * What a kernel is given (addresses, numbers, TMA descriptors, scratch memory) is compared at each replay with what it was given last, and
- * only kernels for which that changed are told. A graph that still runs is not affected by that.
- * Small kernels are brought to the SMs while the ones that they wait for still run: their code waits itself
- * (after() in render/cuda_pre.c), which hides what starting a kernel costs. Large ones would only be in the way.
- * A function that is a sequence of kernels (call.c) is as many nodes in a row. Launches of nothing are no part of a graph: the
+ * A launch costs the host some microseconds, and dependent kernels leave the GPU idle in between. A graph is launched
+ * once: dependent kernels follow each other without the host, independent ones run concurrently. It is built node by node
+ * from the dependences that the engine names.
+ * Kernel arguments (addresses, numbers, TMA descriptors, scratch memory) are compared at each replay with the last ones;
+ * only nodes whose arguments changed are updated. A graph that still runs is not affected.
+ * Small kernels use programmatic dependent launch (PDL): they become resident while their predecessors drain and wait in
+ * their own code (after() in render/cuda_pre.c), which hides launch latency. Large ones would only take SMs away.
+ * A builtin, which is a sequence of kernels (builtin.c), is a chain of nodes. Empty launches are no part of a graph: the
  * list ends before them.
  * Tests: tests/unit/cuda_fake.c, tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
