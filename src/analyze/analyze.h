@@ -66,12 +66,12 @@ struct trace_event {
     uint16_t lane;
     uint8_t kind, flags;
     uint32_t corr; /* correlation id, 0 none. Memory events: low half of the address */
-    uint32_t
-        args; /* a blob by trace_blob: trace_kernel_args, trace_copy_args, or an op's shapes. Ridge: a call's file:line */
+    /* a blob by trace_blob: trace_kernel_args, trace_copy_args, or an op's shapes. Ridge: a call's file:line */
+    uint32_t args;
     uint32_t link; /* 1 + the launch of device work; 1 + the enclosing event of host work; 0 none */
-    uint32_t
-        aux; /* 1 + the operator of device work. Memory events: high half of the address. Ridge: trace_str of a call's
-                      "module \\t shapes" and of a run's plan */
+    /* 1 + the operator of device work. Memory events: high half of the address. Ridge: trace_str of a call's "module
+     * \\t shapes" and of a run's plan */
+    uint32_t aux;
 };
 
 struct trace_kernel_args { /* interned: thousands of kernels share one */

@@ -43,9 +43,9 @@ struct rg_loader {
     uint32_t ahead, slots;
     char *mem;
     bool far; /* batches fly */
-    struct load_slot
-        flight[3]; /* by number: given out and perhaps still being copied, next, the one after it */
-    size_t batch;  /* bytes of one */
+    /* by number: given out and perhaps still being copied, next, the one after it */
+    struct load_slot flight[3];
+    size_t batch; /* bytes of one */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t more, room;  /* `made` grew or the data ended; `used` grew or all ends */

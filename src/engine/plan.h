@@ -109,8 +109,8 @@ struct recipe_kernel {
     struct etext t;
     const char *opts, *graph; /* of its debug_call */
     double predicted;
-    const char
-        *builtin; /* "": t is compiled; else a function of the device, and of t name and estimate count */
+    /* "": t is compiled; else a function of the device, and of t name and estimate count */
+    const char *builtin;
     const char **type; /* as in dev_call */
     uint32_t ntype;
     int64_t rows, num[RG_COUNT(((struct sched_builtin *)0)->num)];

@@ -33,8 +33,8 @@ struct step {
     struct slot out;
     struct slot src[3];
     struct slot *many; /* BUILD, MMA: all sources; TMA_LOAD: coordinates */
-    struct access
-        mem; /* LOAD, PRED_LOAD, STORE, STORE_ADD, LDMATRIX, CP_ASYNC, TMA_LOAD: to where; MBAR: which */
+    /* LOAD, PRED_LOAD, STORE, STORE_ADD, LDMATRIX, CP_ASYNC, TMA_LOAD: to where; MBAR: which */
+    struct access mem;
     struct access from; /* CP_ASYNC; TMA_LOAD: its mbarrier */
     uint32_t partner;   /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
     uint32_t loop;      /* RANGE: its index in machine.loop */

@@ -23,8 +23,8 @@ struct sink {
     size_t n;
     uint64_t bytes;            /* in the file */
     struct trace_string *json; /* by trace_str: escaped; p NULL: not yet */
-    struct trace_string
-        *tail;        /* by trace_str of a kernel's args: what kineto.c says of it; p NULL: not yet */
+    /* by trace_str of a kernel's args: what kineto.c says of it; p NULL: not yet */
+    struct trace_string *tail;
     uint8_t *overlap; /* by event of an asynchronous lane: the extra row of its stream, see kineto.c */
 };
 #define SINK_BYTES (1u << 20)

@@ -96,8 +96,8 @@ struct tile_dim {
     const uop *range[STAGE_WINDOW];
     int64_t coef[STAGE_WINDOW], first, size;
     uint32_t n;
-    bool
-        digits; /* they do not walk over the same elements: the tile has one for each choice of values, row-major */
+    /* they do not walk over the same elements: the tile has one for each choice of values, row-major */
+    bool digits;
 };
 
 static int64_t gcd(int64_t a, int64_t b) {
