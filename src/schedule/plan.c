@@ -176,7 +176,7 @@ struct region {
     uint32_t *seen, mark;     /* by unit */
     uint64_t *hash;           /* by unit: of its structure within the region; see structure_hash */
     struct map number_hash;   /* node of a number (HINT_NUMBER), which is no member -> structure_hash */
-    struct map number_text;   /* the same -> its place in the text: a number is spelled out once */
+    struct map number_text;   /* the same -> its index in the text: a number is spelled out once */
     uint32_t *stage;          /* by unit: see find_stages */
     struct str text;
 };

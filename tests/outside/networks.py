@@ -183,8 +183,8 @@ def llama(m, large):
     def net(f, p, x):
         def rope(y):
             half = d // 2
-            turned = f("cat", [f("neg", f("narrow", y, -1, half, half)), f("narrow", y, -1, 0, half)], -1)
-            return f("add", f("mul", y, x[2]), f("mul", turned, x[3]))
+            rotated = f("cat", [f("neg", f("narrow", y, -1, half, half)), f("narrow", y, -1, 0, half)], -1)
+            return f("add", f("mul", y, x[2]), f("mul", rotated, x[3]))
 
         def heads(y, n):
             return f("permute", f("reshape", y, [B, T, n, d]), [0, 2, 1, 3])

@@ -191,7 +191,7 @@ TEST(jit_record_computes_what_needs_old_values_first) {
 
 /* ---- gradients -------------------------------------------------------------------------------------------- */
 
-/* Gradients that nobody zeroes accumulate and outlive the call, with the inputs that they read. */
+/* Gradients that are not zeroed accumulate and outlive the call, with the inputs that they read. */
 static rg_status backward(void *user, const rg_tensor *in, rg_tensor *out) {
     struct work *k = user;
     out[0] = rg_sum(rg_mul(rg_mul(k->w, k->w), in[0]));
