@@ -70,7 +70,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -253,6 +253,9 @@ test-simgpu: $(TEST) # the simulated GPU on random programs and shapes, minutes;
 test-opencl: $(TEST) # the OpenCL device, on PoCL or what there is; part of `make test` where it is installed
 	@$(RUN_ENV) $(TEST) opencl
 
+test-large: $(TEST) # accuracy of sums to 2^28 elements, minutes and 4 GiB; RIDGE_DEVICE=CUDA: there
+	@$(TEST) -a -v sums_large
+
 test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers must find each, minutes
 	@tests/mutants/run $(OUT)
 
@@ -285,6 +288,6 @@ clean:
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(PIC_OBJ:.o=.d)

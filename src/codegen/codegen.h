@@ -1,6 +1,6 @@
 /* codegen.h: from a kernel graph and an opt list to a linear program. The public header of src/codegen.
  *
- *   verify -> opts -> finalize-axes -> loop-tree
+ *   verify -> opts -> finalize-axes -> block-sums -> loop-tree
  *          -> GPU: tma-stores -> mma -> warp-specialize | pipeline -> threads
  *          -> CPU: peel
  *          -> predicate -> expand -> coalesce -> prefetch -> decompose -> index-width
@@ -23,6 +23,7 @@ struct target {
     int capability;             /* CUDA compute capability, 90: sm_90; 0: unknown */
     const struct gpu_spec *gpu; /* limits of thread blocks; NULL: the default row of the machine model */
     bool native_exp;            /* has EXP, EXP2 and SIGMOID of float32: CUDA */
+    bool no_f64;                /* has no double precision: some OpenCL devices */
     bool keep_math;             /* the interpreter (ref/linear.c): has EXP, SIN .. and 16-bit floats */
 };
 static inline bool target_is_gpu(const struct target *t) { return t->kind == TARGET_GPU; }

@@ -48,6 +48,10 @@ void lower_start(struct lowering *, struct ir *, const struct kernel *, const st
 /* Runs the passes that have not run up to `last`, inclusive. */
 void lower_until(struct lowering *, enum pass last);
 
+/* ---- block_sums.c: sums longer than a block in levels; the graph with final axes in and out ---------- */
+
+const uop *sched_block_sums(struct sched *, bool f64); /* f64: the target has it */
+
 /* ---- the passes after opts; each takes and returns a loop tree (BLOCK) ----------------------------- */
 
 const uop *tree_build(struct sched *, const uop *sink);    /* loop_tree.c */

@@ -55,6 +55,7 @@ void prog_target(const struct engine *en, struct lower_opts *how) {
     if (en->ops->text != DEV_C) how->target.vec_bytes = 16, how->target.kind = TARGET_GPU;
     how->target.native_exp = en->ops->text == DEV_CUDA;
     how->target.gpu = &en->gpu;
+    how->target.no_f64 = en->info.no_f64;
 }
 
 void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *k, const struct lower_opts *o,

@@ -224,6 +224,12 @@ void fold_add(struct fold *f, struct cell c, int64_t times) {
     }
 }
 
+/* Roundings that one of n terms passes through. Long float32 sums run in blocks (docs/semantics.md): a term is added in a chain of
+ * at most 64, and so is the sum of its block; on average it is in the middle of one. */
+static double roundings(const struct fold *f) {
+    return f->op == OP_ADD && f->acc == DT_F32 && f->n > 64 ? RG_MIN(f->n, 64 + 8 * log2(f->n)) : f->n;
+}
+
 /* n additions or multiplications in any order, a product fused into each, one rounding of the result. */
 static void fold_bound(const struct fold *f, struct cell *c) {
     struct float_type acc = float_type(f->acc);
@@ -234,7 +240,7 @@ static void fold_bound(const struct fold *f, struct cell *c) {
     c->err = f->err;
     if (n > 1) {
         if (f->op == OP_ADD)
-            c->err += n * u * (f->mag + f->err);
+            c->err += roundings(f) * u * (f->mag + f->err);
         else
             c->err += n * ldexp(1, acc.least) * f->mag;
         if (f->dt == DT_F64) c->err *= 2; /* the oracle's own */

@@ -2,8 +2,8 @@
  *
  * The first reduction makes one partial result per block of about 16,000 elements, the second combines them. Block sizes
  * depend on shapes alone, never on the number of threads: equal bits on every machine. Partial sums of 16-bit floats are fp32.
- *   variance    sum((x - mean)^2) with the mean of the same x would read x twice. Per-block means (Chan, Golub, LeVeque) give
- *               sum over blocks of [ sum((x - mean_b)^2) + n_b (mean_b - mean)^2 ]: one pass, as accurate as two.
+ *   variance    sum(x - mean) and sum((x - mean)^2) with the mean of the same x would read x twice. Per-block means (Chan, Golub,
+ *               LeVeque) make them sums over blocks: one pass, as accurate as two.
  *   columns     CPU: column sums of a matrix larger than the caches are split into blocks of rows, so that each core streams
  *               whole rows (docs/measurements/2026-11-15-neoverse-v1.md, Reading memory).
  *               GPU: one thread per column; split until 10^5 threads have work. Rows: one thread block per row.
@@ -99,27 +99,37 @@ static const uop *below_broadcast(const uop *n) {
     return n;
 }
 
-/* sum((x - mean(x))^2) over all of x. */
+/* n is x - mean(x), mean over all of x, whose sum in_blocks split: its partial sums and what they reduce. */
+static bool is_centered(const uop *n, const uop **mean, const uop **parts, const uop **blocks) {
+    if (n->op != OP_SUB || !dt_is_float((enum dtype)n->dt)) return false;
+    const uop *m = *mean = below_broadcast(n->src[1]);
+    bool scaled = m->op == OP_FDIV || m->op == OP_MUL;
+    return scaled && m->src[1]->op == OP_CONST && is_split_sum(m->src[0], parts, blocks) &&
+           (*blocks)->src[0] == n->src[0];
+}
+
+/* sum(x - mean(x)) or sum((x - mean(x))^2) over all of x. Block means are rounded too, so what they leave is summed beside them:
+ * with e = x - mean_b and o = mean_b - mean, the sum of (e + o)^2 is sum(e^2) + 2 o sum(e) + n_b o^2. */
 static const uop *split_variance(struct split_state *s, const uop *n) {
-    const uop *sq = n->src[0], *parts, *blocks;
-    if (n->arg.i != OP_ADD || sq->op != OP_MUL) return NULL;
-    const uop *diff = sq->src[0];
-    if (diff != sq->src[1] || diff->op != OP_SUB) return NULL;
-    const uop *x = diff->src[0], *mean = below_broadcast(diff->src[1]);
-    bool scaled = mean->op == OP_FDIV || mean->op == OP_MUL;
-    if (!scaled || mean->src[1]->op != OP_CONST || !is_split_sum(mean->src[0], &parts, &blocks)) return NULL;
-    if (blocks->src[0] != x || !dt_is_float((enum dtype)x->dt)) return NULL;
+    const uop *x = n->src[0], *mean, *parts, *blocks;
+    bool square = x->op == OP_MUL && x->src[0] == x->src[1];
+    if (n->arg.i != OP_ADD || !is_centered(square ? x->src[0] : x, &mean, &parts, &blocks)) return NULL;
     const struct shape *b = shape_of(s->sh, blocks);
     int64_t one[2] = {1, 1}, row[2] = {b->d[0], 1}, axis1 = 1, axis0 = 0;
+    struct ir *ir = s->ir;
     enum dtype dt = (enum dtype)x->dt;
-    const uop *mb = uop2(s->ir, OP_MUL, parts, uop_flt(s->ir, dt, 1.0 / (double)b->d[1]));
-    const uop *d = uop2(s->ir, OP_SUB, blocks, graph_shaped(s->ir, OP_EXPAND, mb, b->d, 2));
-    const uop *m2 = reduce(s, OP_ADD, uop2(s->ir, OP_MUL, d, d), &axis1, 1);
-    const uop *all = graph_shaped(s->ir, OP_EXPAND, graph_shaped(s->ir, OP_RESHAPE, mean, one, 2), row, 2);
-    const uop *off = uop2(s->ir, OP_SUB, mb, all);
-    const uop *between =
-        uop2(s->ir, OP_MUL, uop2(s->ir, OP_MUL, off, off), uop_flt(s->ir, dt, (double)b->d[1]));
-    return reduce(s, OP_ADD, uop2(s->ir, OP_ADD, m2, between), &axis0, 1);
+    const uop *count = uop_flt(ir, dt, (double)b->d[1]);
+    const uop *mb = uop2(ir, OP_MUL, parts, uop_flt(ir, dt, 1.0 / (double)b->d[1]));
+    const uop *e = uop2(ir, OP_SUB, blocks, graph_shaped(ir, OP_EXPAND, mb, b->d, 2));
+    const uop *all = graph_shaped(ir, OP_EXPAND, graph_shaped(ir, OP_RESHAPE, mean, one, 2), row, 2);
+    const uop *o = uop2(ir, OP_SUB, mb, all), *far = uop2(ir, OP_MUL, o, count);
+    const uop *rest = reduce(s, OP_ADD, e, &axis1, 1), *part = uop2(ir, OP_ADD, rest, far);
+    if (square) {
+        const uop *twice = uop2(ir, OP_ADD, part, rest); /* 2 sum(e) + n_b o */
+        part = uop2(ir, OP_ADD, reduce(s, OP_ADD, uop2(ir, OP_MUL, e, e), &axis1, 1),
+                    uop2(ir, OP_MUL, o, twice));
+    }
+    return reduce(s, OP_ADD, part, &axis0, 1);
 }
 
 /* x reshaped and permuted. contraction: pushes the movement through MUL and CAST to the operands, so that the result is a contraction

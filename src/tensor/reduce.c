@@ -113,11 +113,15 @@ const uop *tg_mean(struct tg *g, const uop *x, uint32_t mask) {
     return n == 1 ? s : tg_op_k(g, OP_FDIV, s, n);
 }
 
-/* Two passes. The mean is not detached: its share of the first gradient is 0, but not that of the second. */
+/* Two passes, corrected (Chan, Golub, LeVeque): sum(d^2) - sum(d)^2 / n with d = x - mean does not depend on the mean, so neither its
+ * rounding nor its gradient matters: of 1e7 + N(0, 1) the mean is half a unit off, and d is exact. Rounding may leave it below 0. */
 static const uop *var_wide(struct tg *g, const uop *x, uint32_t mask, double correction) {
-    double n = (double)count_of(tg_shape(g, x), mask) - correction;
-    const uop *d = tg_keep_op(g, OP_SUB, x, tg_mean(g, x, mask));
-    return tg_op_k(g, OP_FDIV, tg_reduce(g, OP_ADD, tg_op2(g, OP_MUL, d, d), mask), RG_MAX(n, 0));
+    double n = (double)count_of(tg_shape(g, x), mask);
+    const uop *d = tg_keep_op(g, OP_SUB, x, t_detach(g, tg_mean(g, x, mask)));
+    const uop *s = tg_reduce(g, OP_ADD, d, mask), *q = tg_reduce(g, OP_ADD, tg_op2(g, OP_MUL, d, d), mask);
+    const uop *v = tg_op2(g, OP_SUB, q, tg_op_k(g, OP_FDIV, tg_op2(g, OP_MUL, s, s), n));
+    v = tg_op3(g, OP_WHERE, tg_op_k(g, OP_LT, v, 0), tg_like(g, v, 0), v);
+    return tg_op_k(g, OP_FDIV, v, RG_MAX(n - correction, 0));
 }
 
 const uop *t_mean(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {

@@ -167,10 +167,10 @@ TEST(codegen_passes_are_logged) {
     ir_parse(&j.ir, matmul, strlen(matmul), "test.uop", &prog);
     lower(&j.ir, &prog.kernel.p[0], &(struct lower_opts){.opts = "TILE(n,8,v) THREAD(v)", .log = &log},
           &j.lin);
-    static const enum pass want[] = {PASS_VERIFY,      PASS_OPTS,      PASS_FINALIZE_AXES, PASS_LOOP_TREE,
-                                     PASS_PIPELINE,    PASS_THREADS,   PASS_PREDICATE,     PASS_EXPAND,
-                                     PASS_COALESCE,    PASS_DECOMPOSE, PASS_INDEX_WIDTH,   PASS_LINEARIZE,
-                                     PASS_COLD_BRANCH, PASS_ESTIMATE};
+    static const enum pass want[] = {PASS_VERIFY,    PASS_OPTS,        PASS_FINALIZE_AXES, PASS_BLOCK_SUMS,
+                                     PASS_LOOP_TREE, PASS_PIPELINE,    PASS_THREADS,       PASS_PREDICATE,
+                                     PASS_EXPAND,    PASS_COALESCE,    PASS_DECOMPOSE,     PASS_INDEX_WIDTH,
+                                     PASS_LINEARIZE, PASS_COLD_BRANCH, PASS_ESTIMATE};
     CHECK_EQ(log.n, RG_COUNT(want));
     for (size_t i = 0; i < RG_COUNT(want); i++) {
         CHECK_STR(log.rec[i].name, pass_name(want[i]));

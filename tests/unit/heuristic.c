@@ -622,7 +622,16 @@ TEST(heuristic_keeps_values_of_small_golden_kernels) {
     TEST_INFO("%d files, %lld values", n, (long long)golden_values);
 }
 
-/* The large ones have the sizes for which the hand-written lists were tuned: the first list must do. */
+static bool has_scan(struct trial *t, const struct kernel *k) {
+    uop_vec topo = {0};
+    uop_topo(&t->arena, &k->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_SCAN) return true;
+    return false;
+}
+
+/* The large ones have the sizes for which the hand-written lists were tuned: the first list must do. A blocked running sum makes two
+ * additions for each element (block_sums.c). */
 static void check_large(struct trial *t, const char *path) {
     struct err e = {0};
     struct arena a;
@@ -631,7 +640,8 @@ static void check_large(struct trial *t, const char *path) {
     for (uint32_t i = 0; i < t->prog.kernel.n; i++) {
         if (!t->opts[i][0]) FAIL("%s: no opts for %s", path, t->prog.kernel.p[i].name);
         CHECK_NEAR(t->fast[i].est.flops, t->plain[i].est.flops, 0);
-        if (t->fast[i].est.flops_issued > 1.5 * RG_MAX(t->plain[i].est.flops_issued, 1))
+        double most = has_scan(t, &t->prog.kernel.p[i]) ? 2.25 : 1.5;
+        if (t->fast[i].est.flops_issued > most * RG_MAX(t->plain[i].est.flops_issued, 1))
             FAIL("%s: %s issues %.3g operations, the plain program %.3g", path, t->prog.kernel.p[i].name,
                  t->fast[i].est.flops_issued, t->plain[i].est.flops_issued);
     }

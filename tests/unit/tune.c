@@ -126,10 +126,13 @@ TEST(space_knows_what_changes_a_sum) {
     const char *plain = opts_rounding(&t.ir, k, "");
     CHECK(*plain);
     static const char *const same[] = {"TILE(k,8,u) UNROLL(u)", "TILE(k,16,a) TILE(a,4,b) UNROLL(b)",
-                                       "TILE(r,4,v) VEC(v)", "TILE(r,4,v) LOOP(r)", "TILE(k,3,u)"};
-    static const char *const other[] = {"TILE(k,8,u) REG(u)", "TILE(k,4,v) VEC(v)", "TILE(k,16,a) SWAP(k,a)",
+                                       "TILE(r,4,v) VEC(v)", "TILE(r,4,v) LOOP(r)", "TILE(k,2,u)"};
+    static const char *const other[] = {"TILE(k,8,u) REG(u)",
+                                        "TILE(k,4,v) VEC(v)",
+                                        "TILE(k,16,a) SWAP(k,a)",
                                         "TILE(k,16,a) UNROLL(a) TILE(k,4,b) SWAP(k,b)",
-                                        "TILE(r,4,q) TILE(k,32,a) LOOP(r) ORDER(k,q,a)"};
+                                        "TILE(k,3,u)", /* blocks of 30 additions, not of 32 */
+                                        "TILE(r,4,q) TILE(k,64,a) LOOP(r) ORDER(k,q,a)"};
     for (size_t i = 0; i < RG_COUNT(same); i++)
         if (strcmp(opts_rounding(&t.ir, k, same[i]), plain))
             FAIL("%s: %s", same[i], opts_rounding(&t.ir, k, same[i]));

@@ -81,9 +81,14 @@ struct rounding {
     const char *text;
 };
 
-static struct axis_piece piece_of(const struct opt_list *l, const char *name) {
+/* name: k, or k%32: the blocks of 32 values of k, k%32%32: those of 32 blocks (block_sums.c). */
+static struct axis_piece piece_of(struct arena *a, const struct opt_list *l, const char *name) {
     struct axis_piece piece[MOST_ITEMS * 2];
     uint32_t n = 0;
+    int64_t blocks = 1;
+    size_t len = strcspn(name, "%");
+    for (const char *p = name + len; *p; p += strcspn(p, "%")) blocks *= strtoll(++p, NULL, 10);
+    name = arena_strdup(a, name, len);
     for (uint32_t i = 0; i < l->n; i++) {
         const struct opt_item *t = &l->item[i];
         if (!is(t, "TILE") || t->n != 3) continue;
@@ -94,8 +99,9 @@ static struct axis_piece piece_of(const struct opt_list *l, const char *name) {
         piece[k].stride *= strtoll(t->arg[1], NULL, 10);
     }
     for (uint32_t k = 0; k < n; k++)
-        if (!strcmp(piece[k].name, name)) return piece[k];
-    return (struct axis_piece){name, name, 1};
+        if (!strcmp(piece[k].name, name))
+            return (struct axis_piece){name, piece[k].origin, piece[k].stride * blocks};
+    return (struct axis_piece){name, name, blocks};
 }
 
 static bool order_matters(const uop *n) {
@@ -121,7 +127,7 @@ static void write_order(const struct rounding *o, const struct ir *ir, uop_vec *
         for (uint32_t i = 0; i < r->n; i++) {
             enum axis_kind k = (enum axis_kind)r->p[i]->arg.range.kind;
             if ((k == AX_VEC || k == AX_REG || k == AX_THREAD) != (bool)partial) continue;
-            struct axis_piece x = piece_of(o->list, ir_name(ir, r->p[i]->arg.range.cls));
+            struct axis_piece x = piece_of(o->arena, o->list, ir_name(ir, r->p[i]->arg.range.cls));
             int64_t n = r->p[i]->src[0]->hi;
             if (partial) {
                 str_printf(out, " %s:%s/%lld*%lld", axis_name[k], x.origin, (long long)x.stride,

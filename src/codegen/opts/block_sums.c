@@ -1,0 +1,263 @@
+/* block_sums.c: blocked summation. A float32 sum in one accumulator loses up to half a unit in the last place with every
+ * addition, so a chain longer than MOST_ADDS becomes blocks of about BLOCK_ADDS, each from 0 in an accumulator of its own, whose
+ * results the next level adds; that one is cut in the same way. n additions in blocks of b are levels of chains of b: the error
+ * grows with log(n), at 1/BLOCK_ADDS more additions (docs/semantics.md has the bound).
+ *
+ *     REDUCE(x, k)      becomes      REDUCE(REDUCE(x, k), k%32)       k of 32 values, the last block of what is left
+ *
+ * REG, VEC and THREAD pieces have accumulators of their own and stay with the outermost level. Register tiles (a GEMM) have
+ * longer blocks: the accumulators of the level around leave registers. Running sums are float64 inside. Not blocked: sums of tensor cores and of tiles in shared
+ * memory, whose loops are pipelines, and those that STREAM rescales.
+ * Requires: sched_finish. Gives: the same graph with more levels. Tests: tests/unit/sums.c */
+#include "codegen/internal.h"
+
+#include <stdlib.h>
+
+enum {
+    MOST_ADDS = 64, /* one after another in one accumulator */
+    BLOCK_ADDS = 32,
+    MOST_ADDS_TILE = 192, /* .. of a register tile */
+    BLOCK_ADDS_TILE = 128,
+    FEW_ACCUMULATORS = 8,   /* more are a register tile */
+    MOST_ACCUMULATORS = 16, /* of a thread of a GPU that may have them twice */
+    FEW_UNROLLED = 8,       /* elements of a running sum: each in float64 */
+    COOP_THREADS = 256,     /* threads that share a cooperative loop, or more */
+    MOST_POSITIONS = 250
+};
+
+struct blocking {
+    struct sched *s;
+    struct free_ranges fr;
+    uop_vec topo;
+};
+
+/* Where a sum is split: `inner` become a level of their own; tile: first cut this one into blocks of n. */
+struct cut {
+    uop_vec inner;
+    const uop *tile;
+    int64_t n;
+};
+
+/* Additions that a loop makes in one accumulator. */
+static int64_t adds_of(const uop *r) {
+    int64_t n = r->src[0]->hi;
+    return r->arg.range.kind == AX_COOP ? (n + COOP_THREADS - 1) / COOP_THREADS : n;
+}
+
+static int64_t times(int64_t a, int64_t b) { return b > 0 && a > INT64_MAX / b ? INT64_MAX : a * b; }
+
+/* Accumulators of a sum in one thread, or vectors of them. */
+static int64_t accumulators(struct blocking *b, const uop *n) {
+    const uop_vec *free = free_of(&b->fr, n);
+    bool threads = sched_has_threads(b->s);
+    int64_t many = 1;
+    for (uint32_t i = 0; i < free->n + n->nsrc - 1; i++) {
+        const uop *r = i < free->n ? free->p[i] : n->src[1 + i - free->n];
+        enum axis_kind k = (enum axis_kind)r->arg.range.kind;
+        bool own = i >= free->n;
+        if (k == AX_REG || (k == AX_VEC && threads) || (k == AX_UNROLL && !own))
+            many = times(many, r->src[0]->hi);
+    }
+    return many;
+}
+
+/* May r be cut? Rows of a tile have a pitch, and a tile is as large as its ranges. */
+static bool may_tile(const struct blocking *b, const uop *r, bool divides) {
+    for (uint32_t i = 0; i < b->topo.n; i++) {
+        const uop *n = b->topo.p[i];
+        for (uint32_t k = 1; k < n->nsrc && (n->op == OP_SCAN || n->op == OP_STAGE); k++)
+            if (n->src[k] == r && (n->op == OP_SCAN || n->arg.mem.row || (k > 1 && !divides))) return false;
+    }
+    return true;
+}
+
+/* The divisor of n nearest to `want` within a factor of two; else want, and the last block is shorter. */
+static int64_t block_of(int64_t n, int64_t want) {
+    for (int64_t d = 0; d <= want; d++) {
+        if (want - d > want / 2 && n % (want - d) == 0) return want - d;
+        if (n % (want + d) == 0) return want + d;
+    }
+    return want;
+}
+
+static bool is_sum(const uop *n) {
+    if (n->op != OP_REDUCE || n->arg.i != OP_ADD || n->dt != DT_F32 || n->src[0]->op == OP_DECAY)
+        return false;
+    for (uint32_t i = 1; i < n->nsrc; i++)
+        if (n->src[i]->arg.range.kind == AX_MMA) return false;
+    return true;
+}
+
+/* The loops of a sum, outermost first; returns the additions of what is unrolled in one accumulator. */
+static int64_t loops_of(struct blocking *b, const uop *n, uop_vec *loops, struct cut *c) {
+    int64_t unrolled = 1;
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        enum axis_kind k = (enum axis_kind)n->src[i]->arg.range.kind;
+        if (axis_is_loop(k)) vec_push(b->s->ir->arena, loops, n->src[i]);
+        if (k != AX_UNROLL) continue;
+        unrolled *= n->src[i]->src[0]->hi;
+        vec_push(b->s->ir->arena, &c->inner, n->src[i]);
+    }
+    if (loops->n) qsort(loops->p, loops->n, sizeof *loops->p, range_by_pos);
+    return unrolled;
+}
+
+/* Takes loops from the innermost on while they are a block, then a part of the next. False: nothing to cut. */
+static bool find_cut(struct blocking *b, const uop *n, struct cut *c) {
+    uop_vec loops = {0};
+    int64_t adds = loops_of(b, n, &loops, c), all = adds, many = accumulators(b, n);
+    bool tile = many > FEW_ACCUMULATORS;
+    int64_t most = tile ? MOST_ADDS_TILE : MOST_ADDS, want = tile ? BLOCK_ADDS_TILE : BLOCK_ADDS;
+    for (uint32_t i = 0; i < loops.n; i++) all = times(all, adds_of(loops.p[i]));
+    if (all <= most || (many > MOST_ACCUMULATORS && sched_has_threads(b->s))) return false;
+    uint32_t i = loops.n;
+    while (i > 0 && times(adds, adds_of(loops.p[i - 1])) <= most) {
+        adds *= adds_of(loops.p[--i]);
+        vec_push(b->s->ir->arena, &c->inner, loops.p[i]);
+    }
+    if (2 * adds > want && c->inner.n) return i > 0;
+    const uop *r = loops.p[i - 1], *size = r->src[0];
+    int64_t unit = r->arg.range.kind == AX_COOP ? COOP_THREADS : 1, block = RG_MAX(want / adds, 2) * unit;
+    if (uop_is_const(size) && unit == 1) block = block_of(size->arg.i, block);
+    if (!may_tile(b, r, uop_is_const(size) && size->arg.i % block == 0)) return i < loops.n && c->inner.n;
+    c->tile = r, c->n = block;
+    return true;
+}
+
+/* The loop over the blocks of c->tile, at its position, and the loop over a block, at the next. */
+static struct range_subst blocks_of(struct sched *s, const struct cut *c) {
+    struct ir *ir = s->ir;
+    const uop *r = c->tile, *n = uop_idx(ir, c->n), *size = r->src[0], *len = n;
+    char name[80];
+    int k = snprintf(name, sizeof name, "%.60s%%%lld", ir_name(ir, r->arg.range.cls), (long long)c->n);
+    union arg arg = r->arg;
+    arg.range.cls = ir_sym(ir, name, (size_t)k);
+    if (arg.range.kind == AX_COOP) arg.range.kind = AX_REDUCE;
+    const uop *up = rw2(&s->rw, OP_ADD, size, uop_idx(ir, c->n - 1)), *blocks = rw2(&s->rw, OP_IDIV, up, n);
+    const uop *outer = uop_new(ir, OP_RANGE, DT_IDX, 1, &blocks, 1, arg),
+              *from = rw2(&s->rw, OP_MUL, outer, n);
+    if (!uop_is_const(size) || size->arg.i % c->n)
+        len = rw2(&s->rw, OP_MIN, n, rw2(&s->rw, OP_SUB, size, from));
+    arg = r->arg, arg.range.pos++;
+    const uop *inner = uop_new(ir, OP_RANGE, DT_IDX, 1, &len, 1, arg);
+    return (struct range_subst){r, rw2(&s->rw, OP_ADD, from, inner), {outer, inner}, 2};
+}
+
+/* c->tile becomes blocks; what is inside moves on by one position. */
+static const uop *tile_range(struct blocking *b, const struct cut *c) {
+    struct sched *s = b->s;
+    VEC(struct range_subst) sub = {0};
+    vec_push(s->ir->arena, &sub, blocks_of(s, c));
+    for (uint32_t i = 0; i < b->topo.n; i++) {
+        const uop *x = b->topo.p[i];
+        if (x->op != OP_RANGE || x == c->tile || x->arg.range.pos <= c->tile->arg.range.pos) continue;
+        const uop *size = sched_subst(s, x->src[0], sub.p, sub.n);
+        union arg arg = x->arg;
+        if (arg.range.pos >= MOST_POSITIONS)
+            err_throw(s->ir->err, RG_ELIMIT, "kernel %s: more than %d axes", s->kernel->name, MOST_POSITIONS);
+        arg.range.pos++;
+        const uop *moved = uop_new(s->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
+        vec_push(s->ir->arena, &sub, ((struct range_subst){x, moved, {moved, NULL}, 1}));
+    }
+    return sched_subst(s, s->sink, sub.p, sub.n);
+}
+
+/* The sum n as two levels. */
+static const uop *in_levels(struct ir *ir, const uop *n, const struct cut *c) {
+    uop_vec in = {0}, out = {0};
+    vec_push(ir->arena, &in, n->src[0]);
+    vec_push(ir->arena, &out, n->src[0]);
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        bool inside = false;
+        for (uint32_t k = 0; k < c->inner.n; k++) inside |= c->inner.p[k] == n->src[i];
+        vec_push(ir->arena, inside ? &in : &out, n->src[i]);
+    }
+    out.p[0] = uop_new(ir, OP_REDUCE, n->dt, n->lanes, in.p, in.n, n->arg);
+    return uop_new(ir, OP_REDUCE, n->dt, n->lanes, out.p, out.n, n->arg);
+}
+
+/* Cuts the first sum that is too long; false: there is none. */
+static bool block_one(struct blocking *b) {
+    struct ir *ir = b->s->ir;
+    b->topo.n = 0;
+    free_init(&b->fr, ir, ir->arena);
+    uop_topo(ir->arena, &b->s->sink, 1, &b->topo);
+    for (uint32_t i = 0; i < b->topo.n; i++) {
+        struct cut c = {0};
+        const uop *n = b->topo.p[i];
+        if (!is_sum(n) || !find_cut(b, n, &c)) continue;
+        if (c.tile) {
+            b->s->sink = tile_range(b, &c);
+        } else {
+            const uop *to = in_levels(ir, n, &c);
+            b->s->sink = rw_subst(&b->s->rw, b->s->sink, &n, &to, 1);
+        }
+        return true;
+    }
+    return false;
+}
+
+static const uop *with_ranges(struct ir *ir, enum op op, enum dtype dt, const uop *x, const uop_vec *r) {
+    uop_vec src = {0};
+    vec_push(ir->arena, &src, uop_cast(ir, x, dt));
+    for (uint32_t i = 0; i < r->n; i++) vec_push(ir->arena, &src, r->p[i]);
+    return uop_new(ir, op, dt, 1, src.p, src.n, ARG_INT(OP_ADD));
+}
+
+/* A running sum is one chain by nature: it runs in float64, whose additions take as long. Where its axis is unrolled only the sums
+ * of whole iterations do, and float32 running sums within an iteration start from them. */
+static const uop *widen_scan(struct sched *s, const uop *n) {
+    struct ir *ir = s->ir;
+    uop_vec loops = {0}, all = {0}, unrolled = {0};
+    int64_t adds = 1;
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        bool loop = axis_is_loop((enum axis_kind)n->src[i]->arg.range.kind);
+        vec_push(ir->arena, &all, n->src[i]);
+        vec_push(ir->arena, loop ? &loops : &unrolled, n->src[i]);
+        if (!loop) adds *= n->src[i]->src[0]->hi;
+    }
+    if (adds < FEW_UNROLLED) return uop_cast(ir, with_ranges(ir, OP_SCAN, DT_F64, n->src[0], &all), DT_F32);
+    const uop *sum = with_ranges(ir, OP_REDUCE, DT_F32, n->src[0], &unrolled);
+    const uop *before = uop1(ir, OP_BEFORE, with_ranges(ir, OP_SCAN, DT_F64, sum, &loops));
+    const uop *begin = rw2(&s->rw, OP_EQ, linear_index(&s->rw, unrolled.p, unrolled.n), uop_idx(ir, 0));
+    const uop *first = uop2(ir, OP_ADD, n->src[0], uop_cast(ir, before, DT_F32));
+    const uop *x = uop_mk(ir, OP_WHERE, (const uop *[]){begin, first, n->src[0]}, 3, ARG_NONE);
+    return with_ranges(ir, OP_SCAN, DT_F32, x, &unrolled);
+}
+
+static bool is_long_scan(const uop_vec *topo, const uop *n) {
+    int64_t adds = 1;
+    if (n->op != OP_SCAN || n->arg.i != OP_ADD || n->dt != DT_F32) return false;
+    for (uint32_t i = 0; i < topo->n; i++)
+        if (topo->p[i]->op == OP_BEFORE && topo->p[i]->src[0] == n) return false;
+    for (uint32_t i = 1; i < n->nsrc; i++) adds = times(adds, n->src[i]->src[0]->hi);
+    return adds > MOST_ADDS;
+}
+
+static void widen_scans(struct sched *s) {
+    for (bool found = true; found;) {
+        uop_vec topo = {0};
+        uop_topo(s->ir->arena, &s->sink, 1, &topo);
+        found = false;
+        for (uint32_t i = 0; i < topo.n && !found; i++)
+            if ((found = is_long_scan(&topo, topo.p[i]))) {
+                const uop *to = widen_scan(s, topo.p[i]);
+                s->sink = rw_subst(&s->rw, s->sink, &topo.p[i], &to, 1);
+            }
+    }
+}
+
+static bool has_shared_tile(const uop_vec *topo) {
+    for (uint32_t i = 0; i < topo->n; i++)
+        if (topo->p[i]->op == OP_STAGE && topo->p[i]->arg.mem.space == SPACE_SHARED) return true;
+    return false;
+}
+
+const uop *sched_block_sums(struct sched *s, bool f64) {
+    struct blocking b = {.s = s};
+    if (f64) widen_scans(s);
+    uop_topo(s->ir->arena, &s->sink, 1, &b.topo);
+    if (s->ntc || has_shared_tile(&b.topo)) return s->sink;
+    while (block_one(&b)) {}
+    return s->sink;
+}
