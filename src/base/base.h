@@ -176,7 +176,10 @@ enum env_id {
 /* Read once, at the first call; RIDGE_NAME wins over the bare NAME (allowed where env.def says so). */
 int64_t env_int(enum env_id);
 const char *env_str(enum env_id); /* NULL when not set (or set to "") and the default is "" */
-void env_list(struct str *out);   /* the table `ridge env` prints: name, value, default, help */
+/* getenv, but NULL where env_is_foreign: the caller of a setuid program must not choose its files. */
+const char *env_get(const char *name);
+bool env_is_foreign(void);
+void env_list(struct str *out); /* the table `ridge env` prints: name, value, default, help */
 /* Lines about unknown RIDGE_ names and values that do not parse; "" when all is well. */
 const char *env_warnings(void);
 void env_reload(void); /* tests: forget what was read */
@@ -190,7 +193,10 @@ bool log_color(void);                                        /* stderr is a term
 /* ---- os.c: the only file with #ifdef per operating system --------------------------------------- */
 
 uint64_t os_now_ns(void); /* monotonic */
+void os_sleep_ms(int ms); /* or until a signal comes */
 int os_cpus(void);        /* usable cores, at least 1; RIDGE_THREADS overrides */
+/* Grows in each child that is forked, from the first call on: threads and GPUs of the parent are not there. */
+unsigned os_forks(void);
 /* Ties the calling thread to the nth of the cores that this process may use (modulo their number); -1 lets it go. The first call of
  * a process must not run beside another. */
 void os_pin(int nth);

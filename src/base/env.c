@@ -3,7 +3,8 @@
  * RIDGE_NAME always counts; the bare NAME counts where the table allows it and only if it parses, since
  * DEBUG and CC-like names belong to other programs too. A RIDGE_ value that does not parse keeps the
  * default and leaves a warning, as does a RIDGE_ name that is not in the table (with the nearest one
- * that is). Nothing here allocates: mem.c asks for OOM_AT before its first allocation.
+ * that is). In a program that has more rights than its caller (setuid, setgid, file capabilities) nothing of the caller's
+ * environment is believed: every variable that names a file or program is asked for by env_get. Nothing here allocates: mem.c asks for OOM_AT before its first allocation.
  *
  * Invariants: after `ready` the values do not change until env_reload, which only tests call, while no
  * other thread runs. An empty value is the same as none.
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 
 extern char **environ;
 
@@ -67,11 +69,15 @@ static bool take(int id, const char *s) {
     return true;
 }
 
+bool env_is_foreign(void) { return getauxval(AT_SECURE) != 0; }
+
+const char *env_get(const char *name) { return env_is_foreign() ? NULL : getenv(name); }
+
 static void read_one(int id) {
     char name[64];
     snprintf(name, sizeof name, "RIDGE_%s", table[id].name);
     take(id, table[id].dflt);
-    const char *s = getenv(name);
+    const char *s = env_get(name);
     if (s && *s) {
         env.set[id] = take(id, s);
         if (env.set[id]) return;
@@ -79,7 +85,7 @@ static void read_one(int id) {
             warn("%s=%.40s: expected a whole number; using %s\n", name, s, table[id].dflt);
         else
             warn("%s: longer than %d bytes; ignored\n", name, TEXT_MAX - 1);
-    } else if (table[id].bare && (s = getenv(table[id].name)) && *s) {
+    } else if (table[id].bare && (s = env_get(table[id].name)) && *s) {
         env.set[id] = take(id, s);
     }
 }
@@ -104,6 +110,12 @@ static int distance(const char *a, const char *b) {
 
 static void check_name(const char *entry) {
     if (strncmp(entry, "RIDGE_", 6) != 0) return;
+    if (env_is_foreign()) {
+        if (!*env.warnings)
+            warn("RIDGE_ variables are ignored: this program has more rights than its caller (setuid or "
+                 "setgid)\n");
+        return;
+    }
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)RG_MIN(strcspn(entry + 6, "="), 63), entry + 6);
     int best = 0, d, least = 99;

@@ -4,6 +4,8 @@
 
 #include "base.h"
 
+#define OS_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin" /* as a shell's */
+
 /* Counts one allocation; true when the fault injection of mem.c wants it to fail. */
 bool mem_hit(void);
 

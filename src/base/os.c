@@ -11,7 +11,9 @@
 #include <ftw.h>
 #include <limits.h>
 #include <link.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -54,6 +56,21 @@ void os_pin(int nth) {
     for (int cpu = 0, k = 0; nth >= 0 && cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &allowed) && k++ != nth % n) CPU_CLR(cpu, &set);
     sched_setaffinity(0, sizeof set, &set);
+}
+
+void os_sleep_ms(int ms) {
+    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static atomic_uint forks;
+static void count_fork(void) { atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed); }
+static void watch_forks(void) { pthread_atfork(NULL, NULL, count_fork); }
+
+unsigned os_forks(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    return atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
 /* ---- files ---------------------------------------------------------------------------------------- */
@@ -192,7 +209,7 @@ bool os_is_private(const char *path) {
 
 int os_temp_dir(struct err *e, struct arena *a, char **path) {
     if (e->code) return e->code;
-    const char *top = getenv("TMPDIR");
+    const char *top = env_get("TMPDIR");
     if (!top || !*top) top = "/tmp";
     char *p = arena_printf(a, "%s/ridge-XXXXXX", top);
     if (!mkdtemp(p))
@@ -210,8 +227,8 @@ static bool is_program(const char *path) {
 char *os_find_program(struct arena *a, const char *name) {
     if (!*name) return NULL;
     if (strchr(name, '/')) return is_program(name) ? arena_strdup(a, name, strlen(name)) : NULL;
-    const char *dir = getenv("PATH");
-    if (!dir) dir = "/usr/local/bin:/usr/bin:/bin"; /* as a shell does */
+    const char *dir = env_get("PATH");
+    if (!dir) dir = OS_DEFAULT_PATH;
     for (size_t n; dir && *dir; dir += n + (dir[n] == ':')) {
         n = strcspn(dir, ":");
         struct arena_mark m = arena_mark(a);

@@ -2,24 +2,28 @@
  *
  * What stands at the path decides. Nothing or a regular file: all is written to a file without a name in the same folder,
  * synced and renamed into place, so that there is the old file or the new one, and a process that is killed leaves neither
- * half a file nor a temporary one; an existing file's mode and owner are kept, and one that may not be written is not replaced. A
- * symbolic link stays, and what it points to is written so. A device, a pipe or an open descriptor (/dev/stdout,
+ * half a file nor a temporary one; an existing file's mode and owner are kept, and one that may not be written is not replaced.
+ * Where the file system has no files without names, a killed process leaves PATH.tmp.PID.N, which is locked while it is written:
+ * without a lock and a process it goes when the same path is written again. A symbolic link stays, and what it points to is written so. A device, a pipe or an open descriptor (/dev/stdout,
  * /dev/fd/N) is written into, and the first write that fails is an error. A directory or a socket is an error.
  * Tests: tests/unit/base_os.c (os_out_*) */
 #include "internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LINKS 40 /* followed at most, as the system does */
 #define OURS "/proc/self/fd/"
+#define TEMPORARY ".tmp."
 
 static int fail(struct err *e, const char *verb, const char *path) {
     return err_set(e, RG_EIO, "cannot %s %s: %s", verb, path, strerror(errno));
@@ -64,6 +68,41 @@ static int follow(char path[PATH_MAX]) {
 
 /* ---- where it is written ---------------------------------------------------------------------------- */
 
+/* Only root may keep another user as the owner; a group that cannot be kept takes its rights with it. */
+static int keep_rights(int fd, const struct stat *old) {
+    bool group = !fchown(fd, old->st_uid, old->st_gid) || !fchown(fd, (uid_t)-1, old->st_gid);
+    return fchmod(fd, old->st_mode & (group ? 0777 : 0707));
+}
+
+/* PID of a name that is `base`.tmp.PID.N; 0: it is not one. */
+static long temporary_of(const char *name, const char *base) {
+    size_t n = strlen(base), k, m;
+    const char *digits = "0123456789", *pid;
+    if (strncmp(name, base, n) || strncmp(name + n, TEMPORARY, strlen(TEMPORARY))) return 0;
+    pid = name + n + strlen(TEMPORARY);
+    k = strspn(pid, digits);
+    m = k && pid[k] == '.' ? strspn(pid + k + 1, digits) : 0;
+    return m && k < 11 && !pid[k + 1 + m] ? strtol(pid, NULL, 10) : 0;
+}
+
+static void remove_leftover(int at, const char *name) {
+    struct stat st;
+    int fd = openat(at, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB))
+        unlinkat(at, name, 0);
+    close(fd);
+}
+
+static void sweep(const char *folder, const char *base) {
+    DIR *d = opendir(folder);
+    for (struct dirent *x; d && (x = readdir(d));) {
+        long pid = temporary_of(x->d_name, base);
+        if (pid && kill((pid_t)pid, 0) && errno == ESRCH) remove_leftover(dirfd(d), x->d_name);
+    }
+    if (d) closedir(d);
+}
+
 /* Without a name where the file system can, so that nothing is left when the process is killed. */
 static int open_beside(struct os_out *o, unsigned mode) {
     char folder[PATH_MAX];
@@ -71,15 +110,12 @@ static int open_beside(struct os_out *o, unsigned mode) {
     size_t n = slash ? RG_MAX((size_t)(slash - o->to), 1) : 1;
     memcpy(folder, slash ? o->to : ".", n);
     folder[n] = 0;
+    sweep(folder, slash ? slash + 1 : o->to);
     int fd = access(OURS, X_OK) ? -1 : open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
     o->named = fd < 0;
-    return fd >= 0 ? fd : open(o->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-}
-
-/* Only root may keep another user as the owner; a group that cannot be kept takes its rights with it. */
-static int keep_rights(int fd, const struct stat *old) {
-    bool group = !fchown(fd, old->st_uid, old->st_gid) || !fchown(fd, (uid_t)-1, old->st_gid);
-    return fchmod(fd, old->st_mode & (group ? 0777 : 0707));
+    if (fd < 0) fd = open(o->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd >= 0) flock(fd, LOCK_EX | LOCK_NB); /* it is being written */
+    return fd;
 }
 
 static int begin_file(struct err *e, struct os_out *o, const struct stat *old, unsigned mode) {
@@ -87,7 +123,7 @@ static int begin_file(struct err *e, struct os_out *o, const struct stat *old, u
     size_t room = strlen(o->to) + 48;
     o->tmp = mem_alloc(room);
     if (!o->tmp) return err_set(e, RG_ENOMEM, "out of memory: cannot write %s", o->path);
-    snprintf(o->tmp, room, "%s.tmp.%ld.%u", o->to, (long)getpid(), atomic_fetch_add(&serial, 1));
+    snprintf(o->tmp, room, "%s" TEMPORARY "%ld.%u", o->to, (long)getpid(), atomic_fetch_add(&serial, 1));
     if (old && faccessat(AT_FDCWD, o->to, W_OK, AT_EACCESS)) return fail(e, "write", o->path);
     o->fd = open_beside(o, old ? 0600 : mode);
     if (o->fd < 0) return fail(e, "create", o->path); /* the name that was asked for, not ours */

@@ -11,6 +11,8 @@
  * server behind that holds the pipe open. Our ends of pipes stay clear of 0 to 3, which the host may have closed: the
  * child's own come there. All memory is taken from the arena before the first child starts: nothing can throw while
  * children run. Each child is the head of a process group, so that what passes its limit is killed with all it started.
+ * Signals of the terminal do not reach that group, and a host may be killed: beside each program a shell reads a pipe that
+ * only the host holds open, and kills the group when it ends.
  * Tests: tests/unit/base_os.c, base_run.c (os_run_*). */
 #include "internal.h"
 
@@ -25,7 +27,7 @@
 
 #define KEEP ((size_t)64 << 10)
 #define SHELL "/bin/sh"
-enum { SHELL_ARGS = 5, CHILD_FDS = 4 }; /* with the NULL at the end; descriptors that a child gets */
+enum { SHELL_ARGS = 5, CHILD_FDS = 5 }; /* with the NULL at the end; descriptors that a child gets */
 
 extern char **environ;
 
@@ -58,6 +60,12 @@ static int make_pipe(int end[2]) {
     return bad;
 }
 
+/* What a program sees of the environment: of a setuid program, nothing that its caller wrote. */
+static char **environment(void) {
+    static char path[] = "PATH=" OS_DEFAULT_PATH, *own[] = {path, NULL};
+    return env_is_foreign() ? own : environ;
+}
+
 /* Signals as a program expects them, whatever the host does with its own. Returns 0 or an errno. */
 static int spawn_file(struct child *c, const char *file, char *const *argv, posix_spawn_file_actions_t *fa) {
     posix_spawnattr_t at;
@@ -71,24 +79,26 @@ static int spawn_file(struct child *c, const char *file, char *const *argv, posi
     posix_spawnattr_setsigdefault(&at, &dflt);
     posix_spawnattr_setpgroup(&at, 0);
     posix_spawnattr_setflags(&at, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    int bad = posix_spawn(&c->pid, file, fa, &at, argv, environ);
+    int bad = posix_spawn(&c->pid, file, fa, &at, argv, environment());
     if (bad) c->pid = 0;
     posix_spawnattr_destroy(&at);
     return bad;
 }
 
 /* The shell says nothing itself: its errors are a status that does not come. */
-static int spawn(struct child *c, int out, int said) {
+static int spawn(struct child *c, int out, int said, int alive) {
     posix_spawn_file_actions_t fa;
     posix_spawn_file_actions_init(&fa);
     posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&fa, out, 1);
     posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&fa, said, 3);
+    posix_spawn_file_actions_adddup2(&fa, alive, 4);
     int bad = spawn_file(c, SHELL, (char *const *)c->argv, &fa);
     if (bad == ENOENT) {
         posix_spawn_file_actions_adddup2(&fa, out, 2);
         posix_spawn_file_actions_addclose(&fa, 3);
+        posix_spawn_file_actions_addclose(&fa, 4);
         bad = spawn_file(c, c->path, (char *const *)c->argv + SHELL_ARGS - 1, &fa);
     }
     posix_spawn_file_actions_destroy(&fa);
@@ -101,7 +111,7 @@ static void close_both(struct child *c) {
     c->fd = c->said_fd = -1;
 }
 
-static int start(struct err *e, struct child *c) {
+static int start(struct err *e, struct child *c, int alive) {
     int out[2], said[2];
     int bad = make_pipe(out);
     if (bad) return err_set(e, RG_EIO, "cannot make a pipe: %s", strerror(bad));
@@ -109,7 +119,7 @@ static int start(struct err *e, struct child *c) {
         close(out[0]), close(out[1]);
         return err_set(e, RG_EIO, "cannot make a pipe: %s", strerror(bad));
     }
-    bad = access(c->path, X_OK) ? errno : spawn(c, out[1], said[1]);
+    bad = access(c->path, X_OK) ? errno : spawn(c, out[1], said[1], alive);
     close(out[1]), close(said[1]);
     c->fd = out[0], c->said_fd = said[0];
     if (!bad) return 0;
@@ -197,7 +207,8 @@ static void reap(struct err *e, struct child *c, struct os_proc *p) {
 
 /* Arguments of the shell; the program's follow. */
 static void shell_args(struct arena *a, struct child *c, const char *const *argv) {
-    static const char text[] = "(exec \"$@\" 2>&1 3>&-); echo $? >&3";
+    static const char text[] = "(read end <&4; kill -9 0) >&2 3>&- & w=$!; exec 4<&-; "
+                               "(exec \"$@\" 2>&1 3>&-); s=$?; kill -9 $w; echo $s >&3";
     int n = 0;
     while (argv[n]) n++;
     const char **out = arena_array(a, const char *, n + SHELL_ARGS);
@@ -220,11 +231,15 @@ int os_run_many(struct err *e, struct arena *a, struct os_proc *p, int n) {
     }
     char *text = arena_raw(a, bytes); /* the last: it shrinks in the end */
     for (int i = 0; i < n; i++) c[i].out = text + (size_t)i * (KEEP + 1);
+    int alive[2], bad = make_pipe(alive);
+    if (bad) return err_set(e, RG_EIO, "cannot make a pipe: %s", strerror(bad));
+    fcntl(alive[0], F_SETFL, 0); /* its readers wait */
     for (int i = 0; i < n && !e->code; i++) {
         if (p[i].limit_s > 0)
             c[i].until = os_now_ns() + (uint64_t)RG_MIN(p[i].limit_s, (int64_t)1 << 32) * 1000000000;
-        start(e, &c[i]);
+        start(e, &c[i], alive[0]);
     }
+    close(alive[0]);
     read_outputs(c, polls, n);
     for (int i = 0; i < n; i++) {
         if (c[i].pid) reap(e, &c[i], &p[i]);
@@ -232,6 +247,7 @@ int os_run_many(struct err *e, struct arena *a, struct os_proc *p, int n) {
         fill += c[i].n;
         text[fill++] = 0;
     }
+    close(alive[1]);
     arena_resize(a, text, bytes, fill);
     return e->code;
 }

@@ -21,7 +21,7 @@
 #define QUIET_S 60
 
 static const char *top(void) {
-    const char *dir = getenv("TMPDIR");
+    const char *dir = env_get("TMPDIR");
     return dir && *dir ? dir : "/tmp";
 }
 

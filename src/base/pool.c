@@ -44,8 +44,9 @@ struct pool {
     /* rarely touched */
     pthread_mutex_t caller, bed;
     pthread_cond_t wake;
-    int threads; /* the caller included */
-    pid_t pid;
+    int threads;       /* the caller included */
+    _Atomic pid_t pid; /* whose they are */
+    atomic_uint forks; /* os_forks when they were started */
     pthread_t id[MAX_THREADS];
 };
 
@@ -130,9 +131,8 @@ static void stop(void) {
     p->threads = 1;
 }
 
-static void start(void) {
+static void start(int want) {
     struct pool *p = &the_pool;
-    int want = RG_MIN(os_cpus(), MAX_THREADS);
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old); /* workers inherit it: signals are the program's own */
@@ -140,12 +140,44 @@ static void start(void) {
         if (pthread_create(&p->id[p->threads], NULL, work, (void *)(intptr_t)p->threads)) break;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     p->pid = getpid();
+}
+
+static void start_once(void) {
+    atomic_store(&the_pool.forks, os_forks());
+    start(RG_MIN(os_cpus(), MAX_THREADS));
     atexit(stop);
+}
+
+/* In a forked child: the parent's workers are not here, whatever they were doing, and its locks may have been taken. Kernels
+ * of the child may count on as many scratch areas as before, and no more. */
+static void restart(void) {
+    struct pool *p = &the_pool;
+    pthread_mutex_init(&p->caller, NULL);
+    pthread_mutex_init(&p->bed, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    atomic_store(&p->open, false), atomic_store(&p->quit, false);
+    atomic_store(&p->active, 0), atomic_store(&p->sleepers, 0);
+    inside = -1;
+    start(p->threads);
+}
+
+/* The first call in a child comes while it has one thread, or all its threads come here: one of them restarts. */
+static void check_forks(struct pool *p) {
+    unsigned now = os_forks(), was = atomic_load_explicit(&p->forks, memory_order_acquire);
+    if (was == now) return;
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&busy)) sched_yield();
+    if (atomic_load(&p->forks) != now) {
+        restart();
+        atomic_store_explicit(&p->forks, now, memory_order_release);
+    }
+    atomic_flag_clear(&busy);
 }
 
 struct pool *pool_get(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, start);
+    pthread_once(&once, start_once);
+    check_forks(&the_pool);
     return &the_pool;
 }
 
@@ -166,6 +198,7 @@ void pool_run(struct pool *p, pool_fn *fn, void *arg, uint32_t n, uint32_t chunk
 
 void pool_run_noted(struct pool *p, pool_fn *fn, pool_note *note, void *arg, uint32_t n, uint32_t chunk) {
     if (!n) return;
+    check_forks(p);
     if (!chunk) chunk = RG_MAX(n / (uint32_t)(p->threads * 4), 1);
     if (p->threads == 1 || n <= chunk || inside >= 0) {
         fn(arg, 0, n, RG_MAX(inside, 0));

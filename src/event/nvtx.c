@@ -48,7 +48,7 @@ static const void *export_table(uint32_t which) {
 
 /* A tool that cannot be loaded, or does not want to, is none. */
 static void look(void) {
-    const char *path = getenv("NVTX_INJECTION64_PATH");
+    const char *path = env_get("NVTX_INJECTION64_PATH");
     struct err ignore = {0};
     void *lib = path && *path ? os_dlopen(&ignore, path) : NULL;
     int (*begin)(const void *(*)(uint32_t)) = NULL;

@@ -183,7 +183,7 @@ static int write_head(int fd, uint32_t record_ns) {
 
 /* A device or a pipe gets the whole when the recording ends. */
 static int without_name(void) {
-    const char *dir = getenv("TMPDIR");
+    const char *dir = env_get("TMPDIR");
     int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     return fd >= 0 ? fd : memfd_create("ridge.profile", MFD_CLOEXEC);
 }

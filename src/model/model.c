@@ -266,7 +266,7 @@ int model_save(struct err *e, struct arena *a, const char *path, const struct mo
 }
 
 char *model_path(struct arena *a) {
-    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    const char *xdg = env_get("XDG_CONFIG_HOME"), *home = env_get("HOME");
     if (xdg && *xdg == '/') return arena_printf(a, "%s/ridge/machine", xdg);
     if (home && *home == '/') return arena_printf(a, "%s/.config/ridge/machine", home);
     return NULL;

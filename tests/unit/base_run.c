@@ -201,3 +201,27 @@ TEST(os_run_hands_arguments_on) {
     runs("[ -e /proc/self/fd/3 ]", 1, ""); /* nor does it hand on more */
     arena_free(&arena);
 }
+
+/* Signals of a terminal do not reach a compiler, which has a process group of its own; it must not outlive its host. */
+TEST(os_run_ends_with_its_host) {
+    arena_init(&arena, &err);
+    for (int sig = SIGINT; sig <= SIGKILL; sig += SIGKILL - SIGINT) {
+        int fd[2];
+        char byte;
+        CHECK(!pipe(fd));
+        pid_t host = fork();
+        if (!host) {
+            char text[80];
+            snprintf(text, sizeof text, "echo x >&%d; sleep 1000 & sleep 1000", fd[1]);
+            signal(SIGINT, SIG_DFL);
+            os_run(&err, &arena, SH(text), NULL, NULL);
+            _exit(0);
+        }
+        close(fd[1]);
+        CHECK(read(fd[0], &byte, 1) == 1); /* it runs */
+        CHECK(!kill(host, sig) && waitpid(host, NULL, 0) == host);
+        while (read(fd[0], &byte, 1) > 0) {} /* until no process has the other end any more */
+        close(fd[0]);
+    }
+    arena_free(&arena);
+}

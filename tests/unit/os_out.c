@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
@@ -216,6 +217,30 @@ TEST(os_out_leaves_nothing_when_killed) {
     CHECK(waitpid(p, &st, 0) == p && WIFSIGNALED(st));
     holds(path, "old");
     done(1);
+}
+
+/* PATH.tmp.PID.N of a process that is gone; not of one that lives, not one that is locked, nor another's name. */
+TEST(os_out_removes_what_killed_processes_left) {
+    setup();
+    char *path = in_dir("f"), name[6][40];
+    pid_t gone = fork();
+    if (!gone) _exit(0);
+    CHECK(waitpid(gone, NULL, 0) == gone);
+    snprintf(name[0], sizeof name[0], "f.tmp.%d.0", (int)gone);
+    snprintf(name[1], sizeof name[1], "f.tmp.%d.1", (int)gone); /* another container's, say */
+    snprintf(name[2], sizeof name[2], "f.tmp.%d.0", (int)getppid());
+    snprintf(name[3], sizeof name[3], "g.tmp.%d.0", (int)gone);
+    snprintf(name[4], sizeof name[4], "f.tmp.%d.0.mp4", (int)gone);
+    snprintf(name[5], sizeof name[5], "f.tmp.%d.", (int)gone);
+    for (int i = 0; i < 6; i++) {
+        int fd = open(in_dir(name[i]), O_WRONLY | O_CREAT | O_EXCL, 0600);
+        CHECK(fd >= 0);
+        if (i == 1) CHECK(!flock(fd, LOCK_EX)); /* stays open */
+    }
+    put(path, "new");
+    CHECK(!os_exists(in_dir(name[0])));
+    for (int i = 1; i < 6; i++) CHECK(os_exists(in_dir(name[i])));
+    done(6);
 }
 
 /* Renamed into place at once, and written on; the old file stays whole for processes that have it open. */

@@ -50,6 +50,12 @@ int cuda_fail(struct cuda_device *d, struct err *e, int code, const char *doing)
 }
 
 int cuda_enter(struct cuda_device *d, struct err *e) {
+    if (d->forks != os_forks())
+        return err_set(
+            e, RG_EDEVICE,
+            "%s was opened by the process that this one was forked from, and CUDA does not survive a fork; "
+            "fork before the first context is opened, or start a new program (exec)",
+            d->info.name);
     if (d->lost)
         return err_set(e, RG_EDEVICE, "%s was lost earlier: %s; start the process anew to use CUDA",
                        d->info.name, d->why);
@@ -116,6 +122,7 @@ static int prepare(struct cuda_device *d, struct err *e, int unit) {
 
 static void cuda_close(struct device *dev) {
     struct cuda_device *d = cuda_of(dev);
+    if (d->forks != os_forks()) d->lost = d->hung = true; /* a child has no GPU to give anything back to */
     cuda_trace_close(d);
     if (d->context && !d->lost && !d->cu->make_current(d->context)) {
         if (d->stream) d->cu->stream_wait(d->stream);
@@ -144,6 +151,7 @@ static int cuda_open(struct err *e, const struct device_ops *ops, struct device 
     if (!d) return err_set(e, RG_ENOMEM, "out of memory while opening the CUDA device");
     memset(d, 0, sizeof *d);
     d->dev.ops = ops, d->cu = cu;
+    d->forks = os_forks();
     snprintf(d->info.name, sizeof d->info.name, "the GPU");
     if (prepare(d, e, ops->unit)) {
         cuda_close(&d->dev);

@@ -457,7 +457,7 @@ static void on_buffer_done(cu_context context, uint32_t stream, uint8_t *buffer,
 /* ---- on and off ------------------------------------------------------------------------------------------------------- */
 
 static int load(struct err *e) {
-    const char *const named = env_str(ENV_CUPTI), *home = getenv("CUDA_HOME");
+    const char *const named = env_str(ENV_CUPTI), *home = env_get("CUDA_HOME");
     char at_home[2][600];
     for (int i = 0; i < 2; i++)
         snprintf(at_home[i], sizeof at_home[i], "%.500s/%s/libcupti.so*",

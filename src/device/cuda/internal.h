@@ -182,7 +182,8 @@ struct cuda_device {
         cu_function fn;
         uint32_t bytes;
     } granted[CUDA_GRANTED];
-    bool hung; /* a kernel hangs: nothing that would wait for it is called any more */
+    unsigned forks; /* os_forks when it was opened: a child has the memory of this struct, but no GPU */
+    bool hung;      /* a kernel hangs: nothing that would wait for it is called any more */
     bool lost;
     char why[256]; /* it was lost */
     char arch[24];

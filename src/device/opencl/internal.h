@@ -150,6 +150,7 @@ struct opencl_device {
     uint64_t next; /* address */
     struct opencl_piece piece[4];
     int next_piece;
+    unsigned forks; /* os_forks when it was opened: a child of this process has none of it */
     bool lost;
     char why[256]; /* it was lost */
     char platform[160], driver[96], flags[96];

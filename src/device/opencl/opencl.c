@@ -53,6 +53,12 @@ static int fail_waiting(struct opencl_device *d, struct err *e, int code, const 
 }
 
 int opencl_enter(struct opencl_device *d, struct err *e) {
+    if (d->forks != os_forks())
+        return err_set(
+            e, RG_EDEVICE,
+            "%s was opened by the process that this one was forked from, and OpenCL does not survive a fork; "
+            "fork before the first context is opened, or start a new program (exec)",
+            d->info.name);
     if (!d->lost) return 0;
     return err_set(e, RG_EDEVICE, "%s was lost earlier: %s; open it again to use it", d->info.name, d->why);
 }
@@ -149,15 +155,16 @@ static int prepare(struct opencl_device *d, struct err *e, int unit) {
 
 static void device_close(struct device *dev) {
     struct opencl_device *d = opencl_of(dev);
-    if (d->queue && !d->lost) d->cl->finish(d->queue);
+    bool here = d->forks == os_forks(); /* a child must not call the driver */
+    if (here && d->queue && !d->lost) d->cl->finish(d->queue);
     for (size_t i = 0; i < RG_COUNT(d->piece); i++) {
-        if (d->piece[i].done) d->cl->event_free(d->piece[i].done);
+        if (here && d->piece[i].done) d->cl->event_free(d->piece[i].done);
         mem_free(d->piece[i].p);
     }
-    for (size_t i = 0; i < d->blocks; i++) d->cl->buffer_free(d->block[i].mem);
+    for (size_t i = 0; here && i < d->blocks; i++) d->cl->buffer_free(d->block[i].mem);
     mem_free(d->block);
-    if (d->queue) d->cl->queue_free(d->queue);
-    if (d->context) d->cl->context_free(d->context);
+    if (here && d->queue) d->cl->queue_free(d->queue);
+    if (here && d->context) d->cl->context_free(d->context);
     host_fn_free(d->host);
     mem_free(d);
 }
@@ -169,6 +176,7 @@ static int device_open(struct err *e, const struct device_ops *ops, struct devic
     if (!d) return err_set(e, RG_ENOMEM, "out of memory while opening the OpenCL device");
     memset(d, 0, sizeof *d);
     d->dev.ops = ops, d->cl = cl;
+    d->forks = os_forks();
     d->next = FIRST_ADDRESS;
     snprintf(d->info.name, sizeof d->info.name, "the OpenCL device");
     if (prepare(d, e, ops->unit)) {

@@ -133,12 +133,13 @@ int opencl_load_object(struct device *dev, struct err *e, const void *object, si
 void opencl_unload(struct module *mod) {
     struct opencl_module *m = (struct opencl_module *)mod;
     const struct opencl *cl = opencl_of(mod->dev)->cl;
+    bool here = opencl_of(mod->dev)->forks == os_forks();
     for (struct opencl_kernel *k = m->kernels, *next; k; k = next) {
         next = k->next;
-        cl->kernel_free(k->k);
+        if (here) cl->kernel_free(k->k);
         mem_free(k);
     }
-    if (m->program) cl->program_free(m->program);
+    if (here && m->program) cl->program_free(m->program);
     mem_free(m);
 }
 
