@@ -20,6 +20,7 @@
 #pragma weak cmd_explore
 #pragma weak cmd_estimate
 #pragma weak cmd_doctor
+#pragma weak cmd_cache
 
 /* clang-format off */
 /*    name        function      what it does, in one line */
@@ -37,6 +38,7 @@
     X("estimate", cmd_estimate, "how long a program takes at best on a machine you do not have")    \
     X("explore",  cmd_explore,  "experiments: ridge point, cost of a launch, good sizes of GEMMs")    \
     X("doctor",   cmd_doctor,   "is this machine set up for Ridge, and what to do if not")          \
+    X("cache",    cmd_cache,    "what the disk cache holds; trim, clear or verify it")              \
     X("env",      cmd_env,      "list the environment variables with their values")                 \
     X("version",  cmd_version,  "print the version")
 /* clang-format on */

@@ -1,6 +1,6 @@
 /* cache.c: the kernel cache on disk: compiled kernels, plans and tuning results, each a file named by its content's key.
  *
- * The folder that RIDGE_CACHE_DIR names may hold anything: everything here is in its folder ridge-v2 (the number goes up
+ * The folder that RIDGE_CACHE_DIR names may hold anything: everything here is in its folder ridge-v3 (the number goes up
  * with the form of the files), and there only regular files of this user with names KIND-<64 hex digits> are read, counted or
  * removed. Links are never followed.
  * What is read here is executed, so nothing is believed unchecked: the folders must be private (owned by this user or root,
@@ -9,9 +9,8 @@
  * put under another's name, is counted, removed and written anew.
  * Files are written to tmp/ and renamed when complete, so that any number of processes may fill the cache at once; what
  * a killed one left in tmp/ goes at the first write of a later process. The modification time is when a file was last of
- * use, renewed at most once a day; the oldest files go first when the whole grows over its limit. The folder is
- * listed only when the files written since the last time, by all processes, pass a share of the limit: each adds a
- * byte for every 4 KiB to the file `grown`, whose length is the count.
+ * use, renewed at most once a day. What is there, how large and in which order of use, is in an index (cache_index.c); which
+ * process compiles what, in locks (cache_lock.c).
  * A folder that can be read only is read. Every failure here only costs time, so none is an error: there is then no cache.
  * Tests: tests/unit/cache.c */
 #include "engine/internal.h"
@@ -27,14 +26,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FOLDER "ridge-v2"
 #define MAGIC "ridge-cache 2\n\0"
-#define LIMIT ((uint64_t)1 << 30)
-#define SHARE 16         /* of the limit: written between two looks at the whole */
-#define GROWN_BYTES 4096 /* that a byte of `grown` stands for */
+#define MOST_BYTES ((uint64_t)1 << 30) /* of a file */
+#define MOST_MB ((int64_t)1 << 30)
 #define RENEW_S (24 * 3600)
 #define LEFTOVER_S 3600 /* temporary files older than this have no owner any more */
-#define HEX 64
 
 struct head {
     char magic[16];
@@ -43,26 +39,26 @@ struct head {
     uint8_t sum[32]; /* of what is before it and of the content */
 };
 
-static const char *const kinds[] = {"kernel", "object", "plan", "tuned", "cc", "last", "search"};
+const char *const cache_kinds[CACHE_KINDS] = {"kernel", "object", "plan", "tuned", "cc", "last", "search"};
 
 /* ---- names ------------------------------------------------------------------------------------------ */
 
-/* Bytes of KIND-<64 hex digits> at the beginning of name, or 0. */
+/* Bytes of KIND-<64 hex digits> at the beginning of name, or of what is before the dot of an index that is being written; or 0. */
 static size_t own_form(const char *name) {
-    for (size_t i = 0; i < RG_COUNT(kinds); i++) {
-        size_t n = strlen(kinds[i]);
-        if (strncmp(name, kinds[i], n) || name[n] != '-') continue;
-        return strspn(name + n + 1, "0123456789abcdef") == HEX ? n + 1 + HEX : 0;
+    for (size_t i = 0; i < CACHE_KINDS; i++) {
+        size_t n = strlen(cache_kinds[i]);
+        if (strncmp(name, cache_kinds[i], n) || name[n] != '-') continue;
+        return strspn(name + n + 1, "0123456789abcdef") == CACHE_HEX ? n + 1 + CACHE_HEX : 0;
     }
-    return 0;
+    return strncmp(name, CACHE_INDEX ".", strlen(CACHE_INDEX) + 1) ? 0 : strlen(CACHE_INDEX);
 }
 
-static bool is_own(const char *name) {
+bool cache_is_own(const char *name) {
     size_t n = own_form(name);
     return n && !name[n];
 }
 
-/* KIND-<64 hex digits>.PID.NUMBER; 0: it is not one. */
+/* KIND-<64 hex digits>.PID.NUMBER, index.PID.NUMBER; 0: it is not one. */
 static long temporary_of(const char *name) {
     size_t n = own_form(name);
     if (!n || name[n] != '.') return 0;
@@ -76,7 +72,7 @@ static long temporary_of(const char *name) {
 static const char *cache_top(struct arena *a) {
     const char *dir = env_str(ENV_CACHE_DIR);
     if (dir && *dir) return arena_strdup(a, dir, strlen(dir));
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *xdg = env_get("XDG_CACHE_HOME"), *home = env_get("HOME");
     if (xdg && *xdg == '/') return arena_printf(a, "%s/ridge", xdg);
     if (home && *home == '/') return arena_printf(a, "%s/.cache/ridge", home);
     return NULL;
@@ -101,7 +97,7 @@ static const char *make(struct err *e, const char *dir) {
 }
 
 void cache_open(struct cache *c, struct arena *a, struct str *warnings) {
-    *c = (struct cache){.limit = LIMIT};
+    *c = (struct cache){.limit = (uint64_t)RG_MAX(RG_MIN(env_int(ENV_CACHE_MB), MOST_MB), 0) << 20};
     if (!env_int(ENV_CACHE)) return;
     const char *top = cache_top(a);
     if (!top) {
@@ -110,7 +106,7 @@ void cache_open(struct cache *c, struct arena *a, struct str *warnings) {
         return;
     }
     struct err e = {0};
-    const char *dir = arena_printf(a, "%s/" FOLDER, top), *why = make(&e, top), *bad = top;
+    const char *dir = arena_printf(a, "%s/" CACHE_FOLDER, top), *why = make(&e, top), *bad = top;
     if (!why) why = make(&e, dir), bad = dir;
     if (why) {
         str_printf(warnings, "kernels are not kept on disk: the cache directory %s is not used: %s\n", bad,
@@ -131,7 +127,7 @@ void cache_open(struct cache *c, struct arena *a, struct str *warnings) {
 static bool trusted(int fd, struct stat *st) {
     return fstat(fd, st) == 0 && S_ISREG(st->st_mode) && (!st->st_uid || st->st_uid == geteuid()) &&
            !(st->st_mode & (S_IWGRP | S_IWOTH)) && st->st_size >= (off_t)sizeof(struct head) &&
-           st->st_size < (off_t)LIMIT;
+           st->st_size < (off_t)MOST_BYTES;
 }
 
 static bool read_exactly(int fd, void *to, size_t n) {
@@ -155,7 +151,7 @@ static void fill_head(struct head *h, const char *name, const void *data, size_t
 }
 
 /* Returns the content in the arena, or NULL. The head is looked at first: what only claims to be large is not read. */
-static char *read_checked(int fd, struct arena *a, const char *name, size_t *n) {
+static char *read_checked(struct cache *c, int fd, struct arena *a, const char *name, size_t *n) {
     struct stat st;
     struct head h, want;
     if (!trusted(fd, &st) || !read_exactly(fd, &h, sizeof h)) return NULL;
@@ -170,12 +166,14 @@ static char *read_checked(int fd, struct arena *a, const char *name, size_t *n) 
         return NULL;
     }
     p[size] = 0;
-    if (time(NULL) - st.st_mtime > RENEW_S) futimens(fd, NULL); /* still of use */
+    if (time(NULL) - st.st_mtime > RENEW_S && !futimens(fd, NULL))
+        index_add(c, name, INDEX_USED, (uint64_t)st.st_size);
     *n = size;
     return p;
 }
 
 struct cache_read_job {
+    struct cache *c;
     int fd;
     struct arena *a;
     const char *name;
@@ -185,11 +183,11 @@ struct cache_read_job {
 
 static void read_guarded(void *arg) {
     struct cache_read_job *j = arg;
-    j->out = read_checked(j->fd, j->a, j->name, j->n);
+    j->out = read_checked(j->c, j->fd, j->a, j->name, j->n);
 }
 
 static bool path_of(const struct cache *c, const char *name, char path[4200]) {
-    return c->dir && is_own(name) && snprintf(path, 4200, "%s/%s", c->dir, name) < 4200;
+    return c->dir && cache_is_own(name) && snprintf(path, 4200, "%s/%s", c->dir, name) < 4200;
 }
 
 void cache_reject(struct cache *c, const char *name) {
@@ -197,8 +195,8 @@ void cache_reject(struct cache *c, const char *name) {
     struct stat st;
     c->rejected++;
     if (c->tmp && path_of(c, name, path) && !lstat(path, &st) && S_ISREG(st.st_mode) &&
-        st.st_uid == geteuid())
-        unlink(path);
+        st.st_uid == geteuid() && !unlink(path))
+        index_add(c, name, INDEX_GONE, (uint64_t)st.st_size);
 }
 
 char *cache_read(struct cache *c, struct arena *a, const char *name, size_t *n) {
@@ -207,7 +205,7 @@ char *cache_read(struct cache *c, struct arena *a, const char *name, size_t *n) 
     if (!path_of(c, name, path)) return NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool absent = fd < 0 && errno == ENOENT;
-    struct cache_read_job j = {fd, a, name, n, NULL};
+    struct cache_read_job j = {c, fd, a, name, n, NULL};
     int code = fd < 0 ? 0 : err_guard(a->err, read_guarded, &j); /* the file must close whatever happens */
     if (fd >= 0) close(fd);
     if (code) err_throw(a->err, code, "%s", a->err->msg);
@@ -216,7 +214,7 @@ char *cache_read(struct cache *c, struct arena *a, const char *name, size_t *n) 
     return j.out;
 }
 
-static bool write_exactly(int fd, const void *from, size_t n) {
+bool cache_put(int fd, const void *from, size_t n) {
     for (const char *p = from; n;) {
         ssize_t k = write(fd, p, n);
         if (k < 0 && errno == EINTR) continue;
@@ -224,6 +222,21 @@ static bool write_exactly(int fd, const void *from, size_t n) {
         p += k, n -= (size_t)k;
     }
     return true;
+}
+
+int cache_check(struct cache *c, struct arena *a, const char *name) {
+    char path[4200];
+    size_t n;
+    if (!path_of(c, name, path)) return -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return -1;
+    struct arena_mark m = arena_mark(a);
+    struct cache_read_job j = {c, fd, a, name, &n, NULL};
+    int code = err_guard(a->err, read_guarded, &j);
+    close(fd);
+    if (code) err_throw(a->err, code, "%s", a->err->msg);
+    if (j.out) arena_release(a, m);
+    return j.out ? 0 : -1;
 }
 
 /* What writers that are gone left behind. One of another machine or container looks gone too: it loses a file of the cache. */
@@ -246,148 +259,33 @@ void cache_write(struct cache *c, struct arena *a, const char *name, const void 
     static atomic_uint serial;
     char path[4200];
     struct head h;
-    if (!c->tmp || n >= LIMIT - sizeof h || !path_of(c, name, path)) return;
+    if (!c->tmp || n >= MOST_BYTES - sizeof h || !path_of(c, name, path)) return;
     sweep(c);
     fill_head(&h, name, data, n);
     const char *tmp =
         arena_printf(a, "%s/%s.%ld.%u", c->tmp, name, (long)getpid(), atomic_fetch_add(&serial, 1));
     int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return;
-    bool ok = write_exactly(fd, &h, sizeof h) && write_exactly(fd, data, n);
+    bool ok = cache_put(fd, &h, sizeof h) && cache_put(fd, data, n);
     ok &= close(fd) == 0;
     if (!ok || rename(tmp, path)) {
         unlink(tmp);
         return;
     }
     c->written += sizeof h + n;
+    index_add(c, name, INDEX_FILE, sizeof h + n);
 }
 
 int cache_try(struct cache *c, struct err *e, size_t n) {
     static const char zero[4096];
     char path[4300] = "";
     errno = EROFS;
-    if (c->tmp) snprintf(path, sizeof path, "%.4100s/%s-%064d.%ld.0", c->tmp, kinds[0], 0, (long)getpid());
+    if (c->tmp)
+        snprintf(path, sizeof path, "%.4100s/%s-%064d.%ld.0", c->tmp, cache_kinds[0], 0, (long)getpid());
     int fd = *path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
     bool ok = fd >= 0;
-    for (size_t at = 0; ok && at < n; at += sizeof zero) ok = write_exactly(fd, zero, sizeof zero);
+    for (size_t at = 0; ok && at < n; at += sizeof zero) ok = cache_put(fd, zero, sizeof zero);
     if (!ok) err_set(e, RG_EIO, "cannot write to %s: %s", c->dir, strerror(errno));
     if (fd >= 0) close(fd), unlink(path);
     return e->code;
-}
-
-/* ---- the whole -------------------------------------------------------------------------------------- */
-
-struct cache_file {
-    char *name;
-    uint64_t bytes;
-    struct timespec used;
-};
-
-static int older(const void *x, const void *y) {
-    const struct cache_file *a = x, *b = y;
-    if (a->used.tv_sec != b->used.tv_sec) return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
-    if (a->used.tv_nsec != b->used.tv_nsec) return a->used.tv_nsec < b->used.tv_nsec ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
-
-typedef VEC(struct cache_file) files;
-
-static void list_files(DIR *d, struct arena *a, files *out, uint64_t *total) {
-    for (struct dirent *e; (e = readdir(d));) {
-        struct stat st;
-        if (!is_own(e->d_name) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-            !S_ISREG(st.st_mode) || st.st_uid != geteuid())
-            continue;
-        struct cache_file f = {arena_strdup(a, e->d_name, strlen(e->d_name)), (uint64_t)st.st_size,
-                               st.st_mtim};
-        vec_push(a, out, f);
-        *total += f.bytes;
-    }
-}
-
-struct list_job {
-    struct cache *c;
-    struct arena *a;
-    DIR *d;
-    const char *prefix;
-    VEC(const char *) name;
-};
-
-static int by_name(const void *x, const void *y) {
-    return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
-static void list_guarded(void *arg) {
-    struct list_job *j = arg;
-    for (struct dirent *e; (e = readdir(j->d));)
-        if (!strncmp(e->d_name, j->prefix, strlen(j->prefix)) && is_own(e->d_name))
-            vec_push(j->a, &j->name, arena_strdup(j->a, e->d_name, strlen(e->d_name)));
-    if (j->name.n) qsort(j->name.p, j->name.n, sizeof *j->name.p, by_name);
-}
-
-uint32_t cache_list(struct cache *c, struct arena *a, const char *prefix, const char *const **out) {
-    DIR *d = c->dir ? opendir(c->dir) : NULL;
-    *out = NULL;
-    if (!d) return 0;
-    struct list_job j = {.c = c, .a = a, .d = d, .prefix = prefix};
-    int code = err_guard(a->err, list_guarded, &j);
-    closedir(d);
-    if (code) err_throw(a->err, code, "%s", a->err->msg);
-    *out = j.name.p;
-    return j.name.n;
-}
-
-struct trim_job {
-    struct cache *c;
-    struct arena *a;
-    DIR *d;
-};
-
-static void trim_guarded(void *arg) {
-    struct trim_job *j = arg;
-    files f = {0};
-    uint64_t total = 0;
-    list_files(j->d, j->a, &f, &total);
-    if (total <= j->c->limit) return;
-    qsort(f.p, f.n, sizeof *f.p, older);
-    uint64_t goal = j->c->limit - j->c->limit / 8; /* some room, so that this is not done at every write */
-    for (uint32_t i = 0; i < f.n && total > goal; i++) {
-        if (unlinkat(dirfd(j->d), f.p[i].name, 0)) continue;
-        total -= f.p[i].bytes;
-        j->c->evicted++;
-    }
-}
-
-/* Adds what was written to the count of all processes. True: it is time to look at the whole. */
-static bool count_grown(struct cache *c) {
-    char path[4200];
-    struct stat st;
-    uint64_t n = (c->written + GROWN_BYTES - 1) / GROWN_BYTES, most = c->limit / SHARE / GROWN_BYTES;
-    c->written = 0;
-    if (snprintf(path, sizeof path, "%s/grown", c->dir) >= (int)sizeof path) return true;
-    int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    int fd = open(path, flags), fresh = fd < 0 ? open(path, flags | O_CREAT | O_EXCL, 0600) : -1;
-    if (fresh >= 0) close(fresh);
-    if (fd < 0) return true;
-    static const char zero[4096];
-    bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    while (ok && n) {
-        size_t k = RG_MIN(n, sizeof zero);
-        ok = write_exactly(fd, zero, k);
-        n -= k, st.st_size += (off_t)k;
-    }
-    bool look = !ok || (uint64_t)st.st_size > most;
-    if (look && ok && ftruncate(fd, 0)) unlink(path);
-    close(fd);
-    return look;
-}
-
-void cache_trim(struct cache *c, struct arena *a) {
-    if (!c->tmp || !c->written || !count_grown(c)) return;
-    DIR *d = opendir(c->dir);
-    if (!d) return;
-    struct trim_job j = {c, a, d};
-    int code = err_guard(a->err, trim_guarded, &j);
-    closedir(d);
-    if (code) err_throw(a->err, code, "%s", a->err->msg);
 }

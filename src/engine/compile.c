@@ -10,6 +10,8 @@
  * The compiler is only run for its version when its file has changed: the answer is kept under the file's
  * path, time and size. If the compiler is gone, the last one that was used under the same request stands in,
  * so that a machine with a warm cache needs no compiler.
+ * A key is locked while it is compiled (cache_lock.c): processes that begin at once compile each kernel once, and the
+ * others wait for its file.
  * Code is shared by kernels that differ in grid or estimate only; kernel_cache.c keeps it.
  * Tests: tests/unit/engine.c, tests/unit/cache.c; cost: bench/compile.c */
 #include "engine/internal.h"
@@ -17,12 +19,40 @@
 
 #include <stdlib.h>
 
+#define WAIT_S 300  /* for another process that compiles the same, at most */
+#define POLL_MS 5   /* between two looks at what it does */
+#define CLAIM_MS 20 /* in which a process that was first locks all that it compiles */
+
 /* ---- keys ------------------------------------------------------------------------------------------- */
 
 static const char *file_name(struct arena *a, const char *kind, const char *what) {
     char hex[65];
     sha256_hex(what, strlen(what), hex);
     return arena_printf(a, "%s-%s", kind, hex);
+}
+
+static uint64_t wait_until(void) {
+    int64_t s = env_int(ENV_CC_TIMEOUT);
+    return os_now_ns() + (uint64_t)(s > 0 ? RG_MIN(s, WAIT_S) : WAIT_S) * 1000000000;
+}
+
+struct version_call {
+    struct engine *en;
+    const struct dev_target *t;
+    const char *memo, *known;
+};
+
+/* Another process may have been faster. */
+static void ask_version(void *arg) {
+    struct version_call *v = arg;
+    struct arena *a = &v->en->work;
+    struct err e = {0};
+    const char *version;
+    size_t n;
+    if ((v->known = cache_read(&v->en->cache, a, v->memo, &n))) return;
+    if (v->en->ops->version(v->en->dev, &e, a, &version)) err_throw(&v->en->err, e.code, "%s", e.msg);
+    v->known = arena_printf(a, "%s\n%s", v->t->tool, version);
+    cache_write(&v->en->cache, a, v->memo, v->known, strlen(v->known));
 }
 
 /* Which compiler: path and version, from the cache where possible. */
@@ -35,12 +65,17 @@ static const char *compiler_identity(struct engine *en, const struct dev_target 
     }
     const char *memo = file_name(a, "cc", t->stamp), *known = cache_read(&en->cache, a, memo, &n);
     if (known) return known;
-    const char *version;
-    struct err e = {0};
-    if (en->ops->version(en->dev, &e, a, &version)) err_throw(&en->err, e.code, "%s", e.msg);
-    known = arena_printf(a, "%s\n%s", t->tool, version);
-    cache_write(&en->cache, a, memo, known, strlen(known));
-    return known;
+    int locks = cache_locks_open(&en->cache);
+    uint64_t until = wait_until();
+    while (!known && !cache_lock(locks, memo + strlen("cc-")) && os_now_ns() < until) {
+        os_sleep_ms(POLL_MS); /* another process asks it */
+        known = cache_read(&en->cache, a, memo, &n);
+    }
+    struct version_call v = {en, t, memo, known};
+    int code = known ? 0 : err_guard(&en->err, ask_version, &v);
+    os_close(locks);
+    if (code) err_throw(&en->err, code, "%s", en->err.msg);
+    return v.known;
 }
 
 void engine_preamble(const struct engine *en, struct str *s, const char *const *text, uint32_t n) {
@@ -272,6 +307,59 @@ static void compile_jobs(struct engine *en, jobs *j) {
     en->stats.save_ns += os_now_ns() - t0;
 }
 
+/* ---- one process compiles, others wait -------------------------------------------------------------- */
+
+/* Of `rest`, what nobody else compiles now goes to `mine`, locked; what is on disk by now is taken in; the others stay. */
+static void claim(struct engine *en, int locks, jobs *rest, jobs *mine, bool patient) {
+    uint32_t left = 0;
+    bool first = patient;
+    mine->n = 0;
+    for (uint32_t i = 0; i < rest->n; i++) {
+        struct compile_job *b = &rest->p[i];
+        if (!cache_lock(locks, b->key)) {
+            if (first) os_sleep_ms(CLAIM_MS); /* so that two that begin at once do not share one batch */
+            first = false;
+            rest->p[left++] = *b;
+        } else if (locks >= 0 && from_disk(en, b->t, b->key)) {
+            cache_unlock(locks, b->key);
+        } else {
+            vec_push(&en->work, mine, *b);
+        }
+    }
+    rest->n = left;
+}
+
+struct claim_call {
+    struct engine *en;
+    int locks;
+    jobs *rest;
+};
+
+static void compile_claimed(void *arg) {
+    struct claim_call *c = arg;
+    struct engine *en = c->en;
+    jobs mine = {0};
+    uint64_t until = wait_until();
+    for (bool patient = true; c->rest->n; patient = false) {
+        if (!patient && os_now_ns() > until) {
+            compile_jobs(en, c->rest); /* whoever has the locks is stuck */
+            return;
+        }
+        claim(en, c->locks, c->rest, &mine, patient);
+        if (mine.n) compile_jobs(en, &mine);
+        for (uint32_t i = 0; i < mine.n; i++) cache_unlock(c->locks, mine.p[i].key);
+        if (!mine.n && c->rest->n) os_sleep_ms(POLL_MS);
+    }
+}
+
+/* The locks go when an error is thrown, too. */
+static void compile_once(struct engine *en, jobs *j) {
+    struct claim_call c = {en, cache_locks_open(&en->cache), j};
+    int code = err_guard(&en->err, compile_claimed, &c);
+    os_close(c.locks);
+    if (code) err_throw(&en->err, code, "%s", en->err.msg);
+}
+
 /* ---- the entries ------------------------------------------------------------------------------------ */
 
 static void check_text(struct engine *en, const struct etext *t) {
@@ -315,7 +403,7 @@ static void compile_guarded(void *arg) {
         map_put(&asked, hex_head(key[i]), 1);
     }
     en->stats.lookup_ns += os_now_ns() - t0;
-    if (j.n) compile_jobs(en, &j);
+    if (j.n) compile_once(en, &j);
     for (uint32_t i = 0; i < c->n; i++) c->out[i] = kernel_of(en, code_find(en, key[i]), &c->t[i]);
 }
 

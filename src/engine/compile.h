@@ -1,5 +1,5 @@
 /* compile.h: the disk cache, compiled code, rendering. Private to src/engine and the search.
- * Files: cache.c, compile.c, kernel_cache.c, atomic_proof.c */
+ * Files: cache.c, cache_index.c, cache_lock.c, cache_report.c, compile.c, kernel_cache.c, atomic_proof.c */
 #ifndef RIDGE_ENGINE_COMPILE_H
 #define RIDGE_ENGINE_COMPILE_H
 
@@ -7,6 +7,9 @@
 #include "device/cuda/cuda.h"
 
 #define CACHE_FORMAT "ridge-cache 2" /* change it when anything about keys or files changes */
+#define CACHE_FOLDER "ridge-v3"      /* and this when the form of files or of the index does */
+#define CACHE_INDEX "index"
+enum { CACHE_HEX = 64 };
 
 /* cache.c: files by name, KIND-<64 hex digits>, in one private directory; every read is checked, every write is atomic. */
 struct cache {
@@ -16,7 +19,13 @@ struct cache {
     uint64_t written; /* bytes since cache_trim */
     uint64_t rejected, evicted;
     bool swept;
+    /* of the index: what it adds up to so far; how much of which file was read */
+    uint64_t total;
+    int64_t index_at;
+    uint64_t index_ino;
 };
+extern const char *const cache_kinds[CACHE_KINDS]; /* the index has their numbers: new ones come last */
+bool cache_is_own(const char *name);               /* has it the form of our files? */
 /* Finds or makes the directory; where it cannot be trusted, says why in `warnings` and leaves dir NULL. */
 void cache_open(struct cache *, struct arena *, struct str *warnings);
 /* The content of file `name`, or NULL: absent, not ours, or not what was written there under this name. */
@@ -26,9 +35,28 @@ void cache_reject(struct cache *, const char *name);   /* of no use, whatever it
 int cache_try(struct cache *, struct err *, size_t n); /* could n bytes be written now? */
 /* After writing: when enough has come together, removes the oldest files until all fit into the limit. */
 void cache_trim(struct cache *, struct arena *);
+int cache_check(struct cache *, struct arena *,
+                const char *name);              /* 0: the file is whole, and what its name says */
+bool cache_put(int fd, const void *, size_t n); /* all of it */
 
+/* cache_index.c: an index of the files, in the order of use. */
+enum index_what { INDEX_FIRST, INDEX_FILE, INDEX_USED, INDEX_GONE };
+void index_add(struct cache *, const char *name, enum index_what, uint64_t bytes);
+/* Makes it anew from the folder, with no more than `goal` bytes of files, and removes the others. */
+void cache_reindex(struct cache *, struct arena *, uint64_t goal);
+uint64_t cache_index_total(struct cache *); /* UINT64_MAX: there is no sound index */
 /* Names of files that begin with prefix, sorted. */
 uint32_t cache_list(struct cache *, struct arena *, const char *prefix, const char *const **out);
+
+/* cache_lock.c: locks of keys, and of the index. A lock goes with the descriptor, which is closed in the end; -1: there are no
+ * locks here, and everything is granted. */
+enum { CACHE_BUSY = -2 };
+int cache_locks_open(const struct cache *);
+bool cache_lock(int fd, const char *key); /* false: another process or thread has it */
+void cache_unlock(int fd, const char *key);
+int cache_guard(const struct cache *, bool alone,
+                int wait_ms); /* of the index: CACHE_BUSY, or what to give back */
+void cache_unguard(int);
 
 /* compile.c: makes sure that `base` of the engine is known; inside its guard. */
 void compile_identity(struct engine *);

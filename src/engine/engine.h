@@ -64,6 +64,31 @@ const char *engine_warnings(const struct engine *);
 const char *engine_cache_dir(const struct engine *);           /* NULL: there is none */
 int engine_cache_try(struct engine *, struct err *, size_t n); /* could n bytes be kept now? */
 
+/* ---- cache_report.c: the disk cache as a whole, for `ridge cache` --------------------------------------- */
+
+enum { CACHE_KINDS = 7 };
+struct cache_report {
+    const char *dir; /* NULL: there is none, and `why` says so */
+    const char *why; /* also what is wrong with one that is there; lines, or "" */
+    bool writable;
+    uint64_t limit, files, bytes;
+    struct {
+        const char *name;
+        uint64_t files, bytes;
+    } kind[CACHE_KINDS];
+    uint64_t indexed;          /* bytes by the index; UINT64_MAX: it is missing or damaged */
+    uint64_t others;           /* entries of the folder that are not ours: they are never touched */
+    uint64_t damaged, removed; /* files */
+};
+enum cache_action {
+    CACHE_SHOW,
+    CACHE_VERIFY, /* reads every file; damaged ones are removed where that is possible */
+    CACHE_TRIM,   /* removes what was not used for longest, until no more than `most` bytes are left */
+    CACHE_CLEAR   /* removes all */
+};
+/* What is there afterwards. An error if a cache that cannot be written should be. */
+int engine_cache(struct err *, struct arena *, enum cache_action, uint64_t most, struct cache_report *);
+
 /* Renders, finds or compiles n programs. Equal programs give the same kernel. out[n]. On a device that runs nothing they
  * are rendered only, and out is NULLs. */
 int engine_compile(struct engine *, struct err *, const struct linear *const *lin, uint32_t n,

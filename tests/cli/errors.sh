@@ -90,7 +90,7 @@ RIDGE_CACHE_DIR=$here/text one 1 "could not be kept: kernels are not kept on dis
 RIDGE_CACHE_DIR=$here/text one 1 "could not be kept" tune -- "$program"
 "$RIDGE" tune --beam 1 "$small/softmax.uop" > /dev/null || fail "a search failed"
 one 1 "no kernel that was searched for is called 'zig'; \`ridge tune --show\` lists them" tune --show --kernel zig
-[ -z "$(ls cache/ridge-v2/tmp)" ] || fail "the trial file is still there"
+[ -z "$(ls cache/ridge-v3/tmp)" ] || fail "the trial file is still there"
 # a disk that is full, where this user may mount one
 mkdir -m 700 disk
 if mount -t tmpfs -o size=64k,mode=700 tmpfs disk 2> /dev/null; then

@@ -20,7 +20,7 @@ static void setup(void) {
     arena_init(&arena, &err);
     CHECK(!os_temp_dir(&err, &arena, &top));
     dir = arena_printf(&arena, "%s/a/cache", top);
-    own = arena_printf(&arena, "%s/ridge-v2", dir);
+    own = arena_printf(&arena, "%s/ridge-v3", dir);
     setenv("RIDGE_CACHE", "1", 1);
     setenv("RIDGE_CACHE_DIR", dir, 1);
     unsetenv("RIDGE_CC");
@@ -410,10 +410,10 @@ TEST(cache_leaves_files_of_others) {
         "%s/thesis.txt",
         "%s/video.tmp.1.mp4",
         "%s/kernel-0000000000000000000000000000000000000000000000000000000000000000",
-        "%s/ridge-v2/thesis.txt",
-        "%s/ridge-v2/object-1.tmp.4.5",
-        "%s/ridge-v2/kernel-00000000000000000000000000000000000000000000000000000000000000000",
-        "%s/ridge-v2/kernel-000000000000000000000000000000000000000000000000000000000000000G"};
+        "%s/ridge-v3/thesis.txt",
+        "%s/ridge-v3/object-1.tmp.4.5",
+        "%s/ridge-v3/kernel-00000000000000000000000000000000000000000000000000000000000000000",
+        "%s/ridge-v3/kernel-000000000000000000000000000000000000000000000000000000000000000G"};
     uint64_t limit = 20000;
     setup();
     if (err_guard(&err, open_cache, &limit)) FAIL("%s", err.msg);

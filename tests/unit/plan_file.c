@@ -77,7 +77,7 @@ static void check(float scale) {
 static const char *kind = "plan-";
 static int each(void (*fn)(const char *path)) {
     char own[600];
-    snprintf(own, sizeof own, "%s/ridge-v2", top);
+    snprintf(own, sizeof own, "%s/ridge-v3", top);
     DIR *d = opendir(own);
     int n = 0;
     for (struct dirent *e; d && (e = readdir(d));) {
@@ -103,6 +103,23 @@ TEST(recipe_second_process_plans_nothing) {
     check(4);
     CHECK_EQ(each(NULL), files);
     os_remove_tree(top);
+}
+
+/* A cache may be moved, or be reached by another path. */
+TEST(recipe_plans_do_not_depend_on_where_they_are) {
+    setup();
+    check(2);
+    char other[600];
+    snprintf(other, sizeof other, "%s-moved", top);
+    CHECK(!rename(top, other));
+    setenv("RIDGE_CACHE_DIR", other, 1);
+    setenv("RIDGE_CACHE_MB", "100", 1);
+    setenv("RIDGE_KERNELS", "100", 1);
+    env_reload();
+    check(2);
+    CHECK(known > 0);
+    CHECK_EQ(compiled, 0);
+    os_remove_tree(other);
 }
 
 TEST(recipe_settings_and_searches_make_another) {
