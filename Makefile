@@ -60,6 +60,8 @@ PLANTED_SRC := $(if $(CLI_SRC),$(sort $(wildcard tests/planted/*.c)))
 PLANTED := $(PLANTED_SRC:tests/planted/%.c=$(OUT)/planted/%)
 # Programs of every kind, for tools/snapshot.
 FORMS := $(if $(CLI_SRC),$(OUT)/snapshot/forms)
+# The program to which tests/faults/faults.sh does harm.
+FAULTS := $(if $(CLI_SRC),$(OUT)/faults/work)
 BENCH := $(BENCH_SRC:bench/%.c=$(OUT)/bench/%)
 # The programs that bench/table/table.py talks to.
 TABLE_SRC := $(sort $(wildcard bench/table/*.c))
@@ -70,7 +72,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -177,6 +179,8 @@ $(PLANTED): $(OUT)/planted/%: $(OUT)/obj/tests/planted/%.o $(LIB)
 	$(link)
 $(FORMS): $(OUT)/obj/tests/snapshot/forms.o $(PARTS)
 	$(link)
+$(FAULTS): $(OUT)/obj/tests/faults/work.o $(LIB)
+	$(link)
 $(BUILD)/examples: $(EXAMPLES)
 	@ln -sfn $(MODE)/examples $@
 $(TEST): $(TEST_OBJ) $(PARTS) | $(OUT)/fake/libcuda.so $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so
@@ -206,8 +210,11 @@ RUN_ENV := $(if $(filter aarch64,$(shell uname -m)),ASAN_OPTIONS=$${ASAN_OPTIONS
 mnist: $(OUT)/examples/mnist # trains examples/mnist.c on data/mnist; ARGS="--steps 100 --batch 256" and so on
 	@$(OUT)/examples/mnist $(ARGS)
 
-test: all $(TEST) $(TABLE) $(PLANTED) $(FORMS)
+test: all $(TEST) $(TABLE) $(PLANTED) $(FORMS) $(FAULTS)
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
+
+test-faults: all $(FAULTS) # 200 kills, full disks, damaged files; minutes
+	@$(RUN_ENV) tests/faults/faults.sh $(ARGS)
 
 # What to run before a commit: how the sources look, and the tests of every folder that take little time (`ridge-test -t` tells).
 CHECK_SCRIPTS := $(filter $(addprefix tests/cli/,format.sh paths.sh words.sh limits.sh questions.sh callsites.sh header.sh usage.sh),$(CLI_TESTS))
@@ -288,6 +295,6 @@ clean:
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(PIC_OBJ:.o=.d)
