@@ -309,7 +309,7 @@ static void compile_jobs(struct engine *en, jobs *j) {
 
 /* ---- one process compiles, others wait -------------------------------------------------------------- */
 
-/* Of `rest`, what nobody else compiles now goes to `mine`, locked; what is on disk by now is taken in; the others stay. */
+/* Of `rest`, what no other process compiles now goes to `mine`, locked; what is on disk by now is taken in; the others stay. */
 static void claim(struct engine *en, int locks, jobs *rest, jobs *mine, bool patient) {
     uint32_t left = 0;
     bool first = patient;

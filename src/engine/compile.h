@@ -19,7 +19,7 @@ struct cache {
     uint64_t written; /* bytes since cache_trim */
     uint64_t rejected, evicted;
     bool swept;
-    /* of the index: what it adds up to so far; how much of which file was read */
+    /* of the index: bytes of all files by it so far; how much of which file was read */
     uint64_t total;
     int64_t index_at;
     uint64_t index_ino;

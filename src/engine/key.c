@@ -2,9 +2,9 @@
  *
  * The cache of plans must never give the plan of another program: a wrong kernel is worse than a slow one. So a key is
  * the whole structure (every node in topological order: op, type, lanes, argument, the indices of its sources), the
- * machine model, the number of workers and every setting there is but those that name a place (is_place), and keys are
- * compared in full; the hash only finds the bucket. Names are written as their letters, because their numbers belong to one ir. Settings are taken from
- * the table as a whole: one that is added there is in the key without anyone thinking of it, and one that could not
+ * machine model, the number of workers and every setting there is but those about storage (is_storage), and keys are
+ * compared in full; the hash only finds the bucket. Names are written as their letters, because their numbers belong to
+ * one ir. Settings are taken from the table as a whole: one that is added there is in the key without anyone thinking of it, and one that could not
  * matter (DEBUG) costs a plan that is made twice in a process that changes it, which only tests do.
  * The skeleton is the same without the numbers in it: a program that is planned again and again with the same one has
  * a constant that ought to be a parameter (plan_cache.c says so).
@@ -77,7 +77,7 @@ static uint64_t hash_skeleton(const struct plan_key *k) {
 }
 
 /* Settings that say where and how long things are kept: a plan is the same wherever its file is. */
-static bool is_place(enum env_id id) {
+static bool is_storage(enum env_id id) {
     return id == ENV_CACHE || id == ENV_CACHE_DIR || id == ENV_CACHE_MB || id == ENV_PLANS ||
            id == ENV_KERNELS || id == ENV_CC_TIMEOUT || id == ENV_PROFILE || id == ENV_FLIGHT;
 }
@@ -90,7 +90,7 @@ static void put_settings(struct arena *a, words *w, const struct engine *en) {
     put(a, w, en->plans.planning_set ? 1u | (uint32_t)how->no_multi << 1 | (uint32_t)how->mode << 2 : 0);
     put(a, w, (uint32_t)how->rank);
     for (int id = 0; id < ENV_COUNT; id++)
-        if (!is_place((enum env_id)id)) put_text(a, w, env_str((enum env_id)id)); /* numbers as text, too */
+        if (!is_storage((enum env_id)id)) put_text(a, w, env_str((enum env_id)id)); /* numbers as text, too */
 }
 
 void plan_key(struct arena *a, const struct engine *en, const struct ir *ir, const uop *graph,

@@ -38,8 +38,10 @@ static int compute(rg_ctx *c) {
 }
 
 static int save(rg_ctx *c, const char *path, double x) {
+    static float all[1 << 20]; /* of the host: no kernel is needed */
     const char *name[] = {"x"};
-    if (rg_save(path, name, RG_TENSORS(rg_full(c, RG_F32, x, RG_SHAPE(1 << 20))))) return failed(c);
+    for (int i = 0; i < 1 << 20; i++) all[i] = (float)x;
+    if (rg_save(path, name, RG_TENSORS(rg_from(c, RG_F32, all, RG_SHAPE(1 << 20))))) return failed(c);
     return rg_close(c);
 }
 

@@ -79,7 +79,7 @@ static off_t size_of(const char *name) {
     return stat(in_own(name), &st) ? -1 : st.st_size;
 }
 
-TEST(cache_index_adds_up) {
+TEST(cache_index_counts_bytes) {
     setup();
     put(0, 20, 1 << 20);
     CHECK_EQ(cache_index_total(&cache), 20 * (SIZE + HEAD));
