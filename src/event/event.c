@@ -171,7 +171,7 @@ void event_reset(void) {
 /* ---- names ---------------------------------------------------------------------------------------- */
 
 #define NAMES_MAX (1u << 20)
-#define NAMES_BYTES ((size_t)16 << 20) /* of texts; more only while a profile is recorded */
+#define NAMES_BYTES ((size_t)4 << 20) /* of texts; more only while a profile is recorded */
 
 static struct {
     pthread_mutex_t lock;

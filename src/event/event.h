@@ -92,7 +92,7 @@ static inline uint16_t event_row(uint32_t device, uint32_t stream) {
 /* ---- writing: any thread, any time ------------------------------------------------------------- */
 
 /* The number of a name: the same text gives the same number. Takes a lock: call it once per kernel or
- * pass, not per record. 0 ("") when out of memory, or for new text while 16 MB of names are held and nothing is recorded. */
+ * pass, not per record. 0 ("") when out of memory, or for new text while 4 MiB of names are held and nothing is recorded. */
 uint32_t event_name(const char *text);
 /* Without memory for this thread's ring buffer the record is dropped, and counted. */
 void event_add(enum event_kind, uint32_t name, uint64_t t0, uint64_t t1, int64_t a, int64_t b);
