@@ -220,7 +220,8 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         if (!in_memory(src[0]) && src[0]->op != OP_CONST) force(c, stored_for(src[0]));
         return src[0];
     case OP_SCATTER:
-        if (!shape_size(shape_of(&c->g->shapes, src[1]))) return src[0]; /* empty index */
+        if (!shape_size(shape_of(&c->g->shapes, src[1]))) /* empty index: the value as it is */
+            return in_memory(src[0]) && c->overwritten[n->src[0]->id] ? own_copy(c, src[0]) : src[0];
         if (c->g->opts->ordered && dt_is_float((enum dtype)n->dt)) {
             struct ordered_sum o = ordered_sum(ir, &c->g->shapes, src, n->arg.i);
             need_stored(c, o.call->src[0]), need_stored(c, o.call->src[1]);

@@ -431,9 +431,13 @@ class Gen:
         """Other data for each call."""
         p = self.p
         for i, leaf in p.leaves.items():
-            if i in p.state or not hasattr(leaf, "redraw") or leaf.kind in ("scalar", "index"):
+            if i in p.state or not hasattr(leaf, "redraw") or (leaf.kind in ("scalar", "index") and not p.jit):
                 continue
-            if i in p.inputs or (not p.jit and self.r.random() < 0.5):
+            if (
+                i in p.inputs
+                or (leaf.kind in ("scalar", "index") and self.r.random() < 0.7)
+                or (not p.jit and self.r.random() < 0.5)
+            ):
                 leaf.data = [leaf.data[0]] + [leaf.redraw() for _ in range(p.calls - 1)]
         if not p.jit:
             return

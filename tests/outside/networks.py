@@ -47,13 +47,13 @@ class Made:
 
 # ---- networks -----------------------------------------------------------------------------------------------------
 def rnn(kind):
-    gates = 3 if kind == "gru" else 4
+    blocks = 3 if kind == "gru" else 4
 
     def make(m, large):
         T, B, I, H = (64, 32, 64, 128) if large else (9, 3, 5, 8)
         for name, n in (("w", I), ("u", H)):
-            m.weight(name, gates * H, n)
-            m.weight(name + "_bias", gates * H)
+            m.weight(name, blocks * H, n)
+            m.weight(name + "_bias", blocks * H)
         batch = lambda: [("f32", m.normal(T, B, I)), ("f32", m.normal(B, H))]
 
         def net(f, p, x):
@@ -163,9 +163,9 @@ def llama(m, large):
             ("k", KV * d, D),
             ("v", KV * d, D),
             ("o", D, D),
-            ("gate", F, D),
-            ("up", F, D),
-            ("down", D, F),
+            ("w1", F, D),
+            ("w3", F, D),
+            ("w2", D, F),
         ):
             m.weight("%d.%s" % (k, name), o, i)
         m.fill("%d.n1" % k, 1.0, D)
@@ -202,8 +202,8 @@ def llama(m, large):
                 h,
                 f(
                     "linear",
-                    f("mul", f("silu", f("linear", y, w("gate"), None)), f("linear", y, w("up"), None)),
-                    w("down"),
+                    f("mul", f("silu", f("linear", y, w("w1"), None)), f("linear", y, w("w3"), None)),
+                    w("w2"),
                     None,
                 ),
             )
@@ -222,6 +222,7 @@ NETS = {"gru": rnn("gru"), "lstm": rnn("lstm"), "unet": unet, "resnet": resnet, 
 def by_torch(net, params, batches, dtype, device):
     """Loss and gradients of each step."""
     compute_in(dtype)
+    torch.backends.cudnn.allow_tf32 = False
     torch.set_default_device(device)
     try:
         p = {n: x.to(device, dtype).requires_grad_(True) for n, x in params.items()}
@@ -321,7 +322,7 @@ def one(name, args):
     start, m = time.time(), Made(args.seed)
     batch, net = NETS[name](m, args.size == "large")
     params, batches = dict(m.params), [batch() for _ in range(STEPS)]
-    on = "cuda" if args.device.startswith("CUDA") and torch.cuda.is_available() else "cpu"
+    on = "cuda" if args.device.startswith("CUDA") else "cpu"
     exact, single = (by_torch(net, params, batches, t, on) for t in (torch.float64, torch.float32))
     known = time.time()
     got = by_ridge(Lib(args.lib), args.device, net, params, batches)

@@ -3,7 +3,7 @@
 A program is a list of steps over numbered values; leaves hold data. The reference runs every step in float64 (integers in int64, wrapped
 to their dtype), then again a few times with each rounding replaced by noise of its size: how far the results of these runs lie apart is
 how far an honest implementation may be off. So no tolerance is written down anywhere; a row only says what is computed.
-The noisy runs are made in float32, so that what cancels inside a formula shows too; a program of float64 alone may be off by 2^-27 of that (2^-29, and the reference is no better than float64 itself).
+The noisy runs are made in float32, so that what cancels inside a formula shows too; a program of float64 alone may be off by 2^-26 of that (2^-29, and the reference is no better than float64 itself).
 Noise: operands by one unit roundoff of the type that a function computes in, results by two of their dtype. A function that only moves
 elements has none. What decides by order or equality (floor, argmax, casts to integers) takes operands that are free of noise.
 """
@@ -295,7 +295,7 @@ def tolerances(p, rows, want, runs=4):
                 if p.grads and work(t) != t:  # every node of a gradient's graph rounds to 16 bits, not only its result
                     d[j] = d[j] * (1 + 2 * p.grads)
                 if pure[j]:
-                    d[j] = d[j] * 2.0**-27
+                    d[j] = d[j] * 2.0**-26
                 d[j] = d[j] + 4 * eps(t) * y.abs() + 4 * eps(work(t)) * top + least
     return dev
 
@@ -482,6 +482,9 @@ class Machine:
         try:
             for call in range(p.calls):
                 inner = lib.call("rg_begin", self.ctx)
+                for i, leaf in p.leaves.items():
+                    if call and i not in p.inputs and len(leaf.data) > 1:  # a scalar that changes
+                        lib.call("rg_set_scalar", lib.handle[i], float(leaf.data[call]))
                 for i in p.inputs:
                     leaf = p.leaves[i]
                     self.leaf(i, leaf, leaf.data[min(call, len(leaf.data) - 1)])
@@ -584,6 +587,12 @@ def c_steps(p, rows, indent):
     return lines
 
 
+def c_scalars(p, call, prefix=""):
+    """Scalars that change before this call of a jit."""
+    some = [(i, leaf) for i, leaf in p.leaves.items() if call and i not in p.inputs and len(leaf.data) > 1]
+    return ["rg_set_scalar(%sv%d, %r);" % (prefix, i, float(leaf.data[call])) for i, leaf in some]
+
+
 def c_program(p, rows, note=""):
     """A file of C that compiles against libridge.a and prints what it reads."""
     out = [
@@ -618,6 +627,7 @@ def c_program(p, rows, note=""):
         changing = p.inputs if p.jit else [i for i, leaf in p.leaves.items() if len(leaf.data) > 1]
         out += ["        " + c_leaf(i, p.leaves[i], call) for i in changing]
         if p.jit:
+            out += ["        " + line for line in c_scalars(p, call)]
             out.append("        rg_tensor out[%d];" % len(p.outs))
             out.append(
                 '        if (rg_jit_call(jit, RG_TENSORS(%s), out)) return printf("%%s\\n", rg_error(c)), 1;'

@@ -400,13 +400,22 @@ def gen_classes(logs):
 
 
 def ref_classes(logs):
+    """F.nll_loss and F.cross_entropy, with the roundings of logsumexp(x) - x."""
+
     def ref(x, t, o):
-        kw = dict(weight=o.get("weight"), reduction=REDUCE[o["reduction"]])
-        if o.get("ignore"):
-            kw["ignore_index"] = o["ignore_index"]
-        if logs:
-            return F.nll_loss(x, t, **kw)
-        return F.cross_entropy(x, t, label_smoothing=o.get("label_smoothing", 0.0), **kw)
+        lp = x if logs else x - torch.logsumexp(x, 1, keepdim=True)
+        n, e = x.shape[1], o.get("label_smoothing", 0.0)
+        w = torch.ones(n, dtype=x.dtype) if o.get("weight") is None else o["weight"]
+        cost = -lp * w.reshape([1, -1] + [1] * (x.dim() - 2))
+        if t.dtype == x.dtype:
+            each, share = (cost * (t * (1 - e) + e / n)).sum(1), x.numel() / n
+        else:
+            keep = (t != o["ignore_index"]) if o.get("ignore") else torch.ones_like(t, dtype=torch.bool)
+            each = (1 - e) * cost.gather(1, t.unsqueeze(1)).squeeze(1) + e / n * cost.sum(1)
+            each = torch.where(keep, each, torch.zeros_like(each))
+            share = torch.where(keep, w[t], torch.zeros_like(each)).sum()
+        how = REDUCE[o["reduction"]]
+        return each if how == "none" else each.sum() if how == "sum" else each.sum() / share
 
     return ref
 
@@ -711,7 +720,6 @@ def gen_assign_slice(g):
     if x is None:
         return None
     part = gen_ranges(g, g.shape(x))
-    part = [(a, b, abs(k), at) for a, b, k, at in part]
     box = cut(g.val(x), [(a, b, k, None if at is None else g.val(at)) for a, b, k, at in part]).shape
     return [x, gen_value(g, x, list(box), into_of(g, x)), part]
 

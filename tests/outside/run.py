@@ -15,6 +15,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -26,6 +27,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import torch  # noqa: E402
 
+torch.cuda.is_available = lambda: False  # so that the parent never starts the driver, which does not survive a fork
 torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], 0.1)  # imports what it needs before processes fork
 
 import generate  # noqa: E402
@@ -197,7 +199,8 @@ class Campaign:
     def run(self):
         seeds, k, start = self.seeds(), 0, time.time()
         variants = VARIANTS.get(self.args.device, ({},)) if self.args.variants else ({},)
-        while seeds and time.time() - start < self.args.seconds:
+        variants = [v for v in variants if shutil.which(v.get("RIDGE_CC", "sh"))]
+        while seeds and time.time() - start < self.args.seconds and not (self.args.stop and self.failures):
             part, seeds = seeds[: self.args.batch], seeds[self.args.batch :]
             left = self.batch(part, variants[k % len(variants)])
             while left:
@@ -262,6 +265,7 @@ def main():
         default=1,
         help="0: the device as it is; else its batches run under NOOPT, BEAM, compilers, threads",
     )
+    a.add_argument("--stop", action="store_true", help="after the batch of the first failure")
     a.add_argument("--check", action="store_true")
     a.add_argument("--show", type=int)
     a.add_argument("--sample")

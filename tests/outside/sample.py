@@ -1,16 +1,16 @@
 """Writes tests/unit/outside_sample.h: programs of tests/outside with what PyTorch says they compute, as C.
 
 tests/unit/outside.c runs them in `make test`, which needs neither Python nor PyTorch. Programs are taken in order of their seeds until
-every row has been used; small ones only."""
+every row has been used and there are 25 of each kind; small ones only."""
 
 import textwrap
 
 import generate
 from header import V
-from program import c_leaf, c_steps, dtype, is_float, tolerances
+from program import c_leaf, c_scalars, c_steps, dtype, is_float, tolerances
 from rows import ROWS
 
-MOST_VALUES, TIMES = 30, 1
+MOST_VALUES, TIMES, LEAST = 30, 1, 25
 KINDS = ["forward", "forward", "assign", "grad", "grad2", "backward", "jit", "loop"]
 FILES = ("npy", "safetensors", "copy_to")  # they write files
 
@@ -76,6 +76,7 @@ def body_of(p, k, want, tol):
         out.append("    {")
         out += ["        " + c_leaf(i, p.leaves[i], call) for i in changing]
         if p.jit:
+            out += ["        " + line for line in c_scalars(p, call, "p%d_" % k)]
             ins = ", ".join("v%d" % i for i in p.inputs)
             out.append("        rg_tensor out[%d];" % len(p.outs))
             out.append(
@@ -111,13 +112,14 @@ def fold(line):
 def write(path, seed, n):
     need = {name: TIMES for name, r in ROWS.items() if name not in FILES and name != "collect"}
     out, names, kinds, k = [], [], {}, 0
-    while any(need.values()) and k < 100 * n and len(names) < n:
+    few = lambda kind: kinds.get(kind, 0) < LEAST
+    while (any(need.values()) or any(map(few, KINDS))) and k < 100 * n and len(names) < n:
         k += 1
         lacking = sorted((f for f, times in need.items() if times and ROWS[f].weight > 0), key=lambda f: -need[f])
         kind = KINDS[k % len(KINDS)]
         only = None if not lacking else lacking[:3] + ["add", "mul", "permute", "sum"]
         p, want = generate.program(seed * 1_000_000_007 + k, [kind], only, steps=1 + k % 5)
-        if p is None or not small(p, want) or not any(need.get(s.f) for s in p.steps):
+        if p is None or not small(p, want) or not (few(kind) or any(need.get(s.f) for s in p.steps)):
             continue
         for s in p.steps:
             if need.get(s.f):

@@ -88,3 +88,19 @@ TEST(outside_power_of_a_scalar) {
     CHECK_EQ(r, 512);
     CHECK_EQ(rg_close(c), 0);
 }
+
+/* A scatter with an empty index is its operand, which may be overwritten by an assignment in the same plan: it was copied after. */
+TEST(outside_empty_scatter_before_an_assignment) {
+    static const char *const device[] = {"REF", "CPU"};
+    for (int i = 0; i < 2; i++) {
+        rg_ctx *c = rg_open(device[i]);
+        rg_tensor x = rg_from(c, RG_F32, (float[]){1}, RG_SHAPE(1));
+        rg_tensor src = rg_from(c, RG_F32, (float[]){0}, RG_SHAPE(0));
+        rg_tensor index = rg_from(c, RG_I64, (int64_t[]){0}, RG_SHAPE(0));
+        rg_tensor y = rg_scatter_add(x, 0, index, src);
+        rg_assign(x, -2.0);
+        CHECK_EQ(rg_item(y), 1);
+        CHECK_EQ(rg_item(x), -2);
+        CHECK_EQ(rg_close(c), 0);
+    }
+}
