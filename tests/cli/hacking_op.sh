@@ -1,0 +1,13 @@
+#!/bin/sh
+# The walkthrough of docs/internals/add-an-op.md is true, and changes the files that the page lists: nine at most. In a build of its own,
+# since every file sees the table of ops.
+. "$(dirname "$0")/walkthrough"
+page=docs/internals/add-an-op.md
+copy
+walk $page 2
+git ls-files --cached --others --exclude-standard src include tools |
+    while read -r f; do cmp -s "$f" "$here/tree/$f" || echo "$f"; done | sort > "$here/changed"
+awk '/^```files$/ { on = 1; next } /^```/ { on = 0 } on' $page | sort > "$here/listed"
+diff "$here/listed" "$here/changed" > "$here/out" || { echo "$page lists other files (<) than its walkthrough changes (>):"; cat "$here/out"; exit 1; }
+[ "$(wc -l < "$here/changed")" -le 9 ] || { echo "$page: an op takes more than 9 files"; cat "$here/changed"; exit 1; }
+exit 0
