@@ -54,6 +54,8 @@ PARTS := $(OUT)/libridge-parts.a
 OBJCOPY ?= objcopy
 TEST := $(OUT)/ridge-test
 BIN  := $(if $(CLI_SRC),$(OUT)/ridge)
+# In which search runs candidates first; the library looks for it beside itself.
+WORKER := $(if $(CLI_SRC),$(OUT)/ridge-worker)
 EXAMPLES := $(EXAMPLE_SRC:%.c=$(OUT)/%)
 # Programs with a fault each, for tests/cli/planted.sh.
 PLANTED_SRC := $(if $(CLI_SRC),$(sort $(wildcard tests/planted/*.c)))
@@ -73,7 +75,7 @@ GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
 .PHONY: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
-all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
+all: $(LIB) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
 
@@ -171,6 +173,8 @@ $(PARTS): $(LIB_OBJ) $(OUT)/objects
 	@rm -f $@.$$$$ && ar rcsT $@.$$$$ $(LIB_OBJ) && mv -f $@.$$$$ $@
 $(OUT)/ridge: $(CLI_OBJ) $(PARTS)
 	$(link)
+$(OUT)/ridge-worker: $(OUT)/obj/cli/worker/main.o $(PARTS)
+	$(link)
 $(BUILD)/ridge: $(OUT)/ridge
 	@ln -sfn $(MODE)/ridge $@
 $(EXAMPLES): $(OUT)/examples/%: $(OUT)/obj/examples/%.o $(LIB)
@@ -183,7 +187,7 @@ $(FAULTS): $(OUT)/obj/tests/faults/work.o $(LIB)
 	$(link)
 $(BUILD)/examples: $(EXAMPLES)
 	@ln -sfn $(MODE)/examples $@
-$(TEST): $(TEST_OBJ) $(PARTS) | $(OUT)/fake/libcuda.so $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so
+$(TEST): $(TEST_OBJ) $(PARTS) | $(WORKER) $(OUT)/fake/libcuda.so $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so
 	$(link)
 # Stands in for NVIDIA's driver in tests of the CUDA device on machines without a GPU.
 $(OUT)/fake/libcuda.so: tests/fake/driver.c tests/fake/fake.h $(OUT)/flags
@@ -297,4 +301,4 @@ help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
 	@echo "targets: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
 
--include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(PIC_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(PIC_OBJ:.o=.d)

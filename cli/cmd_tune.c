@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-const char *const tuned_word[] = {"timed", "wrong", "heuristic", "winner", "failed"};
+const char *const tuned_word[] = {"timed", "wrong", "heuristic", "winner", "failed", "trapped"};
 
 /* ---- printing ------------------------------------------------------------------------------------------------- */
 
@@ -19,7 +19,9 @@ static const struct tuned_row *winner(const struct tuned *t) {
     return &t->row.p[0];
 }
 
-static bool is_out(const struct tuned_row *r) { return r->state == TUNED_WRONG || r->state == TUNED_FAILED; }
+static bool is_out(const struct tuned_row *r) {
+    return r->state == TUNED_WRONG || r->state == TUNED_FAILED || r->state == TUNED_TRAPPED;
+}
 
 static void print_head(void) {
     printf("%-28s %12s %12s %7s %6s %6s %9s\n", "kernel", "heuristic us", "searched us", "gain", "tried",

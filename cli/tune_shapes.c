@@ -130,7 +130,9 @@ static void print_shape(struct tune_run *r, const struct product *s, const struc
     uint32_t timed = 0, rank = 1;
     for (uint32_t i = 0; i < t->row.n; i++) {
         const struct tuned_row *x = &t->row.p[i];
-        if (x->state == TUNED_WRONG || x->state == TUNED_FAILED || x->measured <= 0) continue;
+        if (x->state == TUNED_WRONG || x->state == TUNED_FAILED || x->state == TUNED_TRAPPED ||
+            x->measured <= 0)
+            continue;
         if (!pick || x->predicted < pick->predicted) pick = x;
         if (!best || x->measured < best->measured) best = x;
         timed++;

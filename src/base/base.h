@@ -254,6 +254,18 @@ struct os_proc {
     bool late; /* it was killed so */
 };
 int os_run_many(struct err *, struct arena *, struct os_proc *, int n);
+/* os_child.c: a program that is talked to: its stdin and stdout are one socket. Deadlines are times of os_now_ns. */
+struct os_child {
+    int pid, fd; /* fd -1: there is none */
+};
+int os_child_start(struct err *, const char *const *argv, struct os_child *);
+enum os_talk { OS_TALK_DONE, OS_TALK_ENDED, OS_TALK_LATE };
+enum os_talk os_child_send(const struct os_child *, const void *, size_t n, uint64_t until);
+enum os_talk os_child_receive(const struct os_child *, void *, size_t n, uint64_t until);
+/* Ends it, if need be by force. The signal that ended it by itself, or 0. */
+int os_child_stop(struct os_child *);
+/* The file beside this one, or beside the program: where the helper `name` is, in the arena; NULL: nowhere. */
+const char *os_beside(struct arena *, const char *name);
 void *os_dlopen(struct err *, const char *path); /* NULL on error */
 void *os_dlsym(void *lib, const char *name);     /* NULL if absent */
 void os_dlclose(void *lib);

@@ -4,9 +4,15 @@
 
 #include "base.h"
 
+#include <spawn.h>
+
 #define OS_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin" /* as a shell's */
 
 /* Counts one allocation; true when the fault injection of mem.c wants it to fail. */
 bool mem_hit(void);
+
+/* os_run.c: starts a program with signals as it expects them, whatever the host does with its own, as the head of a process
+ * group. 0 or an errno. */
+int os_spawn(pid_t *, const char *file, char *const *argv, posix_spawn_file_actions_t *);
 
 #endif

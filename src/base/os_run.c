@@ -66,8 +66,7 @@ static char **environment(void) {
     return env_is_foreign() ? own : environ;
 }
 
-/* Signals as a program expects them, whatever the host does with its own. Returns 0 or an errno. */
-static int spawn_file(struct child *c, const char *file, char *const *argv, posix_spawn_file_actions_t *fa) {
+int os_spawn(pid_t *pid, const char *file, char *const *argv, posix_spawn_file_actions_t *fa) {
     posix_spawnattr_t at;
     sigset_t none, dflt;
     sigemptyset(&none);
@@ -79,8 +78,8 @@ static int spawn_file(struct child *c, const char *file, char *const *argv, posi
     posix_spawnattr_setsigdefault(&at, &dflt);
     posix_spawnattr_setpgroup(&at, 0);
     posix_spawnattr_setflags(&at, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    int bad = posix_spawn(&c->pid, file, fa, &at, argv, environment());
-    if (bad) c->pid = 0;
+    int bad = posix_spawn(pid, file, fa, &at, argv, environment());
+    if (bad) *pid = 0;
     posix_spawnattr_destroy(&at);
     return bad;
 }
@@ -94,12 +93,12 @@ static int spawn(struct child *c, int out, int said, int alive) {
     posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&fa, said, 3);
     posix_spawn_file_actions_adddup2(&fa, alive, 4);
-    int bad = spawn_file(c, SHELL, (char *const *)c->argv, &fa);
+    int bad = os_spawn(&c->pid, SHELL, (char *const *)c->argv, &fa);
     if (bad == ENOENT) {
         posix_spawn_file_actions_adddup2(&fa, out, 2);
         posix_spawn_file_actions_addclose(&fa, 3);
         posix_spawn_file_actions_addclose(&fa, 4);
-        bad = spawn_file(c, c->path, (char *const *)c->argv + SHELL_ARGS - 1, &fa);
+        bad = os_spawn(&c->pid, c->path, (char *const *)c->argv + SHELL_ARGS - 1, &fa);
     }
     posix_spawn_file_actions_destroy(&fa);
     return bad;

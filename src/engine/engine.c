@@ -37,6 +37,7 @@ struct engine *engine_open(struct err *e, const struct device_ops *ops) {
 
 void engine_close(struct engine *en) {
     if (!en) return;
+    if (en->tuner) en->tuner->end(en);
     en->observer->close(en);
     plans_free(en);
     kernels_free(en);

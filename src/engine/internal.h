@@ -45,6 +45,7 @@ struct engine {
     bool tuning_set;
     const struct tuner *tuner;      /* NULL: no search */
     struct tuning_records *records; /* that the tuner read or made; in the arena */
+    struct search_worker *worker;   /* the tuner's; NULL: none yet */
     const struct observer *observer;
     struct cost_table costs;
     struct debug_totals shown;

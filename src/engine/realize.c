@@ -662,6 +662,7 @@ static void run(struct realize_call *c, struct exec_plan *x) {
             c->en->observer->kernel(c->en, d, ns, !log_on(2) ? "" : c->key.topo.n ? site_of(c, d) : d->site);
         }
     }
+    if (c->searched) c->en->tuner->end(c->en);
     for (uint32_t i = 0; i < x->ncopy; i++) {
         void *from = address(c, x, &x->copy[i].from), *to = c->r->result[x->copy[i].result];
         must(c, engine_copy(c->en, &e, COPY_WITHIN, to, from, x->copy[i].bytes), &e);

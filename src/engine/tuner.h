@@ -32,6 +32,8 @@ struct tuner {
     /* Searches, unless a record is known. Buffers are not changed. *opts: of *best, if that is not job->k. */
     int (*kernel)(struct engine *, struct err *, const struct tune_job *, const struct ekernel **best,
                   const char **opts);
+    /* All kernels of a plan were searched for, or the engine closes: what the searches shared is given back. */
+    void (*end)(struct engine *);
 };
 
 /* program.c */

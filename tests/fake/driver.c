@@ -3,14 +3,17 @@
  * at once, kernels are not run. Values are what tests on a GPU are for.
  * Built as a library of its own; tests name it by RIDGE_CUDA and RIDGE_NVRTC and find `fake_state` in it. Programs that cannot set
  * that have FAKE_GPU_MAJOR (compute capability), FAKE_GPU_MEMORY (MiB) and FAKE_GPU_TEXT (a file, to which texts that are compiled
- * are added) in the environment. */
+ * are added) in the environment. In ridge-worker, FAKE_WORKER="trap 3" spoils the third kernel: trap, hang, crash, leave or
+ * garbage on its output. */
 /* clang-format off: one line a function */
 #include "fake.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define API __attribute__((visibility("default"), used))
 enum { BAD = 1, NO_MEMORY = 2, WILD = 700, MOST = 4096 };
@@ -319,9 +322,29 @@ static int has_params(void **params, void **extra) {
     return params ? !extra && params[0] : extra && extra[0] == (void *)1 && *(size_t *)extra[3];
 }
 
+static void spoil_worker(const char *fn) {
+    static char last[200];
+    static int kernels;
+    const char *how = getenv("FAKE_WORKER");
+    if (!how || strcmp(program_invocation_short_name, "ridge-worker")) return;
+    if (strcmp(last, fn)) kernels++;
+    snprintf(last, sizeof last, "%s", fn);
+    if (kernels != atoi(strchr(how, ' '))) return;
+    if (*how == 't') F.sticky = WILD;
+    if (*how == 'h') F.hangs = 1;
+    if (*how == 'c') abort();
+    if (*how == 'l') _exit(0);
+    if (*how == 'g') {
+        char text[4096];
+        memset(text, 'g', sizeof text);
+        if (write(1, text, sizeof text) < 0) abort();
+    }
+}
+
 static int start(const char *fn, unsigned blocks, unsigned threads, void **params, void **extra) {
     if (!fn || !blocks || !threads || threads > 1024 || !has_params(params, extra)) return BAD;
     if (!strncmp(fn, "wild", 4)) F.sticky = WILD;
+    spoil_worker(fn);
     if (params) look_at_map(fn, params);
     return 0;
 }

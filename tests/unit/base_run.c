@@ -225,3 +225,45 @@ TEST(os_run_ends_with_its_host) {
     }
     arena_free(&arena);
 }
+
+/* ---- a child that is talked to -------------------------------------------------------------------------------- */
+
+static uint64_t in_ms(uint64_t ms) { return os_now_ns() + ms * 1000000; }
+
+TEST(os_child_talks) {
+    struct os_child c;
+    char got[6] = "";
+    static char much[1 << 22];
+    CHECK_EQ(os_child_start(&err, (const char *[]){"/bin/cat", NULL}, &c), 0);
+    CHECK_EQ(os_child_send(&c, "hello", 6, in_ms(60000)), OS_TALK_DONE);
+    CHECK_EQ(os_child_receive(&c, got, 6, in_ms(60000)), OS_TALK_DONE);
+    CHECK_STR(got, "hello");
+    CHECK_EQ(os_child_receive(&c, got, 6, in_ms(10)), OS_TALK_LATE);
+    CHECK_EQ(os_child_send(&c, much, sizeof much, in_ms(50)), OS_TALK_LATE); /* nobody reads what it says */
+    CHECK_EQ(os_child_stop(&c), 0);
+    CHECK_EQ(c.fd, -1);
+    CHECK_EQ(os_child_stop(&c), 0);
+}
+
+TEST(os_child_may_end) {
+    struct os_child c;
+    char got;
+    CHECK_EQ(os_child_start(&err, (const char *[]){"/bin/sh", "-c", "kill -9 $$", NULL}, &c), 0);
+    CHECK_EQ(os_child_receive(&c, &got, 1, in_ms(60000)), OS_TALK_ENDED);
+    for (enum os_talk t = OS_TALK_DONE; t != OS_TALK_ENDED;) t = os_child_send(&c, "x", 1, in_ms(60000));
+    CHECK_EQ(os_child_stop(&c), SIGKILL);
+    CHECK_EQ(os_child_start(&err, (const char *[]){"/bin/nothing-here", NULL}, &c), RG_EIO);
+    CHECK_EQ(c.fd, -1);
+}
+
+/* A host that ignores its children, or reaps them, learns as much but for the signal. */
+TEST(os_child_does_not_need_sigchld) {
+    struct os_child c;
+    char got;
+    signal(SIGCHLD, SIG_IGN);
+    CHECK_EQ(os_child_start(&err, (const char *[]){"/bin/sh", "-c", "kill -9 $$", NULL}, &c), 0);
+    CHECK_EQ(os_child_receive(&c, &got, 1, in_ms(60000)), OS_TALK_ENDED);
+    CHECK_EQ(os_child_stop(&c), 0);
+    CHECK_EQ(os_child_start(&err, (const char *[]){"/bin/cat", NULL}, &c), 0);
+    CHECK_EQ(os_child_stop(&c), 0);
+}

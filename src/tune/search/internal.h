@@ -17,6 +17,17 @@ void context_free(struct search_context *); /* its memory; free its lists first.
 /* same_result.c: equal values in both pieces of device memory? An error is in e. */
 bool same_result(struct engine *, struct err *, enum dtype, const char *x, const char *y, size_t bytes);
 
+/* trial.c: the first run of a candidate, in another process; base_ns: what the list in use takes. The arena may throw. */
+enum trial_end {
+    TRIAL_PASSED,
+    TRIAL_TRAPPED,       /* trapped, crashed, hung: not to be run here */
+    TRIAL_DID_NOT_START, /* harmless: no code, too many resources */
+    TRIAL_NONE           /* there is no other process, or no room in it */
+};
+enum trial_end trial_run(struct engine *, struct arena *, const struct tune_job *, const struct ekernel *,
+                         uint64_t base_ns);
+void trial_stop(struct engine *); /* ends the process, if there is one */
+
 /* tuning_records.c: records by their key, in the engine (engine.records) and on disk. All may throw. */
 struct tuning_records {
     tuned_vec all;

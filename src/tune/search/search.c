@@ -7,6 +7,8 @@
  * sum in the same order, so results must be equal bit for bit (any NaN equals any NaN): others are rejected. A candidate
  * that is not faster by some per cent does not replace the current list.
  *
+ * A candidate runs first in another process (trial.c): one that traps or hangs costs only itself.
+ *
  * Results are kept in the engine and on disk (key: hash of cache format, compiler, flags, architecture, machine model,
  * threads and the kernel's text); later plans use them, with BEAM or without, unless RIDGE_TUNED=0. A record holds all
  * candidates; `ridge tune --show` prints it. A loaded list must be legal and sum in the heuristic's order.
@@ -421,6 +423,24 @@ static void check(struct tune *t, uint32_t from) {
     }
 }
 
+/* Candidates [from, ..) where they can do no harm; those that do are out. The list in use is not: it runs anyway. */
+static void try_all(struct tune *t, uint32_t from) {
+    for (uint32_t i = RG_MAX(from, 1u); i < t->cand.n; i++) {
+        struct candidate *c = &t->cand.p[i];
+        bool known = !c->k;
+        for (uint32_t k = 0; k < i && !known; k++) known = t->cand.p[k].k == c->k;
+        enum trial_end end =
+            known ? TRIAL_NONE : trial_run(t->en, &t->arena, t->job, c->k, t->cand.p[0].least);
+        if (end != TRIAL_TRAPPED && end != TRIAL_DID_NOT_START) continue;
+        const struct ekernel *bad = c->k;
+        for (uint32_t k = i; k < t->cand.n; k++) {
+            if (t->cand.p[k].k != bad) continue;
+            t->cand.p[k].state = end == TRIAL_TRAPPED ? TUNED_TRAPPED : TUNED_FAILED;
+            t->cand.p[k].k = NULL, t->cand.p[k].out = true;
+        }
+    }
+}
+
 /* Round-robin, so that noise is shared; slow candidates drop out. */
 static void race(struct tune *t) {
     uint64_t start = os_now_ns();
@@ -579,6 +599,7 @@ static void step(struct tune *t, const char *base, uint32_t most) {
     if (!t->cand.p[0].k)
         err_throw(&t->err, RG_ECOMPILE, "the list of the heuristic gives no kernel that runs: %s",
                   t->job->opts);
+    try_all(t, from);
     add_commands(t, from);
     check(t, from);
     race(t);
@@ -627,7 +648,7 @@ static void remember(struct tune *t, uint32_t winner, double seconds) {
                                 .opts = arena_strdup(&en->arena, c->opts, strlen(c->opts)),
                                 .predicted = c->predicted,
                                 .measured = (double)c->least * 1e-9};
-        if (c->state == TUNED_FAILED) row.measured = 0;
+        if (c->state == TUNED_FAILED || c->state == TUNED_TRAPPED) row.measured = 0;
         vec_push(&en->arena, &r->row, row);
     }
     r->opts = r->row.p[winner].opts;
@@ -783,7 +804,8 @@ static int search_job(struct engine *en, struct err *e, const struct tune_job *j
     return code;
 }
 
-static const struct tuner search_tuner = {.opts = known_opts, .prepare = prepare_all, .kernel = search_job};
+static const struct tuner search_tuner = {
+    .opts = known_opts, .prepare = prepare_all, .kernel = search_job, .end = trial_stop};
 
 void search_attach(struct engine *en) { en->tuner = &search_tuner; }
 

@@ -2,6 +2,7 @@
  *
  *   search.c           candidates: proposed, ranked by the cost model, compiled, checked, timed
  *   in_context.c       a kernel timed with its neighbours of the plan
+ *   trial.c, worker.c  the first run of a candidate, in a process of its own
  *   same_result.c      two results compared bit by bit on the device
  *   tuning_records.c   what was tried and which list won, in the engine and in the disk cache
  *
@@ -18,10 +19,10 @@ void search_attach(struct engine *);
 struct engine *search_engine_open(struct err *, const struct device_ops *);
 
 /* Candidates of a kernel. */
-enum tuned_state { TUNED_TIMED, TUNED_WRONG, TUNED_BASE, TUNED_WINNER, TUNED_FAILED };
+enum tuned_state { TUNED_TIMED, TUNED_WRONG, TUNED_BASE, TUNED_WINNER, TUNED_FAILED, TUNED_TRAPPED };
 struct tuned_row {
     /* WRONG: other results; BASE: the previous list, not the winner; WINNER: perhaps the previous list; FAILED: not compiled, does not
-     * fit the device, or did not launch */
+     * fit the device, or did not launch; TRAPPED: its trial run trapped, crashed, hung or took too long */
     enum tuned_state state;
     const char *opts;
     double predicted, measured; /* seconds */
@@ -48,6 +49,8 @@ struct search_call {
     uint32_t nvar;
 };
 int search_kernel(struct engine *, struct err *, const struct search_call *, const struct tuned **out);
+/* The main loop of the helper program ridge-worker: kernels come from `in`, answers go to `out`. Its exit status. */
+int search_worker(int in, int out, const char *device);
 /* All records of the disk cache, of any machine model and compiler. */
 void tuning_records(struct engine *, struct arena *, tuned_vec *out); /* may throw */
 

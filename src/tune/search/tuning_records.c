@@ -9,11 +9,9 @@
 
 #define TUNED_FORMAT "ridge-tuned 1"
 
-static const char *const state_name[] = {[TUNED_TIMED] = "timed",
-                                         [TUNED_WRONG] = "wrong",
-                                         [TUNED_BASE] = "used",
-                                         [TUNED_WINNER] = "winner",
-                                         [TUNED_FAILED] = "failed"};
+static const char *const state_name[] = {
+    [TUNED_TIMED] = "timed",   [TUNED_WRONG] = "wrong",   [TUNED_BASE] = "used",
+    [TUNED_WINNER] = "winner", [TUNED_FAILED] = "failed", [TUNED_TRAPPED] = "trapped"};
 
 void record_key(struct engine *en, const struct sched_prog *p, char out[65]) {
     struct sha256 s = en->base;

@@ -1,0 +1,127 @@
+/* os_child.c: a helper process that is talked to through a socket, which is its stdin and stdout.
+ *
+ * Nothing here blocks beyond its deadline and nothing raises SIGPIPE. The helper may die at any time: then reads and writes
+ * say so. A host that reaps our children takes their exit status, no more. Our end stays clear of 0 to 2, which the host may
+ * have closed. Tests: tests/unit/base_run.c (os_child_*) */
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CHILD_FDS = 3, PATIENCE_MS = 1000, LOOK_MS = 5 };
+
+/* Both ends above those that the child gets. */
+static int make_socket(int end[2]) {
+    int low[2], bad = 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, low)) return errno;
+    for (int i = 0; i < 2; i++) {
+        end[i] = fcntl(low[i], F_DUPFD_CLOEXEC, CHILD_FDS);
+        if (end[i] < 0 && !bad) bad = errno;
+    }
+    close(low[0]), close(low[1]);
+    for (int i = 0; i < 2 && bad; i++)
+        if (end[i] >= 0) close(end[i]);
+    return bad;
+}
+
+int os_child_start(struct err *e, const char *const *argv, struct os_child *out) {
+    posix_spawn_file_actions_t fa;
+    int end[2];
+    pid_t pid = 0;
+    *out = (struct os_child){.fd = -1};
+    int bad = access(argv[0], X_OK) ? errno : make_socket(end);
+    if (bad) return err_set(e, RG_EIO, "cannot run %s: %s", argv[0], strerror(bad));
+    posix_spawn_file_actions_init(&fa);
+    posix_spawn_file_actions_adddup2(&fa, end[1], 0);
+    posix_spawn_file_actions_adddup2(&fa, end[1], 1);
+    posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
+    bad = os_spawn(&pid, argv[0], (char *const *)argv, &fa);
+    posix_spawn_file_actions_destroy(&fa);
+    close(end[1]);
+    if (bad) {
+        close(end[0]);
+        return err_set(e, RG_EIO, "cannot run %s: %s", argv[0], strerror(bad));
+    }
+    *out = (struct os_child){.pid = pid, .fd = end[0]};
+    return 0;
+}
+
+static enum os_talk wait_for(int fd, short what, uint64_t until) {
+    for (;;) {
+        uint64_t now = os_now_ns();
+        struct pollfd p = {.fd = fd, .events = what};
+        if (now >= until) return OS_TALK_LATE;
+        int ready = poll(&p, 1, (int)RG_MIN((until - now) / 1000000 + 1, (uint64_t)INT_MAX));
+        if (ready > 0) return OS_TALK_DONE;
+        if (ready < 0 && errno != EINTR) return OS_TALK_ENDED;
+    }
+}
+
+enum os_talk os_child_send(const struct os_child *c, const void *data, size_t n, uint64_t until) {
+    const char *p = data;
+    while (n) {
+        enum os_talk t = wait_for(c->fd, POLLOUT, until);
+        if (t) return t;
+        ssize_t k = send(c->fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (k < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (k < 0) return OS_TALK_ENDED;
+        p += k, n -= (size_t)k;
+    }
+    return OS_TALK_DONE;
+}
+
+enum os_talk os_child_receive(const struct os_child *c, void *data, size_t n, uint64_t until) {
+    char *p = data;
+    while (n) {
+        enum os_talk t = wait_for(c->fd, POLLIN, until);
+        if (t) return t;
+        ssize_t k = recv(c->fd, p, n, MSG_DONTWAIT);
+        if (k < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (k <= 0) return OS_TALK_ENDED;
+        p += k, n -= (size_t)k;
+    }
+    return OS_TALK_DONE;
+}
+
+/* It sees the end of its input and goes; what does not is killed, and then goes at once. */
+int os_child_stop(struct os_child *c) {
+    int st = 0;
+    pid_t got = 0;
+    if (c->fd < 0) return 0;
+    close(c->fd);
+    for (int ms = 0; ms < PATIENCE_MS && got == 0; ms += LOOK_MS) {
+        got = waitpid(c->pid, &st, WNOHANG);
+        if (!got) poll(NULL, 0, LOOK_MS);
+    }
+    bool forced = got == 0;
+    if (forced) {
+        kill(c->pid, SIGKILL);
+        while (waitpid(c->pid, &st, 0) < 0 && errno == EINTR) {}
+    }
+    *c = (struct os_child){.fd = -1};
+    return !forced && got > 0 && WIFSIGNALED(st) ? WTERMSIG(st) : 0;
+}
+
+/* In the folder of that file. */
+static const char *in_folder_of(struct arena *a, const char *file, const char *name) {
+    char real[PATH_MAX];
+    if (!file || !strchr(file, '/') || !realpath(file, real)) return NULL;
+    char *slash = strrchr(real, '/');
+    const char *path = arena_printf(a, "%.*s/%s", (int)(slash - real), real, name);
+    return access(path, X_OK) ? NULL : path;
+}
+
+const char *os_beside(struct arena *a, const char *name) {
+    Dl_info at;
+    const char *path =
+        dladdr((void *)(uintptr_t)make_socket, &at) ? in_folder_of(a, at.dli_fname, name) : NULL;
+    return path ? path : in_folder_of(a, "/proc/self/exe", name);
+}
