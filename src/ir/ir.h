@@ -435,7 +435,12 @@ const struct shape *shape_of(struct shapes *, const uop *);
 const struct shape *shape_make(struct shapes *, const int64_t *d, uint32_t n); /* interned */
 int64_t shape_size(const struct shape *);             /* elements; RANGE bounds are checked at construction */
 void shape_print(struct str *, const struct shape *); /* "(2, 3)", "()" */
-bool op_is_movement(enum op);                         /* RESHAPE PERMUTE EXPAND PAD SHRINK FLIP UNFOLD FOLD */
+/* Elements of the value below casts and views: what an operand has in memory. */
+double shape_elements_below(struct shapes *, const uop *);
+/* A product that uses every element of both factors at least CONTRACTION_REUSE times: what a contraction sums. */
+enum { CONTRACTION_REUSE = 4 };
+bool shape_is_outer_product(struct shapes *, const uop *);
+bool op_is_movement(enum op); /* RESHAPE PERMUTE EXPAND PAD SHRINK FLIP UNFOLD FOLD */
 /* Constants of movement ops as numbers: src[i] must be a CONST (throws RG_EVERIFY else). */
 int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
 

@@ -53,6 +53,18 @@ bool op_is_movement(enum op o) {
            o == OP_FLIP || o == OP_UNFOLD || o == OP_FOLD;
 }
 
+double shape_elements_below(struct shapes *s, const uop *n) {
+    while (op_is_movement((enum op)n->op) || n->op == OP_CAST) n = n->src[0];
+    return (double)shape_size(shape_of(s, n));
+}
+
+bool shape_is_outer_product(struct shapes *s, const uop *n) {
+    while (n->op == OP_CAST || n->op == OP_NEG) n = n->src[0];
+    if (n->op != OP_MUL) return false;
+    double most = RG_MAX(shape_elements_below(s, n->src[0]), shape_elements_below(s, n->src[1]));
+    return (double)shape_size(shape_of(s, n)) >= CONTRACTION_REUSE * most;
+}
+
 int64_t uop_const_i(struct ir *ir, const uop *n, uint32_t i) {
     if (i >= n->nsrc || n->src[i]->op != OP_CONST || dt_is_float((enum dtype)n->src[i]->dt))
         err_throw(ir->err, RG_EVERIFY, "%%%u %s: source %u must be an integer constant", n->id,

@@ -1,6 +1,7 @@
 /* grad.c: gradients. The rules say what flows through one node; this file walks the graph backwards with them.
  *
- * From `of` to its sources, each node after all of its users, so that what flows to it is complete when its rule runs.
+ * From `of` to its sources, newest node first: each node after all of its users, so that what flows to it is complete when its
+ * rule runs, and in the order of the user's program, so that equal programs have equal gradients whatever memory they read.
  * Only nodes below which there is a wrt are visited. No recursion: graphs may be a hundred thousand nodes deep. What a
  * rule gives has the shape of the node or of the source; here it is brought to the source's: a number beside a tensor
  * gets the sum. Graph in, graph out: a gradient can be differentiated again.
@@ -46,6 +47,13 @@ const uop *grad_flt(struct rw *rw, unsigned dt, double v) { return uop_flt(rw->i
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
+/* An outer product that flows to an EXPAND: summed alone, since an elementwise sum of two would be a tensor of all rows, columns
+ * and terms, where each for itself is a contraction. */
+struct outer_flow {
+    const uop *d;
+    uint32_t next; /* index + 1 of the one that arrived before; 0: none */
+};
+
 struct back {
     struct tg *g;
     const uop *of, *seed;
@@ -56,6 +64,8 @@ struct back {
     struct rw rw;
     bool *leaf, *reach; /* by node id: is a wrt; is one or has one below */
     const uop **flow;   /* by node id: what has arrived so far */
+    uint32_t *outer;    /* by node id: index + 1 of the last outer product that arrived; 0: none */
+    VEC(struct outer_flow) outer_flow;
 };
 
 static void mark(struct back *b, const uop_vec *order) {
@@ -84,12 +94,17 @@ static void arrive(struct back *b, const uop *source, const uop *d) {
     const uop **at = &b->flow[source->id];
     d = fit(b->g, d, source);
     RG_CHECK(b->g->ir->err, d->dt == source->dt);
+    if (source->op == OP_EXPAND && !b->leaf[source->id] && shape_is_outer_product(&b->g->shapes, d)) {
+        vec_push(&b->tmp, &b->outer_flow, ((struct outer_flow){d, b->outer[source->id]}));
+        b->outer[source->id] = b->outer_flow.n;
+        return;
+    }
     *at = *at ? tg_op2(b->g, OP_ADD, *at, d) : d;
 }
 
 enum { SOURCES = 32 }; /* no op with a gradient has more that are not numbers */
 
-static void through(struct back *b, const uop *n) {
+static void through(struct back *b, const uop *n, const uop *flow) {
     const uop *out[SOURCES] = {0};
     uint32_t want = 0, first = b->g->ir->n;
     for (uint32_t i = 0; i < n->nsrc && i < SOURCES; i++)
@@ -98,7 +113,7 @@ static void through(struct back *b, const uop *n) {
     if (n->op == OP_ONCE_DIFF && n->nsrc > 1)
         err_throw(b->g->ir->err, RG_EUNSUPPORTED,
                   "a gradient of a gradient through attention; it can be differentiated once only");
-    if (!rules_grad(&b->rw, n, b->flow[n->id], want, out))
+    if (!rules_grad(&b->rw, n, flow, want, out))
         err_throw(b->g->ir->err, RG_EUNSUPPORTED,
                   "the gradient of %s is not defined; detach what should not be differentiated",
                   op_info[n->op].name);
@@ -116,10 +131,14 @@ static void walk(void *arg) {
     uop_topo(&b->tmp, &b->of, 1, &order);
     mark(b, &order);
     b->flow = arena_array(&b->tmp, const uop *, b->of->id + 1);
+    b->outer = arena_array(&b->tmp, uint32_t, b->of->id + 1);
     b->flow[b->of->id] = b->seed;
-    for (uint32_t i = order.n; i-- > 0;) {
-        const uop *n = order.p[i];
-        if (b->flow[n->id] && b->reach[n->id] && !b->leaf[n->id]) through(b, n);
+    for (uint32_t id = b->of->id + 1; id-- > 0;) {
+        const uop *n = b->g->ir->node[id];
+        if (!b->reach[id] || b->leaf[id]) continue;
+        if (b->flow[id]) through(b, n, b->flow[id]);
+        for (uint32_t i = b->outer[id]; i; i = b->outer_flow.p[i - 1].next)
+            through(b, n, b->outer_flow.p[i - 1].d);
     }
     for (uint32_t i = 0; i < b->n; i++) {
         const uop *w = b->wrt[i], *d = w->id <= b->of->id ? b->flow[w->id] : NULL;

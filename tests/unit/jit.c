@@ -69,6 +69,42 @@ TEST(jit_replay_makes_nothing) {
     CHECK_EQ(rg_close(c), 0);
 }
 
+struct rnn {
+    rg_tensor w, u, z;
+    int steps;
+};
+
+/* An unrolled recurrence and the gradients of its weights, which every step adds to. */
+static rg_status rnn_step(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct rnn *r = user;
+    rg_tensor h = rg_mul(rg_narrow(in[0], 0, 0, 1), 0.0);
+    for (int t = 0; t < r->steps; t++) {
+        rg_tensor x = rg_narrow(in[0], 0, t, 1), mix = rg_sigmoid(rg_matmul(h, r->z));
+        rg_tensor next = rg_tanh(rg_add(rg_matmul(x, r->w), rg_matmul(h, r->u)));
+        h = rg_add(rg_mul(mix, h), rg_mul(rg_sub(1.0, mix), next));
+    }
+    rg_grad(rg_sum(rg_square(h)), RG_TENSORS(r->w, r->u, r->z), out);
+    return RG_OK;
+}
+
+/* Recording gives inputs other memory; the program, and so its plan, must not depend on it. */
+TEST(jit_second_call_of_an_rnn_plans_nothing) {
+    for (int steps = 2; steps <= 16; steps *= 2) {
+        rg_ctx *c = rg_open("NULL");
+        struct rnn r = {ramps(c, 16, 16), ramps(c, 16, 16), ramps(c, 16, 16), steps};
+        rg_tensor x = ramps(c, 16, 16), g[3];
+        rg_jit *j = rg_jit_new(c, rnn_step, &r, 3);
+        rg_usage before, after;
+        CHECK_EQ(rg_jit_call(j, RG_TENSORS(x), g), 0);
+        CHECK_EQ(rg_stats(c, &before), 0);
+        CHECK_EQ(rg_jit_call(j, RG_TENSORS(x), g), 0);
+        CHECK_EQ(rg_stats(c, &after), 0);
+        CHECK_EQ(after.cached - before.cached, after.realizes - before.realizes);
+        CHECK(after.realizes > before.realizes);
+        CHECK_EQ(rg_close(c), 0);
+    }
+}
+
 TEST_SLOW(jit_ten_thousand_replays_leave_memory_flat, 120) {
     struct net n;
     net_open(&n);
