@@ -99,7 +99,8 @@ void test_info(const char *fmt, ...) {
 }
 
 static void child(struct test *t, int write_end) {
-    setpgid(0, 0); /* a time-out ends its children too */
+    setpgid(0, 0);                      /* a time-out ends its children too */
+    setenv("RIDGE_PLAN_BOUND", "1", 0); /* plans of every test are checked */
     dup2(write_end, 1);
     dup2(write_end, 2);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -33,6 +33,9 @@ static const char *with_blocks(struct arena *a, const char *opts, uint32_t block
 
 void planned_plan(struct planned_run *r) {
     schedule(r->arena, r->ir, r->graph, r->opts, &r->sched);
+    if (r->opts->mode == PLAN_COST && !schedule_in_bound(&r->sched))
+        err_throw(r->ir->err, RG_EINTERNAL, "a plan of %.0f bytes; a kernel per op moves %.0f",
+                  r->sched.bytes, r->sched.naive_bytes);
     r->lin = arena_array(r->arena, struct linear, r->sched.prog.n + 1);
     r->list = arena_array(r->arena, const char *, r->sched.prog.n + 1);
     for (uint32_t i = 0; i < r->sched.prog.n; i++) {

@@ -109,6 +109,17 @@ static uint32_t most_buffers(const struct engine *en) {
     return en->info.params ? (RG_MAX(en->info.params, 2u * NUMBERS) - NUMBERS) / BUFFER : 0;
 }
 
+/* RIDGE_PLAN=store ignores costs: it has no bound. */
+static void check_bound(struct realize_call *c, const struct schedule *s, enum plan_mode mode) {
+    if (mode != PLAN_COST || schedule_in_bound(s)) return;
+    const char *fmt =
+        "the plan moves %.3f MB, more than %d times the %.3f MB of a plan with a kernel per op: an "
+        "error of the planner; please report it with the program";
+    if (env_int(ENV_PLAN_BOUND))
+        err_throw(c->err, RG_EINTERNAL, fmt, s->bytes / 1e6, PLAN_BYTES_BOUND, s->naive_bytes / 1e6);
+    log_line(1, fmt, s->bytes / 1e6, PLAN_BYTES_BOUND, s->naive_bytes / 1e6);
+}
+
 static void plan(struct realize_call *c, struct schedule *s) {
     struct str log;
     str_init(&log, c->work);
@@ -129,6 +140,7 @@ static void plan(struct realize_call *c, struct schedule *s) {
     uint64_t t0 = os_now_ns();
     memset(s, 0, sizeof *s);
     schedule(c->work, c->r->ir, c->r->graph, &o, s);
+    check_bound(c, s, how.mode);
     uint64_t t1 = os_now_ns();
     event_add(EVENT_PLAN, event_name("schedule"), t0, t1, c->key.topo.n, s->call.n);
     c->stats.plan_ns = t1 - t0;
@@ -150,6 +162,8 @@ static void record_pass(const char *pass, uint64_t t0, uint64_t t1, uint32_t bef
     event_add(EVENT_PASS, event_name(pass), t0, t1, before, after);
 }
 
+enum { LINEAR_MOST = 20000 }; /* entries that a compiler takes seconds for */
+
 static const char *lower_one(struct realize_call *c, struct sched_prog *p, struct linear *lin) {
     struct str dump;
     struct pass_log log = {
@@ -159,8 +173,8 @@ static const char *lower_one(struct realize_call *c, struct sched_prog *p, struc
     struct lower_opts how = {.opts = opts, .log = &log};
     prog_target(c->en, &how);
     prog_lower(p, p->ir, &p->kernel, &how, lin);
-    if (!compile_fits(c->en, lin)) {
-        how.opts = opts = ""; /* what the heuristic wrote is for a larger device */
+    if (!compile_fits(c->en, lin) || (*opts && lin->n > LINEAR_MOST)) {
+        how.opts = opts = ""; /* for a larger device, or unrolled too far */
         prog_lower(p, p->ir, &p->kernel, &how, lin);
     }
     if (c->en->ops->text == DEV_C) predict_traffic(c->work, lin, &c->en->plans.model);

@@ -72,6 +72,8 @@ static inline bool op_is_pure(enum op o) { return op_info[o].flags & OPF_P; }
 /* Functions: exp, log, sin ..; POW has two sources. */
 static inline bool op_is_fn1(enum op o) { return op_info[o].unit == OPU_EX2 || op_info[o].unit == OPU_FN; }
 static inline bool op_is_fn(enum op o) { return op_info[o].unit >= OPU_EX2; }
+/* Statements that an op becomes, roughly: functions are expanded to arithmetic, and a weight of 2 is an instruction. */
+static inline uint32_t op_statements(enum op o) { return op_is_fn(o) ? op_info[o].weight / 2 : 1; }
 static inline bool op_is_slow(enum op o) {
     return op_info[o].unit >= OPU_DIV;
 } /* a function, division or root */
@@ -569,5 +571,49 @@ struct pass_log {
 void pass_begin(struct pass_log *, const char *name);
 void pass_end(struct pass_log *, struct ir *, const uop *root); /* root may be NULL */
 bool pass_wants_dump(const struct pass_log *, const char *name);
+
+/* ---- memo: results of a recursive function over nodes --------------------------------------------- */
+
+/* By node id, so that a DAG is walked as one and not as a tree:
+ *
+ *     if (uop_memo_get(m, n, &r)) return r;
+ *     ...
+ *     return uop_memo_put(m, n, r);
+ *
+ * uop_memo_clear forgets all results, for another argument of the function. `visits` counts what was computed: tests bound it
+ * (tests/unit/plan_visits.c). */
+struct uop_memo_entry {
+    uint64_t value;
+    uint32_t epoch;
+};
+struct uop_memo {
+    struct arena *a;
+    struct uop_memo_entry *of; /* by node id */
+    uint32_t n, epoch;
+    uint64_t visits;
+};
+
+static inline void uop_memo_init(struct uop_memo *m, struct arena *a) {
+    *m = (struct uop_memo){.a = a, .epoch = 1};
+}
+static inline void uop_memo_clear(struct uop_memo *m) { m->epoch++; }
+
+static inline bool uop_memo_get(const struct uop_memo *m, const uop *n, uint64_t *value) {
+    if (n->id >= m->n || m->of[n->id].epoch != m->epoch) return false;
+    *value = m->of[n->id].value;
+    return true;
+}
+
+static inline uint64_t uop_memo_put(struct uop_memo *m, const uop *n, uint64_t value) {
+    if (n->id >= m->n) {
+        uint32_t cap = RG_MAX(n->id + 1, 2 * m->n + 64);
+        m->of = arena_resize(m->a, m->of, m->n * sizeof *m->of, cap * sizeof *m->of);
+        memset(m->of + m->n, 0, (cap - m->n) * sizeof *m->of);
+        m->n = cap;
+    }
+    m->of[n->id] = (struct uop_memo_entry){value, m->epoch};
+    m->visits++;
+    return value;
+}
 
 #endif

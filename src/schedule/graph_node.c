@@ -12,3 +12,11 @@ bool graph_is_zero(const uop *n) {
     while (op_is_movement((enum op)n->op)) n = n->src[0];
     return n->op == OP_CONST && n->arg.f == 0;
 }
+
+const uop *graph_contraction(struct shapes *sh, const uop *n) {
+    if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD) return NULL;
+    const uop *m = n->src[0];
+    while (m->op == OP_CAST || m->op == OP_RESHAPE || m->op == OP_PERMUTE) m = m->src[0];
+    if (m->op != OP_MUL || !shape_is_outer_product(sh, m)) return NULL;
+    return 2 * shape_size(shape_of(sh, n)) <= shape_size(shape_of(sh, m)) ? m : NULL;
+}

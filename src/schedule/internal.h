@@ -9,14 +9,15 @@
 /* (op n d[0] .. d[k-1]): a RESHAPE, EXPAND, PERMUTE .. of n. */
 const uop *graph_shaped(struct ir *, enum op, const uop *n, const int64_t *d, uint32_t k);
 bool graph_is_zero(const uop *); /* a constant 0, broadcast or not */
+/* The MUL of a contraction: a sum of products, under casts and views that keep all elements, that uses every operand element at
+ * least CONTRACTION_REUSE times. NULL: n is none. price.c asks the same of a finished kernel, where operands are loads. */
+const uop *graph_contraction(struct shapes *, const uop *n);
 
 /* ---- plan_graph.c: the tensor program as the planner sees it ---------------------------------------- */
 
 /* A unit is a node that could be stored: everything that computes, and views that must be. Movement ops, constants and
  * buffers are not units; they are looked through. */
 enum { UNIT_FREE, UNIT_FORCED, UNIT_NEVER }; /* may, must, must not be stored */
-/* Contraction: each operand element is used at least this often. */
-enum { CONTRACTION_REUSE = 4 };
 enum { HINT_ELEMENTWISE, HINT_CONTRACTION, HINT_REDUCTION, HINT_NUMBER };
 struct plan_unit {
     const uop *n;
@@ -42,6 +43,7 @@ struct sgraph {
     const uop **target;          /* [root->nsrc]: node that is stored for this result */
     struct arena *region, *eval; /* scratch: of a region's plan, of one kernel's price */
     const uint8_t *old; /* the caller's node id -> 1: readers of this version of a buffer read a copy */
+    uint64_t visits;    /* nodes that recursive functions have visited so far */
 };
 /* Imports the program, drops ops that compute nothing, splits long reductions, finds the units. old: see above; may be NULL. */
 void sgraph_init(struct sgraph *, struct arena *, struct ir *, const uop *graph, const struct sched_opts *,
@@ -55,6 +57,9 @@ static inline bool sg_is_memory(const struct sgraph *g, const uop *n) {
 static inline const uop *sg_memory(const struct sgraph *g, const uop *n) {
     return g->memory[n->id] ? g->memory[n->id] : n;
 }
+/* naive.c: bytes of the plan with a kernel per op. */
+double naive_bytes(struct sgraph *);
+
 /* scatter_ordered.c: a scatter-add of src[2] at src[1] to src[0] along an axis, as a builtin kernel that adds in the order of the
  * index. The call's sources must be stored. */
 struct ordered_sum {
@@ -88,6 +93,8 @@ bool repack_gemm(struct ir *, struct shapes *, const uop *n, const struct sched_
 
 /* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
 
+/* Of one kernel, functions expanded (op_statements): beyond, compilers take too long. */
+enum { KERNEL_STATEMENTS = 1500 };
 struct at_memo {
     const uop *n, *pred, *value;
     const uop *const *idx;
@@ -118,8 +125,10 @@ struct rangeify {
     struct map reduce_ranges; /* context, level, size -> RANGE */
     uint32_t *level;          /* node id -> reductions below it in this kernel; the epoch in the high bits */
     uint32_t epoch, visited, next_range;
+    uint32_t statements; /* of this kernel, functions expanded */
     /* kernel node id -> epoch << 32 | id of the graph node whose value it is in this kernel */
     VEC(uint64_t) node_of;
+    struct uop_memo strides; /* price.c: of addresses along one range */
     uint32_t sym_buffer, sym_reduce, sym_dim;
     const char *illegal; /* why no kernel can do this; NULL: legal */
     bool flat;           /* one linear coordinate for all tensors: for BATCH */

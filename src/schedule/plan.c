@@ -12,7 +12,6 @@
 
 #include "schedule/internal.h"
 
-enum { DEEP = 200 };      /* nested views */
 enum { IR_NODES = 4096 }; /* nodes of priced kernels that are kept to be shared */
 enum { JOIN_MAX = 48 };   /* units of regions that are joined because they read the same tensor */
 enum { PLANS_LEAST = 4, PLANS_MOST = 8 }; /* that one search returns */
@@ -165,6 +164,14 @@ static void find_regions(struct regions *r, struct sgraph *g) {
 
 /* ---- canonical text of a region: equal text, equal plan ------------------------------------------------------------------- */
 
+struct region_memos {          /* of one region at a time; by node */
+    struct uop_memo structure; /* structure_hash of what is no unit */
+    struct uop_memo named;     /* text_of: number of its first mention */
+    struct uop_memo outside;   /* index in region.outside */
+    struct uop_memo memory;    /* the first of region.outside in this memory */
+    uint32_t names;
+};
+
 struct region {
     struct sgraph *g;
     struct rangeify *rf;      /* only while it is planned */
@@ -175,9 +182,8 @@ struct region {
     uint8_t *stored;          /* by unit, of the program */
     uint32_t *seen, mark;     /* by unit */
     uint64_t *hash;           /* by unit: of its structure within the region; see structure_hash */
-    struct map number_hash;   /* node of a number (HINT_NUMBER), which is no member -> structure_hash */
-    struct map number_text;   /* the same -> its index in the text: a number is spelled out once */
-    uint32_t *stage;          /* by unit: see find_stages */
+    struct region_memos *memo;
+    uint32_t *stage; /* by unit: see find_stages */
     struct str text;
 };
 
@@ -220,28 +226,24 @@ static bool is_inside(const struct region *x, const uop *n) {
 }
 
 /* A hash of what n computes from the inputs of the region. Of inputs only dtype and shape count, and operands of commutative
- * ops are unordered: so two instances of a layer hash alike, though their nodes differ in order. */
-static uint64_t structure_hash(struct region *x, const uop *n, bool self, int depth) {
+ * ops are unordered: so two instances of a layer hash alike, though their nodes differ in order. Numbers and views between
+ * units are bounded (find_units), so the recursion is. */
+static uint64_t structure_hash(const struct region *x, const uop *n, bool self) {
     const struct sgraph *g = x->g;
-    uint64_t known;
     if (!self && is_inside(x, n)) return x->hash[g->unit_of[n->id] - 1];
-    if (!self && n->nsrc && map_get(&x->number_hash, n->id, &known)) return known;
-    uint64_t h = hash_u64((uint64_t)n->op << 8 | n->dt);
+    uint64_t h = hash_u64((uint64_t)n->op << 8 | n->dt), known;
     if (!self && is_outside(x, n)) {
         const struct shape *sh = sg_shape(x->g, n);
         for (uint32_t i = 0; i < sh->n; i++) h = hash_u64(h + (uint64_t)sh->d[i]);
         return hash_u64(h + 1);
     }
+    if (!self && uop_memo_get(&x->memo->structure, n, &known)) return known;
     h = hash_u64(h + n->arg.u);
-    if (depth > DEEP) return h; /* text_of reports it */
     if (op_info[n->op].flags & OPF_C)
-        h = hash_u64(h + structure_hash(x, n->src[0], false, depth + 1) +
-                     structure_hash(x, n->src[1], false, depth + 1));
+        h = hash_u64(h + structure_hash(x, n->src[0], false) + structure_hash(x, n->src[1], false));
     else
-        for (uint32_t i = 0; i < n->nsrc; i++)
-            h = hash_u64(h + structure_hash(x, n->src[i], false, depth + 1));
-    if (!self && n->nsrc) map_put(&x->number_hash, n->id, h);
-    return h;
+        for (uint32_t i = 0; i < n->nsrc; i++) h = hash_u64(h + structure_hash(x, n->src[i], false));
+    return self ? h : uop_memo_put(&x->memo->structure, n, h);
 }
 
 struct hashed_unit {
@@ -274,7 +276,7 @@ static void order_units(struct region *x) {
     bool in_place = false;
     for (uint32_t i = 0; i < x->n; i++) {
         uint32_t u = x->unit[i];
-        uint64_t h = structure_hash(x, g->unit[u].n, true, 0) + g->unit[u].forced;
+        uint64_t h = structure_hash(x, g->unit[u].n, true) + g->unit[u].forced;
         bool end = true;
         for (const uint32_t *s = g->unit[u].use; *s != UINT32_MAX; s++)
             if (x->local[*s] != UINT32_MAX)
@@ -304,50 +306,59 @@ static void order_units(struct region *x) {
     for (uint32_t i = 0; i < n; i++) x->local[x->unit[i]] = i;
 }
 
-static void text_of(struct region *x, const uop *n, bool self, int depth) {
-    struct sgraph *g = x->g;
-    uint32_t u = g->unit_of[n->id];
+/* Memory that the region reads, by number: " x3:f32(4, 5)", and "=1" if it is the memory of number 1: two views of one memory are
+ * not two memories. */
+static void outside_text(struct region *x, const uop *n) {
+    uint64_t k, first;
+    const uop *m = sg_memory(x->g, n);
+    if (!uop_memo_get(&x->memo->outside, n, &k)) {
+        k = uop_memo_put(&x->memo->outside, n, x->outside.n);
+        vec_push(x->g->a, &x->outside, n);
+    }
+    if (!uop_memo_get(&x->memo->memory, m, &first)) first = uop_memo_put(&x->memo->memory, m, k);
+    str_printf(&x->text, " x%u:%s", (unsigned)k, dtype_info[n->dt].name);
+    shape_print(&x->text, sg_shape(x->g, n));
+    if (first != k) str_printf(&x->text, "=%u", (unsigned)first);
+}
+
+/* A number or view that was mentioned before is called by the order of first mentions. */
+static void text_of(struct region *x, const uop *n, bool self) {
+    uint64_t name;
     if (!self && is_inside(x, n)) {
-        str_printf(&x->text, " u%u", x->local[u - 1]);
+        str_printf(&x->text, " u%u", x->local[x->g->unit_of[n->id] - 1]);
         return;
     }
     if (!self && is_outside(x, n)) {
-        uint32_t k = 0;
-        while (k < x->outside.n && x->outside.p[k] != n) k++;
-        if (k == x->outside.n) vec_push(g->a, &x->outside, n);
-        str_printf(&x->text, " x%u:%s", k, dtype_info[n->dt].name);
-        shape_print(&x->text, sg_shape(g, n));
-        const uop *m = sg_memory(g, n); /* two views of one memory are not two memories */
-        for (uint32_t i = 0; i < k; i++)
-            if (sg_memory(g, x->outside.p[i]) == m) str_printf(&x->text, "=%u", i);
+        outside_text(x, n);
         return;
     }
-    uint64_t before;
-    if (!self && n->nsrc && map_get(&x->number_text, n->id, &before)) {
-        str_printf(&x->text, " n%llu", (unsigned long long)before);
+    if (!self && n->nsrc && uop_memo_get(&x->memo->named, n, &name)) {
+        str_printf(&x->text, " n%u", (unsigned)name);
         return;
     }
-    if (!self && n->nsrc) map_put(&x->number_text, n->id, x->number_text.n);
+    if (!self && n->nsrc) uop_memo_put(&x->memo->named, n, x->memo->names++);
     str_printf(&x->text, " (%s %s %llx", op_info[n->op].name, dtype_info[n->dt].name,
                (unsigned long long)n->arg.u);
-    if (depth > DEEP)
-        err_throw(g->ir->err, RG_ELIMIT,
-                  "views are nested more than %d deep; expected fewer: make one of them contiguous", DEEP);
     bool swap = (op_info[n->op].flags & OPF_C) &&
-                structure_hash(x, n->src[0], false, depth) > structure_hash(x, n->src[1], false, depth);
-    for (uint32_t i = 0; i < n->nsrc; i++) text_of(x, n->src[swap ? 1 - i : i], false, depth + 1);
+                structure_hash(x, n->src[0], false) > structure_hash(x, n->src[1], false);
+    for (uint32_t i = 0; i < n->nsrc; i++) text_of(x, n->src[swap ? 1 - i : i], false);
     str_addc(&x->text, ')');
 }
 
+static void clear_memos(struct region_memos *m) {
+    uop_memo_clear(&m->structure), uop_memo_clear(&m->named), uop_memo_clear(&m->outside),
+        uop_memo_clear(&m->memory);
+    m->names = 0;
+}
+
 static void region_text(struct region *x) {
-    map_init(&x->number_hash, x->g->a);
-    map_init(&x->number_text, x->g->a);
+    clear_memos(x->memo);
     find_stages(x);
     order_units(x);
     str_init(&x->text, x->g->a);
     for (uint32_t i = 0; i < x->n; i++) {
         const struct plan_unit *u = &x->g->unit[x->unit[i]];
-        text_of(x, u->n, true, 0);
+        text_of(x, u->n, true);
         str_printf(&x->text, u->kept ? " %dk" : " %d", u->forced);
         if (x->stage[x->unit[i]]) str_printf(&x->text, " @%u", x->stage[x->unit[i]]);
         for (const uint32_t *s = u->use; *s != UINT32_MAX; s++)
@@ -441,6 +452,7 @@ static void make_problem(struct region *x, struct plan_problem *p) {
     const uint32_t **use = arena_array(g->a, const uint32_t *, x->n);
     uint8_t *forced = arena_array(g->a, uint8_t, x->n), *hint = arena_array(g->a, uint8_t, x->n);
     double *bytes = arena_array(g->a, double, x->n);
+    uint32_t *statements = arena_array(g->a, uint32_t, x->n);
     for (uint32_t i = 0; i < x->n; i++) {
         const struct plan_unit *u = &g->unit[x->unit[i]];
         VEC(uint32_t) v = {0};
@@ -455,6 +467,7 @@ static void make_problem(struct region *x, struct plan_problem *p) {
         use[i] = v.p;
         forced[i] = escapes && u->forced == UNIT_FREE ? UNIT_FORCED : u->forced;
         hint[i] = u->hint;
+        statements[i] = op_statements((enum op)u->n->op);
         bytes[i] = (double)shape_size(sg_shape(g, u->n)) * dtype_info[u->n->dt].bytes;
     }
     *p = (struct plan_problem){.n = x->n,
@@ -462,6 +475,8 @@ static void make_problem(struct region *x, struct plan_problem *p) {
                                .forced = forced,
                                .hint = hint,
                                .bytes = bytes,
+                               .statements = statements,
+                               .most_statements = KERNEL_STATEMENTS,
                                .cost = cost_of,
                                .cx = x,
                                .no_multi = g->opts->no_multi};
@@ -667,6 +682,9 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
     uint32_t *seen = arena_array(g->a, uint32_t, g->units + 1), mark = 0;
     uint64_t *hash = arena_array(g->a, uint64_t, g->units + 1);
     uint32_t *stage = arena_array(g->a, uint32_t, g->units + 1);
+    struct region_memos memo = {0};
+    uop_memo_init(&memo.structure, g->a), uop_memo_init(&memo.named, g->a);
+    uop_memo_init(&memo.outside, g->a), uop_memo_init(&memo.memory, g->a);
     memset(local, 0xff, (g->units + 1) * sizeof *local);
     for (uint32_t u = 0; u < g->units; u++)
         stored[u] = g->unit[u].hint != HINT_NUMBER && g->unit[u].forced == UNIT_FORCED;
@@ -687,6 +705,7 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
                            .seen = seen,
                            .mark = mark,
                            .hash = hash,
+                           .memo = &memo,
                            .stage = stage};
         VEC(uint32_t) unit = {0};
         for (uint32_t u = head[root]; u; u = next[u - 1]) {
@@ -699,4 +718,5 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
         for (uint32_t i = 0; i < x.n; i++) local[x.unit[i]] = UINT32_MAX;
         mark = x.mark;
     }
+    g->visits += memo.structure.visits + memo.named.visits + memo.outside.visits;
 }

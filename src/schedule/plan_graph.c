@@ -18,6 +18,7 @@ struct copy {
     uint8_t *overwritten;
     uop_vec topo;       /* the caller's nodes; ids are below `nodes` */
     uint8_t *broadcast; /* caller's node id: see is_broadcast() */
+    uint32_t *uses;     /* caller's node id: mentions as a source */
     uint32_t nodes;
     uint8_t *mark; /* our node id: MARK_.. */
     uint32_t marks;
@@ -25,8 +26,11 @@ struct copy {
 };
 
 enum {
-    FEW_ROWS = 32,   /* skinny GEMM: its 8-bit matrix is dequantized in registers */
-    UNPACK_STEPS = 6 /* ops of that dequantization */
+    MOST_STEPS = 64,   /* ops of a number, nested views between two units */
+    FUNCTION_STEP = 8, /* statements of a function that count as one more op */
+    SUM_TERMS = 64,    /* of a sum that is distributed over outer products */
+    FEW_ROWS = 32,     /* skinny GEMM: its 8-bit matrix is dequantized in registers */
+    UNPACK_STEPS = 6   /* ops of that dequantization */
 };
 enum {
     MARK_FORCED = 1, /* must be stored */
@@ -184,6 +188,53 @@ static const uop *copy_reduction(struct copy *c, const uop *x) {
     return split ? split : x;
 }
 
+/* A reduction as a padded GEMM, or split. */
+static const uop *copy_sum(struct copy *c, const uop *n, const uop *x) {
+    const uop *packed = from_inline(c, x->src[0]) ? NULL : copy_gemm(c, n, x);
+    return packed ? packed : copy_reduction(c, x);
+}
+
+/* The terms of an elementwise sum that is computed for the caller's n alone. False: n is no sum of several. */
+static bool sum_terms(struct copy *c, const uop *n, const uop **term, uint32_t *terms) {
+    const uop *stack[SUM_TERMS] = {n->src[0]};
+    uint32_t open = 1;
+    const struct shape *whole = sg_shape(c->g, c->to[n->src[0]->id]);
+    for (*terms = 0; open;) {
+        const uop *t = stack[--open];
+        bool add = t->op == OP_ADD && c->uses[t->id] == 1 && open + *terms + 2 <= SUM_TERMS;
+        for (uint32_t i = 0; i < 2 && add; i++) add = sg_shape(c->g, c->to[t->src[i]->id]) == whole;
+        if (add)
+            stack[open++] = t->src[1], stack[open++] = t->src[0];
+        else
+            term[(*terms)++] = c->to[t->id];
+    }
+    return *terms > 1;
+}
+
+/* A float sum of outer products is distributed: each is summed as a contraction, the other terms together. NULL: none is one. */
+static const uop *distribute_sum(struct copy *c, const uop *n, const uop *x) {
+    const uop *term[SUM_TERMS], *rest = NULL, *sum = NULL, *src[1 + SHAPE_MAX];
+    uint32_t terms, outer = 0;
+    bool wide = n->dt == DT_F32 || n->dt == DT_F64;
+    if (n->arg.i != OP_ADD || !wide || from_inline(c, x->src[0]) || !sum_terms(c, n, term, &terms))
+        return NULL;
+    for (uint32_t i = 0; i < terms; i++) outer += shape_is_outer_product(&c->g->shapes, term[i]);
+    if (!outer) return NULL;
+    memcpy(src, x->src, x->nsrc * sizeof *src);
+    for (uint32_t i = 0; i <= terms; i++) {
+        const uop *t = i < terms ? term[i] : rest;
+        if (i < terms && !shape_is_outer_product(&c->g->shapes, t)) {
+            rest = rest ? uop2(c->g->ir, OP_ADD, rest, t) : t;
+            continue;
+        }
+        if (!t) continue;
+        src[0] = t;
+        const uop *s = copy_sum(c, n, uop_mk(c->g->ir, OP_REDUCE_AXES, src, x->nsrc, n->arg));
+        sum = sum ? uop2(c->g->ir, OP_ADD, sum, s) : s;
+    }
+    return sum;
+}
+
 static const uop *copy_scatter(struct copy *c, const uop *n, const uop *const *src) {
     struct ir *ir = c->g->ir;
     struct shapes *sh = &c->g->shapes;
@@ -195,6 +246,13 @@ static const uop *copy_scatter(struct copy *c, const uop *n, const uop *const *s
     const uop *sum = uop_new(ir, OP_SCATTER, DT_I64, 1,
                              (const uop *[]){zeros, src[1], scatter_to_fixed(ir, sh, &f, src[2])}, 3, n->arg);
     return scatter_to_float(ir, sh, &f, sum, (enum dtype)n->dt);
+}
+
+/* A sum of PADs: tensors one after the other. */
+static bool is_cat(const uop *n) {
+    if (n->op != OP_ADD) return false;
+    while (n->op == OP_ADD) n = n->src[0];
+    return n->op == OP_PAD;
 }
 
 static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n) {
@@ -218,6 +276,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     case OP_CONTIGUOUS:
         if (in_memory(src[0]) && c->overwritten[n->src[0]->id]) return own_copy(c, src[0]);
         if (!in_memory(src[0]) && src[0]->op != OP_CONST) force(c, stored_for(src[0]));
+        if (is_cat(src[0])) mark(c, src[0], MARK_CUT); /* groups of a long cat are planned alone, alike */
         return src[0];
     case OP_SCATTER:
         if (!shape_size(shape_of(&c->g->shapes, src[1]))) /* empty index: the value as it is */
@@ -245,11 +304,9 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     default: break;
     }
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
-    if (n->op == OP_REDUCE_AXES && !from_inline(c, x->src[0])) {
-        const uop *packed = copy_gemm(c, n, x);
-        if (packed) return packed;
-    }
-    return n->op == OP_REDUCE_AXES ? copy_reduction(c, x) : x;
+    if (n->op != OP_REDUCE_AXES) return x;
+    const uop *sum = distribute_sum(c, n, x);
+    return sum ? sum : copy_sum(c, n, x);
 }
 
 static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
@@ -259,6 +316,9 @@ static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
     c->nodes = from->n;
     c->broadcast = arena_array(c->g->a, uint8_t, from->n);
     for (uint32_t i = 0; i < topo.n; i++) c->broadcast[topo.p[i]->id] = is_broadcast(c, topo.p[i]);
+    c->uses = arena_array(c->g->a, uint32_t, from->n);
+    for (uint32_t i = 0; i < topo.n; i++)
+        for (uint32_t k = 0; k < topo.p[i]->nsrc; k++) c->uses[topo.p[i]->src[k]->id]++;
     c->to = arena_array(c->g->a, const uop *, from->n);
     c->version = arena_array(c->g->a, const uop *, from->n);
     c->overwritten = arena_array(c->g->a, uint8_t, from->n);
@@ -293,35 +353,12 @@ static void find_memory(struct sgraph *g) {
 
 /* ---- units ------------------------------------------------------------------------------------------------ */
 
-/* Elements of the value below casts and views: what an operand has in memory. */
-static double elements_below(struct sgraph *g, const uop *n) {
-    while (op_is_movement((enum op)n->op) || n->op == OP_CAST) n = n->src[0];
-    return (double)shape_size(sg_shape(g, n));
-}
-
-/* The MUL of a sum of products, or NULL. */
-static const uop *product_of(const uop *n) {
-    if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD) return NULL;
-    const uop *m = uop_uncast(n->src[0]);
-    return m->op == OP_MUL ? m : NULL;
-}
+static double elements_below(struct sgraph *g, const uop *n) { return shape_elements_below(&g->shapes, n); }
 
 static bool is_sum_of_products(const uop *n) {
     if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD) return false;
     const uop *m = n->src[0];
     return m->op == OP_MUL || (m->op == OP_CAST && m->src[0]->op == OP_MUL);
-}
-
-/* A sum of products that uses every operand element at least CONTRACTION_REUSE times. The planner decides on the graph, before
- * kernels exist. price.c asks the same of a finished kernel, where the operands are loads: it also sees masks (WHERE), loop nests
- * and kept rows, and leaves out contractions too small to block. The two answers differ on purpose, so one cannot replace the
- * other without changing plans; they share the reuse threshold. */
-static bool is_contraction(struct sgraph *g, const uop *n) {
-    const uop *m = product_of(n);
-    if (!m) return false;
-    double work = (double)shape_size(sg_shape(g, m));
-    double a = elements_below(g, m->src[0]), b = elements_below(g, m->src[1]);
-    return work >= CONTRACTION_REUSE * RG_MAX(a, b) && (double)shape_size(sg_shape(g, n)) * 2 <= work;
 }
 
 /* A prologue that a contraction may fuse: a cast or a scale. Anything else would be recomputed for every row or column of the
@@ -447,10 +484,9 @@ static bool dequantize_inline(struct sgraph *g, const uop *x) {
 
 static void mark_operands(struct sgraph *g, const uop *contraction) {
     const uop *m = contraction->src[0];
-    if (m->op == OP_CAST) {
-        g->unit[g->unit_of[m->id] - 1].forced = UNIT_NEVER;
-        g->unit[g->unit_of[m->id] - 1].row = 0;
-        m = m->src[0];
+    for (; m->op != OP_MUL; m = m->src[0]) { /* casts and views */
+        uint32_t u = g->unit_of[m->id];
+        if (u) g->unit[u - 1].forced = UNIT_NEVER, g->unit[u - 1].row = 0;
     }
     struct plan_unit *product = &g->unit[g->unit_of[m->id] - 1];
     if (product->forced == UNIT_FREE) product->forced = UNIT_NEVER;
@@ -466,12 +502,19 @@ static int64_t bytes_of(struct sgraph *g, const uop *n) {
     return shape_size(sg_shape(g, n)) * dtype_info[n->dt].bytes;
 }
 
-/* Follows the only unstored source that depends on a contraction, down to it: the smallest unit to store, of equals the last. */
-static uint32_t least_carrier(struct sgraph *g, uint32_t u, const uint8_t *carries) {
+static bool is_carrier(const struct sgraph *g, uint32_t u, const uint8_t *carries) {
+    return carries[u] && g->unit[u].forced != UNIT_FORCED;
+}
+
+/* Follows the only unstored source that depends on a contraction, down to it: the smallest unit to store, of equals the last.
+ * *fork: where several sources depend on one, else UINT32_MAX. */
+static uint32_t least_carrier(struct sgraph *g, uint32_t u, const uint8_t *carries, uint32_t *fork) {
+    *fork = UINT32_MAX;
     for (uint32_t least = u;;) {
         uint32_t from = UINT32_MAX, many = 0;
         for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
-            if (carries[*s] && g->unit[*s].forced != UNIT_FORCED) from = *s, many++;
+            if (is_carrier(g, *s, carries)) from = *s, many++;
+        if (many > 1) *fork = u;
         if (many != 1 || g->unit[from].forced != UNIT_FREE) return least;
         u = from;
         if (bytes_of(g, g->unit[u].n) < bytes_of(g, g->unit[least].n)) least = u;
@@ -493,20 +536,46 @@ static void stop_carrying(struct sgraph *g, uint32_t at, uint32_t end, uint8_t *
     }
 }
 
+/* Are the branches of a fork smaller together than `least`, as those of a broadcast product are? */
+static bool has_small_branches(struct sgraph *g, uint32_t fork, uint32_t least, const uint8_t *carries) {
+    int64_t sum = 0;
+    if (fork == UINT32_MAX) return false;
+    for (const uint32_t *s = g->unit[fork].src; *s != UINT32_MAX; s++)
+        if (is_carrier(g, *s, carries)) sum += bytes_of(g, g->unit[*s].n);
+    return sum < bytes_of(g, g->unit[least].n);
+}
+
+/* Stores what unit `top` depends on a contraction by, for unit `by` that reduces it, in as few bytes as possible. seen: by unit,
+ * by + 1 where it was looked at. False: some of it must not be stored. */
+static bool store_carriers(struct sgraph *g, uint32_t top, uint32_t by, uint8_t *carries, uint32_t *seen) {
+    VEC(uint32_t) open = {0};
+    bool all = true;
+    vec_push(g->a, &open, top);
+    while (open.n) {
+        uint32_t u = open.p[--open.n], fork;
+        if (!is_carrier(g, u, carries) || seen[u] == by + 1) continue;
+        seen[u] = by + 1;
+        uint32_t least = least_carrier(g, u, carries, &fork);
+        if (has_small_branches(g, fork, least, carries)) {
+            for (const uint32_t *s = g->unit[fork].src; *s != UINT32_MAX; s++) vec_push(g->a, &open, *s);
+        } else if (g->unit[least].forced == UNIT_FREE) {
+            g->unit[least].forced = UNIT_FORCED, g->unit[least].cut = 1;
+            stop_carrying(g, least, by, carries);
+        } else
+            all = false;
+    }
+    return all;
+}
+
 /* No kernel reduces over the result of a contraction: what depends on one is stored before it is reduced. */
 static void store_before_reducing(struct sgraph *g) {
     uint8_t *carries = arena_array(g->a, uint8_t, g->units);
+    uint32_t *seen = arena_array(g->a, uint32_t, g->units);
     for (uint32_t u = 0; u < g->units; u++) {
         struct plan_unit *x = &g->unit[u];
         for (uint32_t *s = x->src; *s != UINT32_MAX; s++) {
-            if (!carries[*s] || g->unit[*s].forced == UNIT_FORCED) continue;
-            uint32_t at = reduces(x) ? least_carrier(g, *s, carries) : *s;
-            struct plan_unit *least = &g->unit[at];
-            if (reduces(x) && least->forced == UNIT_FREE) {
-                least->forced = UNIT_FORCED, least->cut = 1;
-                stop_carrying(g, at, u, carries);
-            } else
-                carries[u] = 1;
+            if (!is_carrier(g, *s, carries)) continue;
+            if (!reduces(x) || !store_carriers(g, *s, u, carries, seen)) carries[u] = 1;
         }
         if (reduces(x))
             for (uint32_t *s = x->src; *s != UINT32_MAX; s++)
@@ -555,16 +624,45 @@ static void never_store_rows(struct sgraph *g) {
     }
 }
 
+/* A value far larger than all it is computed from, which is only reduced, is never stored. */
+static void never_store_expanded(struct sgraph *g) {
+    for (uint32_t u = 0; u < g->units; u++) {
+        struct plan_unit *x = &g->unit[u];
+        double from = 0;
+        bool reduced = *x->use != UINT32_MAX && x->forced == UNIT_FREE && is_elementwise(x);
+        for (const uint32_t *s = x->use; *s != UINT32_MAX && reduced; s++)
+            reduced = g->unit[*s].n->op == OP_REDUCE_AXES;
+        if (!reduced) continue;
+        for (uint32_t i = 0; i < x->n->nsrc; i++) from += elements_below(g, x->n->src[i]);
+        if ((double)shape_size(sg_shape(g, x->n)) >= CONTRACTION_REUSE * from) x->forced = UNIT_NEVER;
+    }
+}
+
+/* Ops from n down to units and memory, as a tree: of a number all, of a view the views below. A function counts by its size. */
+static uint32_t steps_to(const uop *n, bool number, const uint32_t *steps) {
+    uint32_t sum = 1 + op_statements((enum op)n->op) / FUNCTION_STEP;
+    if (is_leaf(n) || n->op == OP_GRAPH || (!number && !op_is_movement((enum op)n->op))) return 0;
+    for (uint32_t i = 0; i < n->nsrc; i++) sum = RG_MIN(sum + steps[n->src[i]->id], MOST_STEPS + 1);
+    return sum;
+}
+
 static void find_units(struct sgraph *g, struct copy *c) {
     uop_vec topo = {0};
     uop_topo(g->a, &g->root, 1, &topo);
     g->unit = arena_array(g->a, struct plan_unit, topo.n);
     g->unit_of = arena_array(g->a, uint32_t, g->ir->n);
     uint8_t *number = arena_array(g->a, uint8_t, g->ir->n);
+    uint32_t *steps = arena_array(g->a, uint32_t, g->ir->n);
     bool any_kept = false;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         number[n->id] = is_leaf(n) || (n->nsrc && !in_memory(n) && from_constants(n, number));
+        steps[n->id] = is_marked(c, n, MARK_FORCED) ? 0 : steps_to(n, number[n->id], steps);
+        if (steps[n->id] >
+            MOST_STEPS) { /* beyond, a number is a value like any other, and a view is copied */
+            if (!op_is_pure((enum op)n->op)) force(c, n);
+            number[n->id] = 0, steps[n->id] = 0;
+        }
         if (!is_unit(c, n) || n->op == OP_GRAPH) continue;
         struct plan_unit *u = &g->unit[g->units++];
         g->unit_of[n->id] = g->units;
@@ -578,11 +676,12 @@ static void find_units(struct sgraph *g, struct copy *c) {
         u->cut = is_marked(c, n, MARK_CUT);
     }
     for (uint32_t u = 0; u < g->units; u++)
-        if (is_contraction(g, g->unit[u].n)) g->unit[u].hint = HINT_CONTRACTION;
+        if (graph_contraction(&g->shapes, g->unit[u].n)) g->unit[u].hint = HINT_CONTRACTION;
     link_units(g);
     if (any_kept) never_store_rows(g);
     for (uint32_t u = 0; u < g->units; u++)
         if (g->unit[u].hint == HINT_CONTRACTION) mark_operands(g, g->unit[u].n);
+    never_store_expanded(g);
     store_before_reducing(g);
 }
 

@@ -125,20 +125,24 @@ static double *work_of(struct model_work *w, enum dtype dt) {
     }
 }
 
-/* The stride of an address along a range; 0: invariant, or not constant. */
+/* The stride of an address along a range; 0: invariant, or not constant. uop_memo_clear(strides) before another range. */
 static int64_t stride_of(struct tally *t, const uop *n, const uop *range) {
+    uint64_t known;
     if (n == range) return 1;
     if (!free_has(&t->r->fr, n, range)) return 0;
-    int64_t a = n->nsrc > 0 ? stride_of(t, n->src[0], range) : 0,
-            b = n->nsrc > 1 ? stride_of(t, n->src[1], range) : 0;
+    if (uop_memo_get(&t->r->strides, n, &known)) return (int64_t)known;
+    int64_t s = 0;
     switch (n->op) {
-    case OP_ADD: return a + b;
-    case OP_SUB: return a - b;
-    case OP_MUL: return uop_is_const(n->src[1]) ? a * n->src[1]->arg.i : 0;
-    case OP_MOD: return a == 1 ? 1 : 0;
-    case OP_WHERE: return stride_of(t, n->src[1], range);
-    default: return 0;
+    case OP_ADD: s = stride_of(t, n->src[0], range) + stride_of(t, n->src[1], range); break;
+    case OP_SUB: s = stride_of(t, n->src[0], range) - stride_of(t, n->src[1], range); break;
+    case OP_MUL:
+        if (uop_is_const(n->src[1])) s = stride_of(t, n->src[0], range) * n->src[1]->arg.i;
+        break;
+    case OP_MOD: s = stride_of(t, n->src[0], range) == 1; break;
+    case OP_WHERE: s = stride_of(t, n->src[1], range); break;
+    default: break;
     }
+    return (int64_t)uop_memo_put(&t->r->strides, n, (uint64_t)s);
 }
 
 /* Adds bytes to the memory level that holds a tensor of this size. */
@@ -174,8 +178,8 @@ static const uop *product_of(const uop *red) {
     return m->op == OP_MUL ? m : NULL;
 }
 
-/* As in plan_graph.c, where the reasons for two definitions are, but of a kernel: each distinct element loaded is used at least
- * CONTRACTION_REUSE times, and the contraction is large enough for a blocked schedule. */
+/* graph_contraction of a kernel: each distinct element loaded is used at least CONTRACTION_REUSE times, and the contraction is
+ * large enough for a blocked schedule. */
 static bool is_contraction(struct tally *t, const uop *red) {
     const uop *m = product_of(red);
     if (!m) return false;
@@ -341,6 +345,7 @@ static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store)
     for (uint32_t i = 0; i < f->n; i++) {
         bool grid = f->p[i]->arg.range.kind != AX_REDUCE && t->grid[f->p[i]->arg.range.id];
         inner |= !grid;
+        uop_memo_clear(&t->r->strides);
         if (extent(f->p[i]) < LONG_RUN || stride_of(t, index->src[1], f->p[i]) != 1) continue;
         *(grid ? &across : &along) = true;
         if (grid) blocks = t->grid_all / extent(f->p[i]);
@@ -482,5 +487,7 @@ struct kernel_price price_kernel(struct rangeify *r, const uop *sink, const stru
     struct model_time time = best_time(&t);
     t.price.seconds = t.gpu && t.work.mat_bf16 > 0 ? unoverlapped(&time) : time.seconds;
     t.price.limit = time.limit;
+    r->g->visits += r->visited + r->strides.visits;
+    r->strides.visits = 0;
     return t.price;
 }

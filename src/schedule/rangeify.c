@@ -14,12 +14,15 @@
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
-#define CONE_MAX 400 /* nodes of one kernel; beyond, compilers take too long */
+enum {
+    CONE_MAX = 400 /* nodes of one kernel; beyond, compilers take too long */
+};
 
 void rangeify_init(struct rangeify *r, struct sgraph *g, struct arena *a, struct ir *ir) {
     *r = (struct rangeify){.g = g, .a = a, .ir = ir};
     rw_init(&r->rw, ir, rules_sym, NULL);
     free_init(&r->fr, ir, ir->arena);
+    uop_memo_init(&r->strides, ir->arena);
     r->sym_buffer = ir_sym(ir, "b", 1);
     r->sym_reduce = ir_sym(ir, "r", 1);
     r->sym_dim = ir_sym(ir, "d", 1);
@@ -460,6 +463,8 @@ static const uop *value_gather(struct rangeify *r, const uop *n, const uop *cons
 
 static const uop *value_elementwise(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     const uop *src[3];
+    r->statements += op_statements((enum op)n->op);
+    if (r->statements > KERNEL_STATEMENTS) return refuse(r, n, "too much in one kernel");
     for (uint32_t i = 0; i < n->nsrc; i++) src[i] = value_at(r, n->src[i], at, pred);
     return rw_new(&r->rw, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
 }
@@ -644,7 +649,7 @@ static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint3
                                  const uint8_t *stored) {
     r->stored = stored;
     r->illegal = NULL;
-    r->visited = r->next_range = 0;
+    r->visited = r->next_range = r->statements = 0;
     r->epoch = (r->epoch + 1) & 0xfffff;
     if (!r->epoch) memset(r->level, 0, r->g->ir->n * sizeof *r->level), r->epoch = 1;
     r->memo = NULL;

@@ -356,6 +356,7 @@ static void write_calls(struct schedule_state *s) {
                                   .nodes = c->covers.n};
         vec_push(s->a, &s->out->call, call);
         s->out->seconds += c->k.price.seconds;
+        s->out->bytes += c->k.price.bytes;
     }
     uint32_t *result = arena_array(s->a, uint32_t, s->g.root->nsrc + 1);
     for (uint32_t i = 0; i < s->g.root->nsrc; i++)
@@ -427,6 +428,8 @@ static void run_job(void *arg) {
         batch_calls(&s);
         write_calls(&s);
         plan_memory(&s);
+        j->out->naive_bytes = naive_bytes(&s.g);
+        j->out->visits = s.g.visits;
         j->out->store_all = s.plan.store_all, j->out->fuse_all = s.plan.fuse_all;
         return;
     }

@@ -82,7 +82,16 @@ struct schedule {
     uint32_t table_n;
     double seconds;             /* predicted */
     double store_all, fuse_all; /* predicted for the two baseline plans */
+    uint64_t visits;            /* nodes that the planner's recursive functions visited */
+    double bytes;               /* that all calls load and store */
+    double naive_bytes;         /* the same of a plan with a kernel per op (naive.c) */
 };
+/* No plan moves more than this times naive_bytes: what does is an error of the planner. Values that L1 holds are recomputed
+ * rather than stored, and do not count. */
+enum { PLAN_BYTES_BOUND = 2, PLAN_BYTES_CACHED = 1 << 15 };
+static inline bool schedule_in_bound(const struct schedule *s) {
+    return s->bytes <= PLAN_BYTES_BOUND * s->naive_bytes + PLAN_BYTES_CACHED;
+}
 /* Plans the tensor program `graph` (op GRAPH) of ir. Everything lives in `a`. Throws. A result whose value is a whole
  * BUFFER is that buffer (no call). An ASSIGN writes into its BUFFER. */
 void schedule(struct arena *a, struct ir *ir, const uop *graph, const struct sched_opts *,
@@ -98,6 +107,9 @@ struct plan_problem {
     const uint8_t *forced;      /* 1: must be stored, 2: must not be (a number, a view) */
     const uint8_t *hint;        /* 1: contraction, 2: reduction, 0: elementwise; for the structural seeds */
     const double *bytes;        /* of each value, for the min-cut seed */
+    const uint32_t
+        *statements; /* that each value becomes: too large a kernel is halved by them; NULL: 1 each */
+    uint32_t most_statements; /* of one kernel; 0: no limit */
     /* pairs (u, v): if both are stored in different kernels, u's runs before v's (in-place stores) */
     const uint32_t (*before)[2];
     uint32_t nbefore;

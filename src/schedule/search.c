@@ -22,6 +22,7 @@
 #define LARGE 5000      /* nodes: local search gets one evaluation for each */
 #define EVALS_PER_NODE 6
 #define WORK_PER_EVAL 200 /* nodes walked */
+#define FAR_LARGER 4      /* times the bytes of an output or of what it reads */
 
 enum seed_kind { SEED_FORCED, SEED_CONTRACTIONS, SEED_SHARED, SEED_REDUCTIONS, SEED_ALL, SEED_CUT, SEEDS };
 
@@ -49,27 +50,55 @@ static void offer_current(struct search_run *r) { offer(r, r->s.stored, r->s.ker
 
 /* ---- seeds ------------------------------------------------------------------------------------------- */
 
-/* The node to store next in the last cone, which is illegal: a contraction, else a reduction, else a value with several
- * readers, the one nearest to the outputs; in a large cone the middle one. NONE: nothing is free. */
-static uint32_t pick_store(struct fusion_search *s) {
-    uint32_t best = NONE, rank = 0;
-    if (s->inner.n > 4 * WINDOW) {
-        u32_vec *open = &s->todo;
-        open->n = 0;
-        for (uint32_t i = 0; i < s->inner.n; i++)
-            if (is_free(s, s->inner.p[i])) vec_push(s->a, open, s->inner.p[i]);
-        if (!open->n) return NONE;
-        qsort(open->p, open->n, sizeof *open->p, ascending);
-        return open->p[open->n / 2];
+static uint32_t statements_of(const struct fusion_search *s, uint32_t v) {
+    return s->p->statements ? s->p->statements[v] : 1;
+}
+
+/* The node that halves a large cone: of the free nodes in its middle quarter, by statements, the smallest. NONE: nothing is free. */
+static uint32_t middle_store(struct fusion_search *s) {
+    u32_vec *open = &s->todo;
+    uint64_t all = 0, sum = 0;
+    uint32_t best = NONE;
+    open->n = 0;
+    for (uint32_t i = 0; i < s->inner.n; i++)
+        if (is_free(s, s->inner.p[i])) vec_push(s->a, open, s->inner.p[i]);
+    qsort(open->p, open->n, sizeof *open->p, ascending);
+    for (uint32_t i = 0; i < open->n; i++) all += statements_of(s, open->p[i]);
+    for (uint32_t i = 0; i < open->n; i++) {
+        uint32_t v = open->p[i];
+        sum += statements_of(s, v);
+        bool middle = 8 * sum >= 3 * all && 8 * sum <= 5 * all;
+        if (best == NONE ? 8 * sum >= 3 * all : middle && s->p->bytes[v] < s->p->bytes[best]) best = v;
     }
+    return best;
+}
+
+/* Is the last cone too large for a kernel, whatever it computes? */
+static bool is_large_cone(const struct fusion_search *s) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->inner.n; i++) sum += statements_of(s, s->inner.p[i]);
+    return s->inner.n > 4 * WINDOW || (s->p->most_statements && sum > s->p->most_statements);
+}
+
+/* The node to store next in the last cone, which is illegal: a contraction, else a reduction, else a value with several
+ * readers, the one nearest to output `out`, or the smallest of them if that is far larger than what the kernel moves anyway; in a
+ * large cone the middle one. NONE: nothing is free. */
+static uint32_t pick_store(struct fusion_search *s, uint32_t out) {
+    uint32_t best = NONE, least = NONE, rank = 0;
+    double moved = s->p->bytes[out];
+    if (is_large_cone(s)) return middle_store(s);
+    for (uint32_t i = 0; i < s->reads.n; i++) moved = RG_MAX(moved, s->p->bytes[s->reads.p[i]]);
     for (uint32_t i = 0; i < s->inner.n; i++) {
         uint32_t v = s->inner.p[i], hint = s->p->hint[v];
         const uint32_t *use = s->p->use[v];
         if (!is_free(s, v)) continue;
         uint32_t k = hint == 1 ? 4 : hint == 2 ? 3 : use[0] != NONE && use[1] != NONE ? 2 : 1;
-        if (k > rank || (k == rank && v > best)) best = v, rank = k;
+        if (k > rank) best = least = v, rank = k;
+        if (k < rank) continue;
+        if (v > best) best = v;
+        if (s->p->bytes[v] < s->p->bytes[least]) least = v;
     }
-    return best;
+    return best != NONE && s->p->bytes[best] > FAR_LARGER * moved ? least : best;
 }
 
 /* Stores more until each stored node alone is a legal kernel. False: it cannot be. */
@@ -82,7 +111,7 @@ static bool repair(struct search_run *r) {
     for (uint32_t i = 0; i < list->n; i++) {
         uint32_t v = list->p[i];
         if (price(s, &v, 1) < INFINITY) continue;
-        uint32_t u = pick_store(s);
+        uint32_t u = pick_store(s, v);
         if (u == NONE) return false;
         s->stored[u] = 1;
         vec_push(s->a, list, u);

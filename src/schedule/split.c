@@ -36,6 +36,7 @@ enum {
     PART_LEAST = 1024, /* terms of a sum that are worth a block */
     MOST_PARTS = 64,
     MOST_TAPS = 11,
+    FACTOR_DEPTH = 6,     /* nested MULs and CASTs whose operands are reshaped */
     PART_ROWS = 8,        /* of an image, per block: the rows it reads besides are the halo */
     LONG_TAPS = 4096,     /* products of a result of the gradient of weights, at least .. */
     TAP_RESULTS = 3 << 20 /* .. and sums that the threads of a GPU hold at once */
@@ -132,15 +133,15 @@ static const uop *split_variance(struct split_state *s, const uop *n) {
     return reduce(s, OP_ADD, part, &axis0, 1);
 }
 
-/* x reshaped and permuted. contraction: pushes the movement through MUL and CAST to the operands, so that the result is a contraction
- * again; otherwise x is moved as a whole and stays shared with its other readers. */
+/* x reshaped and permuted. depth: pushes the movement through nested MULs and CASTs to the operands, so that the result is a
+ * contraction again; 0: x is moved as a whole and stays shared with its other readers. */
 static const uop *move_operands(struct split_state *s, const uop *x, const int64_t *d, const int64_t *order,
-                                uint32_t k, bool contraction) {
-    if (contraction && x->op == OP_CAST)
-        return uop_cast(s->ir, move_operands(s, x->src[0], d, order, k, true), (enum dtype)x->dt);
-    if (contraction && x->op == OP_MUL)
-        return uop2(s->ir, OP_MUL, move_operands(s, x->src[0], d, order, k, true),
-                    move_operands(s, x->src[1], d, order, k, true));
+                                uint32_t k, int depth) {
+    if (depth && x->op == OP_CAST)
+        return uop_cast(s->ir, move_operands(s, x->src[0], d, order, k, depth - 1), (enum dtype)x->dt);
+    if (depth && x->op == OP_MUL)
+        return uop2(s->ir, OP_MUL, move_operands(s, x->src[0], d, order, k, depth - 1),
+                    move_operands(s, x->src[1], d, order, k, depth - 1));
     x = graph_shaped(s->ir, OP_RESHAPE, x, d, k);
     return order ? graph_shaped(s->ir, OP_PERMUTE, x, order, k) : x;
 }
@@ -176,7 +177,8 @@ static const uop *split_axes(struct split_state *s, const uop *n, const uop *x, 
     int64_t axes[SHAPE_MAX], first[2];
     if (!cut_axes(in, parts, taps, &c) || !c.parts) return NULL;
     const uop *m = x->op == OP_CAST ? x->src[0] : x;
-    x = move_operands(s, x, c.d, front ? c.order : NULL, c.n, front && m->op == OP_MUL);
+    bool product = m->op == OP_MUL && (front || graph_contraction(s->sh, n));
+    x = move_operands(s, x, c.d, front ? c.order : NULL, c.n, product ? FACTOR_DEPTH : 0);
     for (uint32_t i = 1; i < n->nsrc; i++) {
         uint32_t now = c.now[n->src[i]->arg.i];
         axes[i - 1] = front ? c.back[now] : now;

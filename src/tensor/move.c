@@ -350,32 +350,46 @@ static const uop *cat_check(struct tg *g, const uop *const *x, uint32_t n, int64
     return x[0];
 }
 
-/* Each piece is padded to the whole and the pieces are added. The padding is -0.0: x + -0.0 is x for every float,
- * -0.0, infinities and NaN included (0.0 would turn -0.0 into 0.0); for integers and bool it is 0. A choice by
- * position would need the padding as well, and its gradient a mask where this one's is a box of the gradient.
- * Every element reads one piece: outside its own box a piece is not loaded. The sum is a balanced tree. */
-const uop *t_cat(struct tg *g, const uop *const *x, uint32_t n, int64_t axis) {
-    enum dtype dt;
-    uint32_t at, m = 0;
-    cat_check(g, x, n, axis, &dt, &at);
+/* Pieces that lie one after the other along axis `at`, as one tensor. Each is padded to the whole and they are added. The padding
+ * is -0.0: x + -0.0 is x for every float, -0.0, infinities and NaN included (0.0 would turn -0.0 into 0.0); for integers and
+ * bool it is 0. A choice by position would need the padding as well, and its gradient a mask where this one's is a box of the
+ * gradient. Every element reads one piece: outside its own box a piece is not loaded. The sum is a balanced tree. */
+static const uop *cat_few(struct tg *g, const uop **part, uint32_t m, uint32_t at) {
+    enum dtype dt = (enum dtype)part[0]->dt;
+    const uop *none = t_number(g, dt, dt_is_float(dt) ? -0.0 : 0);
     int64_t total = 0, before = 0, num[3 * SHAPE_MAX] = {0};
-    for (uint32_t i = 0; i < n; i++)
-        if (__builtin_add_overflow(total, tg_shape(g, x[i])->d[at], &total))
-            tg_bad(g, "cat: axis %u passes 2^63", at);
-    const uop **part = arena_array(g->ir->arena, const uop *, n),
-              *none = t_number(g, dt, dt_is_float(dt) ? -0.0 : 0);
-    for (uint32_t i = 0; i < n; i++) {
-        int64_t size = tg_shape(g, x[i])->d[at];
-        if (!size && total) continue;
+    for (uint32_t i = 0; i < m; i++) total += tg_shape(g, part[i])->d[at];
+    for (uint32_t i = 0; i < m; i++) {
+        int64_t size = tg_shape(g, part[i])->d[at];
         num[3 * at] = before, num[3 * at + 1] = total - before - size;
-        part[m++] = tg_pad_node(g, t_cast(g, x[i], dt), none, num);
+        part[i] = tg_pad_node(g, part[i], none, num);
         before += size;
-        if (!total) break; /* all are empty: one stands for them */
     }
     for (; m > 1; m = (m + 1) / 2)
         for (uint32_t i = 0; i < m; i += 2)
             part[i / 2] = i + 1 < m ? tg_op2(g, OP_ADD, part[i], part[i + 1]) : part[i];
     return part[0];
+}
+
+enum { CAT_MOST = 32 }; /* pieces of one sum: a kernel reads 62 buffers, and each writes the whole */
+
+/* More than CAT_MOST are joined in groups that are stored, and the groups again: the work is n log n and not n^2, and groups of
+ * equal pieces are one kernel. */
+const uop *t_cat(struct tg *g, const uop *const *x, uint32_t n, int64_t axis) {
+    enum dtype dt;
+    uint32_t at, m = 0;
+    cat_check(g, x, n, axis, &dt, &at);
+    int64_t total = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (__builtin_add_overflow(total, tg_shape(g, x[i])->d[at], &total))
+            tg_bad(g, "cat: axis %u passes 2^63", at);
+    const uop **part = arena_array(g->ir->arena, const uop *, n);
+    for (uint32_t i = 0; i < n && (total || !m); i++) /* of empty ones, one stands for all */
+        if (tg_shape(g, x[i])->d[at] || !total) part[m++] = t_cast(g, x[i], dt);
+    for (; m > CAT_MOST; m = (m + CAT_MOST - 1) / CAT_MOST)
+        for (uint32_t i = 0; i < m; i += CAT_MOST)
+            part[i / CAT_MOST] = t_contiguous(g, cat_few(g, part + i, RG_MIN((uint32_t)CAT_MOST, m - i), at));
+    return cat_few(g, part, m, at);
 }
 
 const uop *t_stack(struct tg *g, const uop *const *x, uint32_t n, int64_t axis) {

@@ -46,6 +46,9 @@ static const struct {
     .random = 20,  /* Threefry */
 };
 enum { HEAVY_BODY = 60, HUGE_BODY = 160 }; /* weight of a body that is unrolled less */
+enum {
+    MOST_STATEMENTS = 2000
+}; /* of an unrolled body, functions expanded: compilers take longer than they gain */
 enum { UNROLL_REDUCE = 8, UNROLL = 4, SHORT_VECTORS = 16, COPY_VECTORS = 64 };
 /* Loops, in vectors of work. */
 static const struct {
@@ -248,6 +251,14 @@ static double body_weight(const struct view *v, int axis) {
     return w;
 }
 
+/* Statements of the body, functions expanded. */
+static int64_t body_statements(const struct view *v, int axis) {
+    int64_t n = 1;
+    for (uint32_t i = 0; i < v->topo.n; i++)
+        if (view_depends(v, v->topo.p[i], axis)) n += op_statements((enum op)v->topo.p[i]->op);
+    return n;
+}
+
 /* Accumulators of one pass along the axis. */
 static int64_t sums_along(const struct view *v, int axis) {
     int64_t most = 1;
@@ -271,6 +282,7 @@ static int64_t unroll_of(const struct view *v, const struct elementwise_plan *f)
     if (f->transposed >= 0 || v->scans) want = 1;
     if (w > HEAVY_BODY) want = RG_MIN(want, 4);
     if (w > HUGE_BODY) want = RG_MIN(want, 2);
+    want = RG_MIN(want, RG_MAX(MOST_STATEMENTS / body_statements(v, f->axis), 1));
     if (a->size < 0) return a->most >= 8 * f->lanes ? RG_MIN(want, 2) : 1;
     if (a->reduce && f->vectors <= SHORT_VECTORS && want > 1 && w <= HEAVY_BODY) return f->vectors;
     if (w == 0 && !a->reduce && f->vectors <= COPY_VECTORS && f->transposed < 0) { /* a copy of short rows */

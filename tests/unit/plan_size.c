@@ -1,0 +1,114 @@
+/* Sizes of kernels: entries of the linear programs of chains of every op, as compilers get them. Kernels are cut by what their ops
+ * become, not by how many there are; a chain four times as long has four times the entries. Counts, no clocks. */
+#include "irtest.h"
+#include "planned.h"
+#include "tensor/tensor.h"
+
+struct sized {
+    struct ir_test t;
+    struct tg g;
+    struct sched_opts opts;
+    struct planned_run run;
+    enum op op;
+    uint32_t n;
+    int64_t size;
+    uint32_t calls;
+    uint64_t all, most; /* entries of all calls, of the longest */
+};
+
+static void sized_run(void *arg) {
+    struct sized *s = arg;
+    struct ir *ir = &s->t.ir;
+    enum dtype dt = op_info[s->op].flags & OPF_I ? DT_I32 : DT_F32;
+    const uop *x = t_buffer(&s->g, dt, &s->size, 1, 0), *y = t_buffer(&s->g, dt, &s->size, 1, 1);
+    for (uint32_t i = 0; i < s->n; i++) {
+        const uop *src[3] = {x, y, y};
+        x = uop_new(ir, s->op, dt, 1, src, op_info[s->op].max_src, ARG_NONE);
+    }
+    s->run.graph = uop_new(ir, OP_GRAPH, DT_VOID, 1, &x, 1, ARG_NONE);
+    planned_plan(&s->run);
+}
+
+static void size_of(struct sized *s, enum op op, uint32_t n, int64_t size, bool gpu) {
+    *s = (struct sized){.op = op, .n = n, .size = size};
+    ir_test_open(&s->t);
+    tg_init(&s->g, &s->t.ir, &s->t.arena);
+    s->opts = (struct sched_opts){.model = gpu ? planned_h200() : planned_model(), .gpu = gpu};
+    s->run = (struct planned_run){.arena = &s->t.arena,
+                                  .ir = &s->t.ir,
+                                  .opts = &s->opts,
+                                  .from = gpu ? OPTS_GPU : OPTS_HEURISTIC,
+                                  .for_cc = true};
+    if (err_guard(&s->t.err, sized_run, s)) FAIL("%s x %u: %s", op_info[op].name, n, s->t.err.msg);
+    s->calls = s->run.sched.call.n;
+    for (uint32_t i = 0; i < s->calls; i++) {
+        uint64_t entries = s->run.lin[s->run.sched.call.p[i].prog].n;
+        s->all += entries;
+        s->most = RG_MAX(s->most, entries);
+    }
+    ir_test_close(&s->t);
+}
+
+static bool is_chained(enum op op) {
+    return op_is_pure(op) && op_info[op].dt == OPD_S0 && op != OP_THREEFRY && op_info[op].max_src <= 3;
+}
+
+TEST_SLOW(plan_size_of_chains, 300) {
+    uint64_t most = 0;
+    for (int c = 0; c < 4 * OP_COUNT; c++) {
+        enum op op = (enum op)(c / 4);
+        bool gpu = c % 2;
+        int64_t size = c / 2 % 2 ? 1 << 16 : 1;
+        struct sized s, four;
+        if (!is_chained(op)) continue;
+        size_of(&s, op, 150, size, gpu), size_of(&four, op, 600, size, gpu);
+        if (four.most > 4500 || four.all > 5 * s.all + 500)
+            FAIL("%s, %lld elements on %s: 150 have %llu entries, 600 have %llu, at most %llu in a kernel",
+                 op_info[op].name, (long long)size, gpu ? "GPU" : "CPU", (unsigned long long)s.all,
+                 (unsigned long long)four.all, (unsigned long long)four.most);
+        most = RG_MAX(most, four.most);
+    }
+    struct sized s;
+    size_of(&s, OP_SIN, 1000, 1, false);
+    CHECK(s.most <= 4500);
+    test_info("chains of 600: at most %llu entries a kernel; 1000 sin: %llu entries in %u kernels",
+              (unsigned long long)most, (unsigned long long)s.all, s.calls);
+}
+
+struct joined {
+    struct ir_test t;
+    struct tg g;
+    struct sched_opts opts;
+    struct planned_run run;
+    uint32_t n;
+};
+
+static void joined_run(void *arg) {
+    struct joined *s = arg;
+    const uop **x = arena_array(&s->t.arena, const uop *, s->n), *y;
+    for (uint32_t i = 0; i < s->n; i++) x[i] = t_buffer(&s->g, DT_F32, (int64_t[]){4, 8}, 2, i);
+    y = t_cat(&s->g, x, s->n, 0);
+    s->run.graph = uop_new(&s->t.ir, OP_GRAPH, DT_VOID, 1, &y, 1, ARG_NONE);
+    planned_plan(&s->run);
+}
+
+/* cat of n tensors: n log n bytes, a number of distinct kernels that does not grow with n, each of bounded size. */
+TEST(plan_size_of_cat) {
+    const uint32_t count[] = {32, 320, 3000};
+    for (int c = 0; c < 6; c++) {
+        struct joined s = {.n = count[c % 3]};
+        ir_test_open(&s.t);
+        tg_init(&s.g, &s.t.ir, &s.t.arena);
+        s.opts = (struct sched_opts){.model = c / 3 ? planned_h200() : planned_model(), .gpu = c / 3};
+        s.run = (struct planned_run){
+            .arena = &s.t.arena, .ir = &s.t.ir, .opts = &s.opts, .from = c / 3 ? OPTS_GPU : OPTS_HEURISTIC};
+        if (err_guard(&s.t.err, joined_run, &s)) FAIL("cat of %u: %s", s.n, s.t.err.msg);
+        double whole = 4.0 * 32 * s.n;
+        uint64_t most = 0;
+        for (uint32_t i = 0; i < s.run.sched.prog.n; i++) most = RG_MAX(most, s.run.lin[i].n);
+        if (s.run.sched.bytes > 7 * whole || s.run.sched.prog.n > 8 || most > 4000)
+            FAIL("cat of %u: %.0f bytes of %.0f, %u distinct kernels, %llu entries", s.n, s.run.sched.bytes,
+                 whole, s.run.sched.prog.n, (unsigned long long)most);
+        ir_test_close(&s.t);
+    }
+}
