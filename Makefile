@@ -265,7 +265,7 @@ test-opencl: $(TEST) # the OpenCL device, on PoCL or what there is; part of `mak
 	@$(RUN_ENV) $(TEST) opencl
 
 test-large: $(TEST) # accuracy of sums to 2^28 elements, minutes and 4 GiB; RIDGE_DEVICE=CUDA: there
-	@$(TEST) -a -v sums_large
+	@$(TEST) -a -v sums_large sums_many_draws
 
 test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers must find each, minutes
 	@tests/mutants/run $(OUT)

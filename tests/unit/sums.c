@@ -295,11 +295,17 @@ TEST_SLOW(sums_cross_entropy_of_16bit_logits, 600) {
 
 /* ---- large (-a): `make test-large`; RIDGE_DEVICE names another device -------------------------------------------- */
 
+static const char *device(void) {
+    const char *d = getenv("RIDGE_DEVICE");
+    return d ? d : "CPU";
+}
+
+TEST_MANUAL(sums_many_draws, 3600) { run_draws(device(), 5000, 60, 1 << 24); }
+
 TEST_MANUAL(sums_large, 3600) {
-    static const int64_t sizes[] = {1 << 24, (1 << 24) + 12345, 1 << 26, 1 << 28};
-    const char *device = getenv("RIDGE_DEVICE");
-    run_constant(device ? device : "CPU", sizes, RG_COUNT(sizes));
-    rg_ctx *c = rg_open(device ? device : "CPU");
+    static const int64_t sizes[] = {1 << 24, (1 << 24) + 12345, 1 << 28};
+    run_constant(device(), sizes, RG_COUNT(sizes));
+    rg_ctx *c = rg_open(device());
     for (int f = 0; f < FILLS; f++) {
         struct draw w = {
             .d = {1 << 28}, .n = 1 << 28, .rank = 1, .axes = 1, .fill = (enum fill)f, .dt = RG_F32};
@@ -309,5 +315,4 @@ TEST_MANUAL(sums_large, 3600) {
         CHECK(e <= 1);
     }
     CHECK_EQ(rg_close(c), 0);
-    run_draws(device ? device : "CPU", 5000, 60, 1 << 24);
 }
