@@ -50,7 +50,7 @@ void lower_until(struct lowering *, enum pass last);
 
 /* ---- block_sums.c: sums longer than a block in levels; the graph with final axes in and out ---------- */
 
-const uop *sched_block_sums(struct sched *, bool f64); /* f64: the target has it */
+const uop *sched_block_sums(struct sched *, const struct target *);
 
 /* ---- the passes after opts; each takes and returns a loop tree (BLOCK) ----------------------------- */
 

@@ -27,6 +27,7 @@ enum {
 
 struct blocking {
     struct sched *s;
+    bool threads; /* of a GPU: a vector is several registers */
     struct free_ranges fr;
     uop_vec topo;
 };
@@ -49,13 +50,12 @@ static int64_t times(int64_t a, int64_t b) { return b > 0 && a > INT64_MAX / b ?
 /* Accumulators of a sum in one thread, or vectors of them. */
 static int64_t accumulators(struct blocking *b, const uop *n) {
     const uop_vec *free = free_of(&b->fr, n);
-    bool threads = sched_has_threads(b->s);
     int64_t many = 1;
     for (uint32_t i = 0; i < free->n + n->nsrc - 1; i++) {
         const uop *r = i < free->n ? free->p[i] : n->src[1 + i - free->n];
         enum axis_kind k = (enum axis_kind)r->arg.range.kind;
         bool own = i >= free->n;
-        if (k == AX_REG || (k == AX_VEC && threads) || (k == AX_UNROLL && !own))
+        if (k == AX_REG || (k == AX_VEC && b->threads) || (k == AX_UNROLL && !own))
             many = times(many, r->src[0]->hi);
     }
     return many;
@@ -109,7 +109,7 @@ static bool find_cut(struct blocking *b, const uop *n, struct cut *c) {
     bool tile = many > FEW_ACCUMULATORS;
     int64_t most = tile ? MOST_ADDS_TILE : MOST_ADDS, want = tile ? BLOCK_ADDS_TILE : BLOCK_ADDS;
     for (uint32_t i = 0; i < loops.n; i++) all = times(all, adds_of(loops.p[i]));
-    if (all <= most || (many > MOST_ACCUMULATORS && sched_has_threads(b->s))) return false;
+    if (all <= most || (many > MOST_ACCUMULATORS && b->threads)) return false;
     uint32_t i = loops.n;
     while (i > 0 && times(adds, adds_of(loops.p[i - 1])) <= most) {
         adds *= adds_of(loops.p[--i]);
@@ -253,9 +253,9 @@ static bool has_shared_tile(const uop_vec *topo) {
     return false;
 }
 
-const uop *sched_block_sums(struct sched *s, bool f64) {
-    struct blocking b = {.s = s};
-    if (f64) widen_scans(s);
+const uop *sched_block_sums(struct sched *s, const struct target *t) {
+    struct blocking b = {.s = s, .threads = target_is_gpu(t) || sched_has_threads(s)};
+    if (!t->no_f64) widen_scans(s);
     uop_topo(s->ir->arena, &s->sink, 1, &b.topo);
     if (s->ntc || has_shared_tile(&b.topo)) return s->sink;
     while (block_one(&b)) {}
