@@ -36,9 +36,7 @@ static const uop *apply_opts(struct lowering *l) {
 }
 
 static const uop *finalize_axes(struct lowering *l) { return l->sink = sched_finish(&l->sched); }
-static const uop *block_sums(struct lowering *l) {
-    return l->sink = sched_block_sums(&l->sched, &l->target);
-}
+static const uop *block_sums(struct lowering *l) { return l->sink = sched_block_sums(&l->sched, &l->target); }
 
 static const uop *loop_tree(struct lowering *l) { return tree_build(&l->sched, l->sink); }
 
