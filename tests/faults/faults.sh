@@ -113,7 +113,7 @@ right "after a search"
 cp -a "$own" "$here/whole"
 restore() { rm -rf "$own" && cp -a "$here/whole" "$own"; }
 poke() { printf '\125' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
-[ "$kills" -ge 100 ] && ways="flip flip flip flip half empty text folder swap gone" || ways="flip half folder swap"
+[ "$kills" -ge 100 ] && ways="flip flip flip flip half empty text folder swap gone" || ways="flip swap"
 kinds=$(ls "$own" | sed -n 's/^\([a-z]*\)-.\{64\}$/\1/p' | sort -u)
 for kind in $kinds index lock CACHEDIR.TAG; do
     for way in $ways; do
@@ -133,7 +133,7 @@ for kind in $kinds index lock CACHEDIR.TAG; do
             esac
         done
         right "$kind: $way"
-        right "$kind: $way, again"
+        [ "$kills" -ge 100 ] && right "$kind: $way, again"
     done
 done
 restore
