@@ -153,8 +153,8 @@ TEST_MANUAL(cuda_gpu_trial, 240) {
         s.spoil = far_store, spoiled = 0;
         run_search(&s);
         CHECK_EQ(s.count[TUNED_WINNER], 1);
-        CHECK_EQ(s.count[TUNED_TRAPPED], spoiled);
-        trapped += spoiled;
+        CHECK(s.count[TUNED_TRAPPED] + s.count[TUNED_FAILED] + s.count[TUNED_WRONG] >= spoiled);
+        trapped += s.count[TUNED_TRAPPED];
         s.spoil = NULL;
         set_env("RIDGE_WORKER", "0");
         run_search(&s); /* compiles, so that the disk cache has all */
@@ -165,6 +165,7 @@ TEST_MANUAL(cuda_gpu_trial, 240) {
         with += s.seconds, tried += s.rows - 1;
         CHECK_EQ(s.count[TUNED_TRAPPED], 0);
     }
+    CHECK(trapped > 0);
     TEST_INFO("%u candidates trapped and left out; trial runs of %u others: %.2f s, without %.2f s, %.1f ms "
               "each (a worker's start included)",
               trapped, tried, with, without, 1e3 * (with - without) / tried);
