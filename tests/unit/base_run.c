@@ -239,7 +239,7 @@ TEST(os_child_talks) {
     CHECK_EQ(os_child_receive(&c, got, 6, in_ms(60000)), OS_TALK_DONE);
     CHECK_STR(got, "hello");
     CHECK_EQ(os_child_receive(&c, got, 6, in_ms(10)), OS_TALK_LATE);
-    CHECK_EQ(os_child_send(&c, much, sizeof much, in_ms(50)), OS_TALK_LATE); /* nobody reads what it says */
+    CHECK_EQ(os_child_send(&c, much, sizeof much, in_ms(50)), OS_TALK_LATE); /* the pipe is full */
     CHECK_EQ(os_child_stop(&c), 0);
     CHECK_EQ(c.fd, -1);
     CHECK_EQ(os_child_stop(&c), 0);
