@@ -153,6 +153,41 @@ static void live_scalars(int n) {
 TEST(api_memory_of_live_scalars) { live_scalars(130000); } /* just above a power of two */
 TEST_SLOW(api_memory_of_a_million_live_scalars, 120) { live_scalars(1000000); }
 
+/* Shapes of 12 axes, 1 or `size` each: few elements, and no two calls alike. */
+static void one_shape(rg_ctx *c, unsigned bits, int64_t size) {
+    RG_SCOPE(c);
+    int64_t d[12], n = 1;
+    float data[1296] = {0}, got = 1; /* 6^4 */
+    for (int i = 0; i < 12; i++) n *= d[i] = bits >> i & 1 ? size : 1;
+    rg_tensor x = rg_from(c, RG_F32, data, (rg_ints){d, 12});
+    CHECK_EQ(rg_read(rg_sum(rg_mul(rg_exp(x), 2)), &got, sizeof got), 0);
+    CHECK_EQ(got, 2 * n);
+}
+
+/* What a context keeps of shapes that are gone: the names of who owned their memory, up to 16 MB in all. */
+TEST(api_memory_of_many_shapes) {
+    rg_ctx *c = rg_open("REF");
+    int64_t blocks = 0, bytes = 0, shapes = 0;
+    for (int64_t size = 2; size < 7; size++)
+        for (unsigned bits = 0; bits < 4096; bits++) {
+            if (__builtin_popcount(bits) > 4) continue;
+            one_shape(c, bits, size);
+            if (++shapes == 2000) blocks = mem_live(), bytes = resident();
+        }
+    rg_usage u;
+    CHECK_EQ(rg_stats(c, &u), 0);
+    CHECK_EQ(u.bytes, 0);
+    CHECK(u.nodes_held < 20000);
+    CHECK(mem_live() < blocks + 40);
+    CHECK(shapes > 3900);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    double each = (double)(resident() - bytes) / (double)(shapes - 2000);
+    if (each > 1024) FAIL("%.0f bytes stay of each shape, expected at most 1024", each);
+    TEST_COUNT((size_t)each, "bytes stay of a shape");
+#endif
+    CHECK_EQ(rg_close(c), 0);
+}
+
 TEST(api_memory_growing_graph_warns_once) {
     char text[2000] = "";
     setenv("DEBUG", "1", 1);
