@@ -429,7 +429,10 @@ static void write_program(struct api_plan *p) {
     for (uint32_t i = 0; i < want.n; i++) vec_push(a, &src, program_result(p, want.p[i]));
     const uop *g = uop_new(&p->first, OP_GRAPH, DT_VOID, 1, src.p, src.n, ARG_NONE);
     uint32_t *from = arena_array(a, uint32_t, p->first.n + 1), *origin;
-    for (uint32_t i = 0; i < order.n; i++) from[copy[order.p[i]->id]->id] = order.p[i]->id + 1;
+    for (uint32_t i = 0; i < order.n; i++) { /* a DETACH stands for its source, and has no line of its own */
+        uint32_t *at = &from[copy[order.p[i]->id]->id];
+        if (!*at || order.p[i]->op != OP_DETACH) *at = order.p[i]->id + 1;
+    }
     uop_topo(a, &g, 1, &again);
     p->graph = ir_import(&p->ir, &p->first, g);
     RG_CHECK(&c->err, p->ir.n == again.n); /* node i of the copy is the i-th in that order */
