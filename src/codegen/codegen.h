@@ -45,8 +45,10 @@ enum pass {
 const char *pass_name(enum pass);
 void passes_help(struct str *); /* the table for --help: name, requires => gives */
 
-/* legal.c: may this opt list be applied to this kernel? If not, *why (may be NULL) says what stands against it. */
-bool opts_legal(struct ir *, const struct kernel *, const char *opts, struct str *why);
+/* legal.c: is this opt list legal for this kernel? If not, *why (may be NULL) says why. gpu: the limits that count; NULL: a CPU, or
+ * the default row of the machine model. */
+bool opts_legal(struct ir *, const struct kernel *, const char *opts, const struct gpu_spec *gpu,
+                struct str *why);
 uint64_t opts_tried(void);    /* calls of opts_legal by this thread so far: what a choice of opts costs */
 void opts_help(struct str *); /* the table of opts for --help and docs */
 

@@ -10,6 +10,7 @@ struct legal_trial {
     const struct ir *from;
     const struct kernel *kernel;
     const char *opts;
+    const struct gpu_spec *gpu; /* may be NULL */
     enum pass last;
     sched_look_fn look; /* may be NULL */
     void *cx;
@@ -22,8 +23,8 @@ static void run_trial(void *p) {
     struct kernel *k = arena_new(&t->arena, struct kernel);
     *k = *t->kernel;
     k->sink = ir_import(&t->ir, t->from, t->kernel->sink);
-    /* For the host: which addresses a prefetch finds depends on its vectors; no other refusal on a target. */
-    lower_start(&l, &t->ir, k, &(struct lower_opts){.opts = t->opts}, NULL);
+    /* With the vectors of the host: which addresses a prefetch finds depends on them; of a GPU its limits count. */
+    lower_start(&l, &t->ir, k, &(struct lower_opts){.opts = t->opts, .target = {.gpu = t->gpu}}, NULL);
     l.next = PASS_OPTS; /* whoever made the kernel verified it */
     lower_until(&l, t->last);
     if (t->look) t->look(t->cx, &l.sched, l.sink);
@@ -45,12 +46,13 @@ static bool try_opts(struct ir *ir, struct legal_trial try, struct str *why) {
 static _Thread_local uint64_t tried;
 uint64_t opts_tried(void) { return tried; }
 
-bool opts_look(struct ir *ir, const struct kernel *k, const char *opts, struct str *why, sched_look_fn look,
-               void *cx) {
+bool opts_look(struct ir *ir, const struct kernel *k, const char *opts, const struct gpu_spec *gpu,
+               struct str *why, sched_look_fn look, void *cx) {
     tried++;
-    return try_opts(
-        ir, (struct legal_trial){.kernel = k, .opts = opts, .last = PASS_THREADS, .look = look, .cx = cx},
-        why);
+    return try_opts(ir,
+                    (struct legal_trial){
+                        .kernel = k, .opts = opts, .gpu = gpu, .last = PASS_THREADS, .look = look, .cx = cx},
+                    why);
 }
 
 bool opts_axes(struct ir *ir, const struct kernel *k, const char *opts, sched_look_fn look, void *cx) {
@@ -58,6 +60,7 @@ bool opts_axes(struct ir *ir, const struct kernel *k, const char *opts, sched_lo
         ir, (struct legal_trial){.kernel = k, .opts = opts, .last = PASS_OPTS, .look = look, .cx = cx}, NULL);
 }
 
-bool opts_legal(struct ir *ir, const struct kernel *k, const char *opts, struct str *why) {
-    return opts_look(ir, k, opts, why, NULL, NULL);
+bool opts_legal(struct ir *ir, const struct kernel *k, const char *opts, const struct gpu_spec *gpu,
+                struct str *why) {
+    return opts_look(ir, k, opts, gpu, why, NULL, NULL);
 }

@@ -110,8 +110,8 @@ RG_NORETURN void opt_fail(struct sched *, const char *opt, const char *fmt, ...)
 
 /* legal.c: opts_legal that shows the schedule and the graph with final axes to `look` while they exist. */
 typedef void (*sched_look_fn)(void *cx, struct sched *, const uop *sink);
-bool opts_look(struct ir *, const struct kernel *, const char *opts, struct str *why, sched_look_fn,
-               void *cx);
+bool opts_look(struct ir *, const struct kernel *, const char *opts, const struct gpu_spec *, struct str *why,
+               sched_look_fn, void *cx);
 /* The axes after the opts alone, nothing lowered; sink is NULL. False: some opt was refused. */
 bool opts_axes(struct ir *, const struct kernel *, const char *opts, sched_look_fn, void *cx);
 

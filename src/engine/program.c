@@ -54,7 +54,7 @@ int engine_beam(const struct engine *en) {
 void prog_target(const struct engine *en, struct lower_opts *how) {
     if (en->ops->text != DEV_C) how->target.vec_bytes = 16, how->target.kind = TARGET_GPU;
     how->target.native_exp = en->ops->text == DEV_CUDA;
-    how->target.gpu = &en->gpu;
+    how->target.gpu = &en->gpu, how->target.capability = en->gpu.cc;
     how->target.no_f64 = en->info.no_f64;
 }
 

@@ -8,6 +8,9 @@
 
 #include <math.h>
 
+#define L2_RATE 40.0     /* bytes per cycle and SM, H200: docs/measurements/2026-11-16-h200-notes.md */
+#define LAUNCH_NS 2000.0 /* H200, CUDA 13, same source */
+
 #define MIB(n) ((int64_t)(n) << 20)
 #define KIB(n) ((n) << 10)
 #define LIMITS(capability, threads, blocks, shared_sm, shared_block, reserved)                   \
@@ -121,13 +124,25 @@ static double per_cycle(const struct gpu_spec *s, enum gpu_unit u, double otherw
 
 double gpu_mma_per_cycle(const struct gpu_spec *s) { return per_cycle(s, GPU_F16, 4096); }
 
+double gpu_l2_rate(const struct gpu_spec *s) { return s->l2_sm > 0 ? s->l2_sm : L2_RATE; }
+double gpu_l2_scale(const struct gpu_spec *s) { return gpu_l2_rate(s) / L2_RATE; }
+double gpu_launch_ns(const struct gpu_spec *s) { return s->launch > 0 ? s->launch * 1e3 : LAUNCH_NS; }
+
+double gpu_whole(const struct gpu_spec *s, double per_sm) { return round(s->sms * per_sm); }
+
+double gpu_power_flops(const struct gpu_spec *s) {
+    double peak =
+        s->peak[GPU_F16] > 0 ? s->peak[GPU_F16] * 1e12 : gpu_mma_per_cycle(s) * s->sms * s->ghz * 1e9;
+    return gpu_cost.power_limited * peak;
+}
+
 /* Full-rate double precision: the data centre parts. */
 static bool has_f64(const struct gpu_spec *s) {
     return s->cc == 0 || s->cc == 70 || s->cc == 80 || s->cc == 90 || s->cc == 100;
 }
 
-/* Shared memory gives 128 bytes per cycle and SM; L2 40, DRAM 92 % of its rate and 2 us to start a kernel from the host
- * as measured on an H200 (docs/measurements/2026-11-16-h200-notes.md). What a row does not know is Hopper's. */
+/* Shared memory gives 128 bytes per cycle and SM; DRAM 92 % of its rate as measured on an H200
+ * (docs/measurements/2026-11-16-h200-notes.md). What a row does not know is Hopper's. */
 void model_of_gpu(struct model *m, const struct gpu_spec *s) {
     double *t = m->theory, clock = s->ghz > 0 ? s->ghz : 1.5, f32 = per_cycle(s, GPU_F32, 256);
     *m = (struct model){0};
@@ -145,10 +160,10 @@ void model_of_gpu(struct model *m, const struct gpu_spec *s) {
     t[MODEL_L1_SIZE] = t[MODEL_L2_SIZE] = s->smem_block > 0 ? s->smem_block : KIB(96);
     t[MODEL_L3_SIZE] = (double)s->l2;
     t[MODEL_L1_RATE] = t[MODEL_L2_RATE] = 128 * clock;
-    t[MODEL_L3_RATE] = 40 * clock;
+    t[MODEL_L3_RATE] = gpu_l2_rate(s) * clock;
     t[MODEL_DRAM_READ] = t[MODEL_DRAM_COPY] = 0.92 * (s->bw > 0 ? s->bw : 800);
-    t[MODEL_DRAM_CORE] = RG_MIN(40 * clock, t[MODEL_DRAM_READ]);
-    t[MODEL_LAUNCH] = 2000;
+    t[MODEL_DRAM_CORE] = RG_MIN(gpu_l2_rate(s) * clock, t[MODEL_DRAM_READ]);
+    t[MODEL_LAUNCH] = gpu_launch_ns(s);
     t[MODEL_FORK] = t[MODEL_WAKE] = 1;
     model_round(m);
 }

@@ -79,6 +79,8 @@ struct gpu_spec {
     double peak[GPU_UNITS];  /* dense TFLOP/s, data sheet */
     double got;              /* TFLOP/s of a large bf16 GEMM, measured */
     double bw, bw_got;       /* GB/s of device memory: data sheet, measured */
+    double l2_sm;            /* bytes per cycle and SM from L2; 0: no source, H200's is assumed */
+    double launch;           /* us from the host's launch to the start of a kernel; 0: likewise */
     double link;             /* GB/s of one direction of the host link, pinned memory */
 };
 const struct gpu_spec *gpu_spec_find(const char *name); /* by name or a part of it; NULL unknown */
@@ -86,7 +88,12 @@ const struct gpu_spec *gpu_spec_at(size_t i);           /* NULL past the end */
 const struct gpu_spec *gpu_spec_default(void); /* H200: what kernels are written for when no GPU is named */
 struct gpu_spec gpu_spec_with_cc(int cc);      /* the default one restricted to this compute capability */
 double gpu_mma_per_cycle(const struct gpu_spec *); /* dense 16-bit FLOPs per cycle and SM */
-int gpu_blocks_per_sm(int cc);                     /* most resident blocks of an architecture */
+double gpu_l2_rate(const struct gpu_spec *);       /* bytes per cycle and SM */
+double gpu_l2_scale(const struct gpu_spec *); /* the same relative to the H200, which gpu_cost is fitted to */
+double gpu_launch_ns(const struct gpu_spec *);
+double gpu_whole(const struct gpu_spec *, double per_sm); /* a figure per SM for the whole GPU, rounded */
+double gpu_power_flops(const struct gpu_spec *); /* FLOP/s of tensor cores that reach the power limit */
+int gpu_blocks_per_sm(int cc);                   /* most resident blocks of an architecture */
 
 /* What a driver reports. 0: it does not say. */
 struct model_gpu {
@@ -147,8 +154,17 @@ struct gpu_cost {
     double coop_traffic;            /* bytes of a cooperative loop weigh so much more */
     double column_traffic;          /* bytes of a cooperative loop down columns */
     double threads_full;            /* resident threads per SM that hide latency */
-    double threads_early;           /* threads per SM of a kernel that PDL starts early */
-    double threads_coop;            /* threads per SM below which cooperative loops get larger blocks */
+    double threads_columns;         /* threads per SM, one per column, below which column sums are split */
+    double blocks_coop;             /* cooperative blocks per SM that a register tile must leave */
+    double blocks_skinny;           /* blocks of four warps per SM, of a skinny GEMM */
+    double blocks_gemm;             /* blocks per SM worth tiles in shared memory */
+    double blocks_cluster4;         /* blocks per SM that are co-resident in clusters of four */
+    double conv_fmas;               /* FMAs per SM of a convolution worth tiles in shared memory */
+    double coop_outputs;            /* outputs per SM of long sums, up to which blocks share them */
+    double wgrad_accumulators; /* share of the register file that holds accumulators of a weight gradient */
+    double power_limited;      /* share of the tensor cores' peak that reaches the power limit */
+    double threads_early;      /* threads per SM of a kernel that PDL starts early */
+    double threads_coop;       /* threads per SM below which cooperative loops get larger blocks */
 };
 extern const struct gpu_cost gpu_cost;
 

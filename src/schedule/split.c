@@ -6,7 +6,7 @@
  *               LeVeque) make them sums over blocks: one pass, as accurate as two.
  *   columns     CPU: column sums of a matrix larger than the caches are split into blocks of rows, so that each core streams
  *               whole rows (docs/measurements/2026-11-15-neoverse-v1.md, Reading memory).
- *               GPU: one thread per column; split until 10^5 threads have work. Rows: one thread block per row.
+ *               GPU: one thread per column; split until the GPU has threads enough (threads_columns per SM). Rows: one thread block per row.
  *   split-K     GPU: a GEMM with fewer output tiles than SMs and a long K becomes a batch of GEMMs and a small reduction. For
  *               16-bit operands the cost model picks the number of splits: larger tiles load fewer bytes from L2, more splits
  *               write and read more partial sums.
@@ -19,7 +19,6 @@
 
 enum {
     MANY_RESULTS = 64,
-    MANY_COLUMNS = 1 << 17,
     BLOCK = 16384,
     BLOCK_MIN = 2048,
     BLOCK_MAX = 262144,
@@ -36,10 +35,9 @@ enum {
     PART_LEAST = 1024, /* terms of a sum that are worth a block */
     MOST_PARTS = 64,
     MOST_TAPS = 11,
-    FACTOR_DEPTH = 6,     /* nested MULs and CASTs whose operands are reshaped */
-    PART_ROWS = 8,        /* of an image, per block: the rows it reads besides are the halo */
-    LONG_TAPS = 4096,     /* products of a result of the gradient of weights, at least .. */
-    TAP_RESULTS = 3 << 20 /* .. and sums that the threads of a GPU hold at once */
+    FACTOR_DEPTH = 6, /* nested MULs and CASTs whose operands are reshaped */
+    PART_ROWS = 8,    /* of an image, per block: the rows it reads besides are the halo */
+    LONG_TAPS = 4096, /* products of a result of the gradient of weights, at least */
 };
 
 struct split_state {
@@ -311,7 +309,7 @@ static double splitk_cycles(const struct gpu_spec *gpu, const int64_t size[2], i
     const struct gpu_cost *c = &gpu_cost;
     double mma = gpu_mma_per_cycle(gpu) * c->tensor_peak;   /* FLOPs per cycle and SM */
     double dram = c->splitk_dram_peak * gpu->bw / gpu->ghz; /* bytes per cycle */
-    double l2 = c->splitk_l2_rate * gpu->sms;
+    double scale = gpu_l2_scale(gpu), l2 = c->splitk_l2_rate * scale * gpu->sms;
     double best = 1e300, results = (double)(size[0] * size[1] * batch), bytes = parts > 1 ? 4 : 2;
     double factors = 2 * (double)((size[0] + size[1]) * depth * batch),
            come = factors > c->splitk_l2_kept * (double)gpu->l2 ? factors / dram : 0;
@@ -320,9 +318,9 @@ static double splitk_cycles(const struct gpu_spec *gpu, const int64_t size[2], i
         double tiles = ceil((double)size[0] / m) * ceil((double)size[1] / n);
         double blocks = tiles * (double)(batch * parts);
         double own = RG_MIN(2 * (double)(size[0] + size[1]) / tiles, 2 * (m + n));
-        double term =
-            RG_MAX(2 * m * n / mma, (2 * (m + n) - own) / c->l2_rate_shared + own / c->l2_rate_private) +
-            c->splitk_step;
+        double term = RG_MAX(2 * m * n / mma,
+                             ((2 * (m + n) - own) / c->l2_rate_shared + own / c->l2_rate_private) / scale) +
+                      c->splitk_step;
         double waves = ceil(blocks / gpu->sms), sums = RG_MAX((double)(depth / parts) * term, come / waves);
         best = RG_MIN(best, waves * (sums + c->load_latency + m * n * bytes / c->store_rate[1]));
     }
@@ -378,14 +376,24 @@ static int64_t gemm_splits(struct split_state *s, const uop *n, const struct sha
     return parts;
 }
 
+/* Columns that fill a GPU with a thread each. */
+static int64_t full_columns(const struct gpu_spec *gpu) {
+    return (int64_t)gpu_whole(gpu, gpu_cost.threads_columns);
+}
+
+/* Accumulators of a weight gradient that the registers of a GPU hold. */
+static int64_t wgrad_accumulators(const struct gpu_spec *gpu) {
+    return (int64_t)gpu_whole(gpu, gpu_cost.wgrad_accumulators * gpu->regs_sm);
+}
+
 /* How many results keep a GPU busy: one thread per column, or one thread block per row. */
-static int64_t many_on_gpu(const uop *n, const struct shape *in) {
+static int64_t many_on_gpu(const struct gpu_spec *gpu, const uop *n, const struct shape *in) {
     int64_t last = -1, row = 0;
     for (uint32_t i = 0; i < in->n; i++)
         if (in->d[i] > 1) last = i;
     for (uint32_t i = 1; i < n->nsrc; i++)
         if (n->src[i]->arg.i == last) row = in->d[last];
-    return RG_MAX(MANY_COLUMNS / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
+    return RG_MAX(full_columns(gpu) / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
 }
 
 /* Column sums of a matrix that no cache holds: DRAM is fast where whole rows are streamed, so each core gets a block of rows. */
@@ -402,11 +410,12 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     struct split_state s = {.ir = ir, .sh = sh, .gpu = gpu};
     const struct shape *in = shape_of(sh, n->src[0]), *out = shape_of(sh, n);
     int64_t total = shape_size(in), results = shape_size(out);
-    int64_t many = gpu ? many_on_gpu(n, in) : MANY_RESULTS;
+    int64_t many = gpu ? many_on_gpu(gpu, n, in) : MANY_RESULTS;
     bool columns = !gpu && results >= many && has_long_columns(&s, n, total, results);
     int64_t parts = gpu ? gemm_splits(&s, n, in) : 1;
     int64_t cut[SHAPE_MAX], terms = total / RG_MAX(results, 1);
-    uint32_t taps = gpu && results <= TAP_RESULTS / 8 && terms >= PART_LEAST ? tap_axes(n, in) : 0;
+    uint32_t taps =
+        gpu && results <= wgrad_accumulators(gpu) / 8 && terms >= PART_LEAST ? tap_axes(n, in) : 0;
     bool wgrad = taps && wgrad_parts(gpu, n, in, taps, cut);
     if (!wgrad && terms < LONG_TAPS) taps = 0;
     if (total < WORTH_IT || (results >= many && !columns && parts < 2 && !taps)) return NULL;
@@ -417,12 +426,12 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     if (wgrad)
         r = split_axes(&s, n, x, in, cut, true, taps, true);
     else if (taps)
-        r = split_axis(&s, n, x, in, RG_MAX(TAP_RESULTS / results, 2), true, taps, true);
+        r = split_axis(&s, n, x, in, RG_MAX(wgrad_accumulators(gpu) / results, 2), true, taps, true);
     else if (parts > 1)
         r = split_axis(&s, n, x, in, parts, true, 0, true);
     else if (results > 1)
         r = split_axis(&s, n, x, in, columns ? COLUMN_BLOCKS : RG_MAX(2 * many / results, 2), columns, 0,
-                       columns || many == MANY_COLUMNS);
+                       columns || (gpu && many == full_columns(gpu)));
     else if (!(r = split_variance(&s, n)))
         r = reduce(&s, op, reduce(&s, op, in_blocks(&s, op, x, total), &axis1, 1), &axis0, 1);
     *stored = s.stored;

@@ -21,12 +21,12 @@ const char *opts_random(struct ir *, const struct kernel *, uint64_t seed);
 
 /* search_space.c: complete lists for search: around `base` (which comes first), all legal, all different, all with the order of
  * summation of base, so that none rounds otherwise. At most `most`; the same seed gives the same lists. Sources: base, every
- * recipe of the heuristic, mutations of those. threads 0: of a GPU. Texts live in the arena. */
+ * recipe of the heuristic, mutations of those. gpu: NULL: a CPU with `threads`. Texts live in the arena. */
 typedef VEC(const char *) opts_vec;
 void opts_space(struct ir *, const struct kernel *, const char *base, int vec_bytes, int threads,
-                uint64_t seed, uint32_t most, opts_vec *out);
+                const struct gpu_spec *gpu, uint64_t seed, uint32_t most, opts_vec *out);
 /* The order of summation of every inexact reduction under this list: equal texts, equal rounding. */
-const char *opts_rounding(struct ir *, const struct kernel *, const char *opts);
+const char *opts_rounding(struct ir *, const struct kernel *, const char *opts, const struct gpu_spec *gpu);
 
 /* cpu_time.c: predicted seconds of a program on a CPU, to rank opt lists of one kernel. The arena is scratch. */
 double predict_seconds(struct arena *, const struct linear *, const struct model *, int threads);

@@ -242,12 +242,24 @@ TEST(cuda_fake_tensor_maps) {
     check_empty(f);
 }
 
+static int target_capability(const struct engine *en) {
+    struct lower_opts how = {0};
+    prog_target(en, &how);
+    CHECK(how.target.gpu == &en->gpu);
+    return how.target.capability;
+}
+
 /* A driver that cannot make maps: products are written without boxes, and a kernel with one is refused. */
 TEST(cuda_fake_without_tensor_maps) {
     struct fake *f = fake();
+    struct engine *hopper = engine_open(&err, &device_cuda[0]);
+    if (!hopper) FAIL("%s", err.msg);
+    CHECK_EQ(target_capability(hopper), 90);
+    engine_close(hopper);
     f->major = 8;
     struct engine *en = engine_open(&err, &device_cuda[0]);
     if (!en) FAIL("%s", err.msg);
+    CHECK_EQ(target_capability(en), 80);
     struct etext t = {.name = "boxes", .text = "void boxes(", .grid = 1, .block = 128, .nbuf = 1, .nmap = 1};
     const struct ekernel *k;
     CHECK(!engine_compile_text(en, &err, &t, 1, &k));

@@ -79,7 +79,7 @@ static const char *random_shared(struct ir *ir, const struct kernel *k, uint64_t
         if (r->op != OP_RANGE) continue;
         const char *more =
             arena_printf(ir->arena, "%s%sCOOP(%s)", list, *list ? " " : "", ir_name(ir, r->arg.range.cls));
-        if (opts_legal(ir, k, more, NULL)) list = more;
+        if (opts_legal(ir, k, more, NULL, NULL)) list = more;
     }
     return list;
 }

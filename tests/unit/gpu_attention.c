@@ -278,7 +278,7 @@ TEST_SLOW(attention_of_lists_around, 300) {
         struct kernel *k = &base.prog.kernel.p[0];
         const char *own = opts_heuristic_gpu(&base.ir, k, GPU_OF_CC(90));
         CHECK(strstr(own, "WARP_SPECIALIZE(") && strstr(own, causal ? "TILE(i1,256," : "TILE(i1,128,"));
-        opts_space(&base.ir, k, own, 16, 0, 1, LISTS, &lists);
+        opts_space(&base.ir, k, own, 16, 0, GPU_OF_CC(90), 1, LISTS, &lists);
         for (uint32_t i = 0; i < lists.n; i++) {
             struct att x = {.heads = 1, .group = 1, .t = 384, .s = 384, .d = 64, .dt = "bf16"};
             x.causal = causal, x.opts = lists.p[i];
@@ -566,7 +566,8 @@ TEST_SLOW(attention_gradients_of_lists_around, 300) {
         arena_init(&base.arena, &base.err);
         if (err_guard(&base.err, lower_both, &base)) FAIL("%s", base.err.msg);
         const struct kernel *k = &base.prog.kernel.p[0];
-        opts_space(&base.ir, k, opts_heuristic_gpu(&base.ir, k, GPU_OF_CC(90)), 16, 0, 1, LISTS, &lists);
+        opts_space(&base.ir, k, opts_heuristic_gpu(&base.ir, k, GPU_OF_CC(90)), 16, 0, GPU_OF_CC(90), 1,
+                   LISTS, &lists);
         for (uint32_t i = 0; i < lists.n; i++) {
             struct both x = {.write = base.write, .t = 192, .d = 64, .causal = true, .opts = lists.p[i]};
             struct ref_buf a[8], b[8];

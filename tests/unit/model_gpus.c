@@ -3,11 +3,14 @@
  *
  *   grids         persistent blocks follow the SM count; a split-K GEMM has no fewer blocks than SMs
  *   limits        shared memory of a block, registers x threads within the row's
- *   instructions  wgmma, TMA and warp specialization on compute capability 9.0 alone; mma.sync on others from 8.0 on */
+ *   instructions  wgmma, TMA and warp specialization on compute capability 9.0 alone; mma.sync on others from 8.0 on
+ *   thresholds    a kernel just large enough for a row is treated as such, one just below is not: fixed numbers of blocks, threads or
+ *                 FMAs would fail on all rows but those with 132 SMs */
 #include "irtest.h"
 #include "planned.h"
 #include "tune/tune.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const char *const names[] = {"A100-SXM4-80GB", "H100 PCIe", "RTX 4090", "L4", "H200", "B200"};
@@ -127,6 +130,177 @@ TEST_SLOW(gpu_rows_decide, 120) {
         }
     }
     CHECK_EQ(seen, 30);
+}
+
+/* What the constants of gpu_cost were fitted to: an H200, and every GPU with its number of SMs. */
+TEST(gpu_figures_of_132_sms) {
+    static const char *const same[] = {"H200", "H100"};
+    for (size_t i = 0; i < RG_COUNT(same); i++) {
+        const struct gpu_spec *g = gpu_spec_find(same[i]);
+        CHECK_EQ(g->sms, 132);
+        CHECK_NEAR(gpu_whole(g, gpu_cost.threads_columns), 1 << 17, 0);
+        CHECK_NEAR(gpu_whole(g, gpu_cost.blocks_coop), 2048, 0);
+        CHECK_NEAR(gpu_whole(g, gpu_cost.blocks_skinny), 256, 0);
+        CHECK_NEAR(gpu_whole(g, gpu_cost.blocks_gemm), 32, 0);
+        CHECK_NEAR(gpu_whole(g, gpu_cost.blocks_cluster4), 64, 0);
+        CHECK_NEAR(gpu_whole(g, gpu_cost.conv_fmas), 4e7, 0);
+        CHECK_NEAR(gpu_whole(g, gpu_cost.coop_outputs), 1 << 20, 0);
+        CHECK_NEAR(gpu_whole(g, gpu_cost.wgrad_accumulators * g->regs_sm), 3 << 20, 0);
+        CHECK_NEAR(gpu_power_flops(g), 2e14, 1);
+        CHECK_NEAR(gpu_l2_scale(g), 1, 0);
+        CHECK_NEAR(gpu_launch_ns(g), 2000, 0);
+    }
+}
+
+/* L2 of a row that has a source, and of one that has none. */
+TEST(gpu_l2_rates_are_the_rows) {
+    struct model h200, a100, v100, l4;
+    model_of_gpu(&h200, gpu_spec_find("H200")), model_of_gpu(&a100, gpu_spec_find("A100"));
+    model_of_gpu(&v100, gpu_spec_find("V100")), model_of_gpu(&l4, gpu_spec_find("NVIDIA L4"));
+    CHECK_NEAR(model_value(&h200, MODEL_L3_RATE), 40 * 1.98, 0.1);
+    CHECK_NEAR(model_value(&a100, MODEL_L3_RATE), 5120 / 108.0 * 1.41, 0.1);
+    CHECK_NEAR(model_value(&v100, MODEL_L3_RATE), 2048 / 80.0 * 1.53, 0.1);
+    CHECK_NEAR(model_value(&l4, MODEL_L3_RATE), 40 * 2.04, 0.1);
+    struct gpu_work w = {
+        .blocks = 528, .threads = 256, .registers = 64, .steps = 1, .ahead = 1, .mma_peak = 1, .fill = 1e6};
+    struct gpu_spec slow = *gpu_spec_find("H200");
+    double fast = predict_gpu(&w, &slow, &h200);
+    slow.l2_sm = 20;
+    CHECK(predict_gpu(&w, &slow, &h200) > 1.8 * fast);
+}
+
+/* What was fitted on 132 SMs, for this row. */
+static int64_t scaled(const struct gpu_spec *g, double on_132) { return llround(g->sms * on_132 / 132); }
+
+static const char *opts_for(struct ir_test *t, const struct gpu_spec *g, const char *text) {
+    struct program *p = arena_new(&t->arena, struct program);
+    ir_parse(&t->ir, text, strlen(text), "text", p);
+    return opts_heuristic_gpu(&t->ir, &p->kernel.p[0], g);
+}
+
+/* `rows` by `columns`, K-major, 4096 terms. */
+static const char *skinny(struct ir_test *t, const char *type, int64_t rows, int64_t columns) {
+    bool f32 = !strcmp(type, "f32");
+    const char *up = f32 ? "" : "(CAST<f32> ", *end = f32 ? "" : ")", *down = f32 ? "" : "(CAST<bf16> ";
+    return arena_printf(
+        &t->arena,
+        "kernel mm\na = (PARAM<%s>[0 a] %lld)\nb = (PARAM<%s>[1 b] %lld)\no = (PARAM<%s>[2 o] %lld)\n"
+        "m = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\nk = (RANGE[k REDUCE 2] 4096)\n"
+        "x = %s(LOAD (INDEX a (ADD (MUL m 4096) k)))%s\ny = %s(LOAD (INDEX b (ADD (MUL n 4096) k)))%s\n"
+        "(SINK (STORE (INDEX o (ADD (MUL m %lld) n)) %s(REDUCE[ADD] (MUL x y) k)%s))\n",
+        type, (long long)rows * 4096, type, (long long)columns * 4096, type, (long long)(rows * columns),
+        (long long)rows, (long long)columns, up, end, up, end, (long long)columns, down, end);
+}
+
+/* 16 rows by bf16: four MMA instructions along n as soon as that leaves blocks enough. Four rows of f32: a register tile of 4 x 4 as
+ * soon as that leaves cooperative blocks enough, of 4 x 1 below. */
+TEST(gpu_rows_decide_skinny_gemms) {
+    for (size_t i = 0; i < RG_COUNT(names); i++) {
+        struct ir_test t;
+        const struct gpu_spec *g = gpu_spec_find(names[i]);
+        int64_t blocks = scaled(g, 256), coop = scaled(g, 2048);
+        ir_test_open(&t);
+        CHECK(strstr(opts_for(&t, g, skinny(&t, "bf16", 16, blocks * 32)), " TILE(n,32,"));
+        CHECK(strstr(opts_for(&t, g, skinny(&t, "bf16", 16, blocks * 32 - 8)), " TILE(n,16,"));
+        const char *full = opts_for(&t, g, skinny(&t, "f32", 4, coop * 4));
+        const char *less = opts_for(&t, g, skinny(&t, "f32", 4, coop * 4 - 4));
+        if (!strstr(full, "TILE(n,4,") || !strstr(full, "TILE(m,4,")) FAIL("%s: %s", names[i], full);
+        if (strstr(less, "TILE(n,4,") || !strstr(less, "TILE(m,4,")) FAIL("%s: %s", names[i], less);
+        ir_test_close(&t);
+    }
+}
+
+/* A convolution with FMAs enough, and one with an image less. */
+TEST(gpu_rows_decide_small_convolutions) {
+    static const char text[] =
+        "kernel conv\nimg = (PARAM<f32>[0 img] %lld)\nw = (PARAM<f32>[1 w] 2304)\nout = (PARAM<f32>[2 out] "
+        "%lld)\n"
+        "b = (RANGE[b GRID 0] %lld)\no = (RANGE[o GRID 1] 32)\ny = (RANGE[y GRID 2] 12)\nx = (RANGE[x GRID "
+        "3] 12)\n"
+        "i = (RANGE[i REDUCE 4] 8)\np = (RANGE[p REDUCE 5] 3)\nq = (RANGE[q REDUCE 6] 3)\n"
+        "at = (ADD (MUL (ADD (MUL (ADD (MUL b 8) i) 14) (ADD y p)) 14) (ADD x q))\n"
+        "u = (LOAD (INDEX w (ADD (MUL (ADD (MUL o 8) i) 9) (ADD (MUL p 3) q))))\n"
+        "(SINK (STORE (INDEX out (ADD (MUL (ADD (MUL (ADD (MUL b 32) o) 12) y) 12) x)) "
+        "(REDUCE[ADD] (MUL (LOAD (INDEX img at)) u) i p q)))\n";
+    const double fmas = 32 * 12 * 12 * 8 * 9; /* of an image */
+    for (size_t i = 0; i < RG_COUNT(names); i++) {
+        struct ir_test t;
+        const struct gpu_spec *g = gpu_spec_find(names[i]);
+        long long enough = (long long)((double)scaled(g, 4e7) / fmas) + 1;
+        ir_test_open(&t);
+        for (long long b = enough - 1; b <= enough; b++) {
+            const char *opts = opts_for(&t, g, arena_printf(&t.arena, text, b * 8 * 196, b * 32 * 144, b));
+            if ((strstr(opts, "STAGE(img,") != NULL) != (b == enough))
+                FAIL("%s, %lld images: %s", names[i], b, opts);
+        }
+        ir_test_close(&t);
+    }
+}
+
+/* Split-K clusters of four are tried while their blocks are co-resident: 64 on 132 SMs. */
+TEST(gpu_rows_decide_clusters) {
+    for (int sms = 66; sms <= 132; sms += 66) {
+        struct ir_test t;
+        struct gpu_spec g = *gpu_spec_find("H200");
+        struct program p = {0};
+        gpu_lists configs;
+        uint32_t found = 0;
+        g.sms = sms;
+        ir_test_open(&t);
+        const char *text = skinny(&t, "bf16", 2048, 256); /* 16 tiles of 128 x 256 */
+        ir_parse(&t.ir, text, strlen(text), "text", &p);
+        opts_configs_gpu(&t.ir, &p.kernel.p[0], &g, planned_h200(), NULL, 2000, 0, &configs);
+        for (uint32_t i = 0; i < configs.n; i++)
+            found += !strncmp(configs.p[i].config, "wgmma 128x256x", 14) &&
+                     strstr(configs.p[i].config, "cluster 4");
+        CHECK_EQ(found > 0, sms == 132);
+        ir_test_close(&t);
+    }
+}
+
+/* Legality counts the registers of the GPU that is compiled for. */
+TEST(gpu_rows_decide_legality) {
+    struct ir_test t;
+    struct program p = {0};
+    const struct gpu_spec *h200 = gpu_spec_default();
+    struct gpu_spec small = *h200;
+    struct str why;
+    small.regs_sm /= 4;
+    ir_test_open(&t);
+    str_init(&why, &t.arena);
+    ir_parse(&t.ir, gemm, strlen(gemm), "text", &p);
+    const char *opts = opts_heuristic_gpu(&t.ir, &p.kernel.p[0], h200);
+    CHECK(strstr(opts, "WARP_SPECIALIZE("));
+    CHECK(opts_legal(&t.ir, &p.kernel.p[0], opts, h200, NULL));
+    CHECK(!opts_legal(&t.ir, &p.kernel.p[0], opts, &small, &why));
+    CHECK(strstr(why.p, "registers"));
+    ir_test_close(&t);
+}
+
+/* Sums of columns, one thread each: split as long as there are too few of them. */
+static uint32_t kernels_of_column_sums(const struct gpu_spec *g, int64_t columns) {
+    struct ir_test t;
+    ir_test_open(&t);
+    struct program p = {0};
+    struct schedule s;
+    struct sched_opts o = {.model = planned_h200(), .gpu = true, .spec = g, .capability = g->cc};
+    const char *text = arena_printf(
+        &t.arena, "kernel g\n(GRAPH (REDUCE_AXES[ADD] (BUFFER<f32>[0] 1024 %lld) 0))\n", (long long)columns);
+    ir_parse(&t.ir, text, strlen(text), "text", &p);
+    memset(&s, 0, sizeof s);
+    schedule(&t.arena, &t.ir, p.kernel.p[0].sink, &o, &s);
+    uint32_t n = s.call.n;
+    ir_test_close(&t);
+    return n;
+}
+
+TEST(gpu_rows_decide_column_sums) {
+    for (size_t i = 0; i < RG_COUNT(names); i++) {
+        const struct gpu_spec *g = gpu_spec_find(names[i]);
+        int64_t full = scaled(g, 1 << 17);
+        CHECK_EQ(kernels_of_column_sums(g, full), 1);
+        CHECK_EQ(kernels_of_column_sums(g, full - 1), 2);
+    }
 }
 
 TEST(gpu_rows_by_architecture) {

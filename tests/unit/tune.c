@@ -55,8 +55,8 @@ static void same_bits(struct file *f, uint32_t i, const char *base, const char *
     for (uint32_t b = 0; b < f->io.nbuf; f->values += f->io.buf[b].n, b++)
         if (memcmp(x.p[b], y.p[b], io_bytes(&f->io.buf[b])))
             FAIL("%s: %s differs\nopts %s\norder %s\nopts %s\norder %s", f->path, f->io.buf[b].name, base,
-                 opts_rounding(&f->ir, &f->prog.kernel.p[i], base), other,
-                 opts_rounding(&f->ir, &f->prog.kernel.p[i], other));
+                 opts_rounding(&f->ir, &f->prog.kernel.p[i], base, NULL), other,
+                 opts_rounding(&f->ir, &f->prog.kernel.p[i], other, NULL));
     io_free(&x);
     io_free(&y);
 }
@@ -66,13 +66,13 @@ static void check_kernel(struct file *f, uint32_t i) {
     const struct kernel *k = &f->prog.kernel.p[i];
     opts_vec v, again;
     const char *base = opts_heuristic(&f->ir, k, 16, 2);
-    opts_space(&f->ir, k, base, 16, 2, 5, LISTS, &v);
-    opts_space(&f->ir, k, base, 16, 2, 5, LISTS, &again);
+    opts_space(&f->ir, k, base, 16, 2, NULL, 5, LISTS, &v);
+    opts_space(&f->ir, k, base, 16, 2, NULL, 5, LISTS, &again);
     CHECK(v.n >= 1 && v.n <= LISTS && !strcmp(v.p[0], base));
     CHECK_EQ(v.n, again.n);
     for (uint32_t a = 0; a < v.n; a++) {
         CHECK(!strcmp(v.p[a], again.p[a]));
-        CHECK(opts_legal(&f->ir, k, v.p[a], NULL));
+        CHECK(opts_legal(&f->ir, k, v.p[a], NULL, NULL));
         for (uint32_t b = 0; b < a; b++) CHECK(strcmp(v.p[a], v.p[b]));
         if (a) same_bits(f, i, base, v.p[a]);
     }
@@ -123,7 +123,7 @@ TEST(space_knows_what_changes_a_sum) {
     struct ir_test t;
     ir_test_open(&t);
     const struct kernel *k = parse(&t, dot_text);
-    const char *plain = opts_rounding(&t.ir, k, "");
+    const char *plain = opts_rounding(&t.ir, k, "", NULL);
     CHECK(*plain);
     static const char *const same[] = {"TILE(k,8,u) UNROLL(u)", "TILE(k,16,a) TILE(a,4,b) UNROLL(b)",
                                        "TILE(r,4,v) VEC(v)", "TILE(r,4,v) LOOP(r)", "TILE(k,2,u)"};
@@ -134,13 +134,13 @@ TEST(space_knows_what_changes_a_sum) {
                                         "TILE(k,3,u)", /* blocks of 30 additions, not of 32 */
                                         "TILE(r,4,q) TILE(k,64,a) LOOP(r) ORDER(k,q,a)"};
     for (size_t i = 0; i < RG_COUNT(same); i++)
-        if (strcmp(opts_rounding(&t.ir, k, same[i]), plain))
-            FAIL("%s: %s", same[i], opts_rounding(&t.ir, k, same[i]));
+        if (strcmp(opts_rounding(&t.ir, k, same[i], NULL), plain))
+            FAIL("%s: %s", same[i], opts_rounding(&t.ir, k, same[i], NULL));
     for (size_t i = 0; i < RG_COUNT(other); i++) {
-        const char *o = opts_rounding(&t.ir, k, other[i]);
+        const char *o = opts_rounding(&t.ir, k, other[i], NULL);
         if (!o || !strcmp(o, plain)) FAIL("%s: %s", other[i], o ? o : "not legal");
     }
-    CHECK(!opts_rounding(&t.ir, k, "VEC(nothing)"));
+    CHECK(!opts_rounding(&t.ir, k, "VEC(nothing)", NULL));
     /* a greatest value has no order */
     struct str s;
     str_init(&s, &t.arena);
@@ -150,7 +150,7 @@ TEST(space_knows_what_changes_a_sum) {
         else
             str_addc(&s, *p);
     const struct kernel *m = parse(&t, s.p);
-    CHECK(!*opts_rounding(&t.ir, m, "") && !*opts_rounding(&t.ir, m, "TILE(k,4,v) VEC(v)"));
+    CHECK(!*opts_rounding(&t.ir, m, "", NULL) && !*opts_rounding(&t.ir, m, "TILE(k,4,v) VEC(v)", NULL));
     ir_test_close(&t);
 }
 

@@ -74,6 +74,8 @@ int view_axis_of(const struct view *, const uop *range);
 uint64_t view_bit(const struct view *, const uop *range);
 /* Lanes of a vector along the axis: the widest type loaded, stored or computed along it fills a register. */
 int view_lanes(const struct view *, int axis);
+/* opts_legal under the limits of the view's GPU, of a list that fits CHOOSE_TEXT. */
+bool view_legal(const struct view *, const char *opts);
 /* An unused axis name. */
 const char *view_new_axis(struct view *, const char *base, const char *suffix);
 /* Can an opt name this buffer? Its name must be unique and one word. */

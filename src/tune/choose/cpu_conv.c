@@ -564,7 +564,7 @@ static void write_rest(void *cx, struct sched *s, const uop *sink) {
 bool recipe_conv(struct view *v, int level, struct str *out) {
     struct phased p = {.v = v, .level = level};
     if (v->reduces != 1 || !tile_phases(v, out)) return write_conv(v, level, out);
-    if (level < 2) opts_look(v->ir, v->kernel, out->p, NULL, write_rest, &p);
+    if (level < 2) opts_look(v->ir, v->kernel, out->p, NULL, NULL, write_rest, &p);
     str_printf(out, "%s", p.text);
     return *p.text;
 }

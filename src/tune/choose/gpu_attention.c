@@ -393,7 +393,7 @@ static const char *legal_list(struct attention_kernel *r, const struct attention
     str_init(&s, r->v->arena);
     if (shared_bytes(r, shape) > r->v->gpu->smem_block) return NULL;
     write_attention(r, shape, &s);
-    return s.n < CHOOSE_TEXT && opts_legal(r->v->ir, r->v->kernel, s.p + 1, NULL) ? s.p + 1 : NULL;
+    return view_legal(r->v, s.p + 1) ? s.p + 1 : NULL;
 }
 
 static bool fits_config(const struct attention_kernel *r, const struct attention_config *s) {

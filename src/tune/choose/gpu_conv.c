@@ -19,8 +19,6 @@
 
 #include <math.h>
 
-#define MIN_FMAS 4e7   /* worth tiles in shared memory, on this many SMs .. */
-#define FMAS_SMS 132.0 /* .. or more; fewer SMs: in proportion */
 enum {
     MAX_TAPS = 11,
     MIN_ACCUMULATORS = 24, /* of a thread */
@@ -238,13 +236,13 @@ static void work_of_wgrad(const struct direct_conv *x, const struct conv_config 
 }
 
 /* Cycles of b co-resident blocks on an SM. Few warps per scheduler expose latency. */
-static double wave_cycles(const struct conv_work *w, int64_t b) {
+static double wave_cycles(const struct gpu_spec *g, const struct conv_work *w, int64_t b) {
     int64_t warps = ceil_div(b * ceil_div(w->threads, 32), 4);
     double one =
         (double)warps *
         (RG_MAX(w->issue + gpu_cost.conv_pass_issue * w->smem_passes, 4 * w->smem_passes) * w->steps +
          w->epilogue);
-    one += gpu_cost.conv_sector * (double)b * w->sectors * w->steps;
+    one += gpu_cost.conv_sector / gpu_l2_scale(g) * (double)b * w->sectors * w->steps;
     return one * (warps < 4 ? gpu_cost.conv_few_warps[warps] : 1) * (b == 1 ? gpu_cost.conv_one_block : 1) +
            gpu_cost.conv_start;
 }
@@ -269,7 +267,8 @@ static double cycles(const struct direct_conv *x, const struct conv_config *f) {
     fit = RG_MIN(fit, x->v->gpu->max_threads_sm / 32 / warps);
     if (fit < 1) return 0;
     int64_t each = ceil_div((int64_t)w.blocks, x->v->gpu->sms);
-    return (double)(each / fit) * wave_cycles(&w, fit) + (each % fit ? wave_cycles(&w, each % fit) : 0);
+    return (double)(each / fit) * wave_cycles(x->v->gpu, &w, fit) +
+           (each % fit ? wave_cycles(x->v->gpu, &w, each % fit) : 0);
 }
 
 /* ---- configs -------------------------------------------------------------------------------------------------- */
@@ -568,9 +567,7 @@ static const char *wgmma_conv(struct direct_conv *x) {
         struct str s;
         str_init(&s, x->v->arena);
         write_wgmma_conv(x, &s, &config[i]);
-        if (s.n < CHOOSE_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) &&
-            gpu_lowers(x->v, s.p + 1))
-            return s.p + 1;
+        if (view_legal(x->v, s.p + 1) && gpu_lowers(x->v, s.p + 1)) return s.p + 1;
     }
     return "";
 }
@@ -610,9 +607,7 @@ static const char *wgmma_wgrad(struct direct_conv *x) {
         if (size_of(x, x->y) % rows || wgrad_bytes(x, rows, all) > x->v->gpu->smem_block) continue;
         str_init(&s, x->v->arena);
         write_wgmma_wgrad(x, &s, rows, all, along);
-        if (s.n < CHOOSE_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) &&
-            gpu_lowers(x->v, s.p + 1))
-            return s.p + 1;
+        if (view_legal(x->v, s.p + 1) && gpu_lowers(x->v, s.p + 1)) return s.p + 1;
     }
     return "";
 }
@@ -624,7 +619,7 @@ const char *gpu_conv(struct view *v) {
     x.outputs = 1;
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid) x.outputs *= (double)v->axis[i].size;
-    if (x.outputs * x.c.depth < MIN_FMAS * RG_MIN(v->gpu->sms / FMAS_SMS, 1)) return "";
+    if (x.outputs * x.c.depth < gpu_whole(v->gpu, gpu_cost.conv_fmas)) return "";
     bool wgmma = x.dt != DT_F32 && v->gpu->cc / 10 == 9;
     const char *list = !wgmma ? "" : x.wgrad ? wgmma_wgrad(&x) : wgmma_conv(&x);
     if (*list) return list;
@@ -633,7 +628,7 @@ const char *gpu_conv(struct view *v) {
         struct str s;
         str_init(&s, v->arena);
         (x.wgrad ? write_wgrad : write_conv)(&x, &b.f[i], &s);
-        if (s.n < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
+        if (view_legal(v, s.p + 1)) return s.p + 1;
     }
     return "";
 }

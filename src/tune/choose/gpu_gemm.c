@@ -14,14 +14,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MIN_BLOCKS 32              /* blocks of a grid worth tiling, if they leave SMs idle */
 #define MBARRIER_BYTES 1024        /* shared memory of a warp-specialized kernel for mbarriers */
 #define MAX_CONSUMERS 2            /* consumer warpgroups of a block: registers */
 #define MAX_ACCUMULATORS 192       /* registers per thread for accumulators, those of a promotion included */
 #define EPILOGUE_BUFFER 8192       /* bytes of shared memory through which a consumer warpgroup stores .. */
 #define EPILOGUE_UNALIGNED 1024    /* .. and more if rows of the output are not 16-byte aligned */
 #define MIN_CLUSTER_K 512          /* terms that a block of a split-K cluster should have */
-#define MAX_CLUSTER4_BLOCKS 64     /* blocks co-resident in clusters of four, one per SM */
 #define LINE_OVERFETCH 1.5         /* bytes fetched / used, if rows do not begin at 128-byte lines */
 #define SHARED_FETCH 0.25          /* share of L2 requests that neighbouring blocks have in common */
 #define GATHER_ISSUE 30            /* instructions per gathered element of a tile .. */
@@ -507,7 +505,7 @@ static const char *write_config(struct gemm *x, const struct gemm_config *f) {
     int fresh_names = x->v->new_axes; /* equal configs have equal texts */
     write_gemm(&now);
     x->v->new_axes = fresh_names;
-    return s.n < CHOOSE_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) ? s.p + 1 : NULL;
+    return view_legal(x->v, s.p + 1) ? s.p + 1 : NULL;
 }
 
 /* ---- cost of every config -------------------------------------------------------------------------------------- */
@@ -707,7 +705,7 @@ static void price_config(struct pricing *p) {
     if (wgmma_n(x) < x->f.t.n && end && end <= wgmma_n(x))
         return; /* half of the last tile would be padding */
     if (x->f.cluster > 1 && dsmem_extra(x) < 0) return;
-    if (x->f.cluster > 2 && grid_blocks(x) > MAX_CLUSTER4_BLOCKS) return;
+    if (x->f.cluster > 2 && grid_blocks(x) > gpu_whole(x->v->gpu, gpu_cost.blocks_cluster4)) return;
     if (x->f.stages < least || is_duplicate(p->out, p->found, &x->f)) return;
     count_work(x, &w);
     if (w.registers > RG_MIN(255, x->v->gpu->regs_sm / w.threads / 8 * 8) + SPILL_SLACK &&
@@ -787,7 +785,7 @@ const char *gpu_gemm(struct view *v) {
         if (config[i].f.consumers && tried) continue; /* one refusal is enough */
         const char *text = write_config(&x, &config[i].f);
         if (!text || (config[i].f.consumers && tried++ == 0 && !gpu_lowers(v, text))) continue;
-        return config[i].blocks < RG_MIN(MIN_BLOCKS, v->gpu->sms / 4) ? "" : text;
+        return config[i].blocks < gpu_whole(v->gpu, gpu_cost.blocks_gemm) ? "" : text;
     }
     return "";
 }
@@ -844,7 +842,7 @@ void gpu_gemm_configs(struct view *v, const struct model *model, const char *lik
     if (!find_gemm(&x)) return;
     struct priced_config *config = arena_array(v->arena, struct priced_config, MAX_CONFIGS);
     uint32_t n = 0, all = price_all(&x, model, config, MAX_CONFIGS);
-    if (like) opts_look(v->ir, v->kernel, like, NULL, note_cluster, &cluster);
+    if (like) opts_look(v->ir, v->kernel, like, v->gpu, NULL, note_cluster, &cluster);
     for (uint32_t i = 0; i < all; i++)
         if (!like || config[i].f.cluster == cluster) config[n++] = config[i];
     if (!more) diversify(v->arena, config, n);
@@ -897,5 +895,5 @@ const char *gpu_transpose(struct view *v) {
                                     i, i, p[0], p[0], p[1], p[1], p[2], j, j, p[3], p[3], p[4], p[4], p[5],
                                     p[3], p[0], p[4], p[1], p[3], p[0], p[4], p[1], p[2], p[5], x, i, p[0],
                                     p[1], p[2], p[3], p[4], p[5], x, p[3], RG_MIN(16 / s->bytes, 8), x, x);
-    return strlen(list) < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, list, NULL) ? list : "";
+    return view_legal(v, list) ? list : "";
 }

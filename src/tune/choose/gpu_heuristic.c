@@ -10,13 +10,11 @@
 #include "tune/choose/choose.h"
 
 #define SECTOR 32.0
-#define MIN_COOP 32           /* iterations of a loop worth a block */
-#define MAX_GRID 1e9          /* iterations of the grid; 2^31 is the limit */
-#define MAX_COOP 512.0        /* threads of a block, four elements each */
-#define LONG_K 1024.0         /* terms of a sum .. */
-#define FEW_OUTPUTS 1048576.0 /* .. and outputs, up to which blocks share sums */
-#define MAX_SUMS 64           /* accumulators that a block reduces across its threads (gpu_coop.c) */
-#define MANY_BLOCKS 2048.0    /* that fill the GPU */
+#define MIN_COOP 32    /* iterations of a loop worth a block */
+#define MAX_GRID 1e9   /* iterations of the grid; 2^31 is the limit */
+#define MAX_COOP 512.0 /* threads of a block, four elements each */
+#define LONG_K 1024.0  /* terms of a long sum */
+#define MAX_SUMS 64    /* accumulators that a block reduces across its threads (gpu_coop.c) */
 
 /* Threads that fill the GPU; threads of a kernel that PDL can start early. */
 static double full_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_full; }
@@ -243,7 +241,7 @@ static const char *register_tile(struct view *v) {
         if (row >= 0 && row != other && v->axis[row].size % 2 == 0) tile_axis(v, row, 2, "REG", &s);
         tile_axis(v, inner, n, k % 2 || n == 3 || preds ? "REG" : "VEC", &s);
         str_add(&s, unroll_taps(v));
-        if (s.n < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
+        if (view_legal(v, s.p + 1)) return s.p + 1;
     }
     return "";
 }
@@ -268,7 +266,8 @@ static void skinny_tile(struct view *v, struct str *out, bool *many) {
     for (int k = 0; k < 2; k++) {
         if (axis[k] < 0) continue;
         int n = divisor_below(v->axis[axis[k]].size, axis[0] < 0 ? 2 : most[k]);
-        while (n > 1 && (left / n < MANY_BLOCKS || v->axis[axis[k]].size % n)) n--;
+        while (n > 1 && (left / n < gpu_whole(v->gpu, gpu_cost.blocks_coop) || v->axis[axis[k]].size % n))
+            n--;
         tile[k] = n, left /= n;
     }
     *many = tile[0] * tile[1] > 4;
@@ -304,9 +303,7 @@ static int splitk_reduce_width(const struct view *v, int lanes) {
     return n;
 }
 
-static bool is_legal(const struct view *v, const struct str *s) {
-    return s->n && s->n < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, s->p + 1, NULL);
-}
+static bool is_legal(const struct view *v, const struct str *s) { return s->n && view_legal(v, s->p + 1); }
 
 static const char *choose(struct view *v) {
     struct str s;
@@ -400,7 +397,7 @@ static const char *long_contraction(struct view *v) {
     int loop = dot_loop(v, &depth), tap = loop < 0 ? -1 : tap_axis(v, loop);
     const char *joined = loop < 0 ? NULL : v->axis[loop].name;
     str_init(&s, v->arena);
-    if (loop < 0 || depth < LONG_K || threads_of(v) > FEW_OUTPUTS) return "";
+    if (loop < 0 || depth < LONG_K || threads_of(v) > gpu_whole(v->gpu, gpu_cost.coop_outputs)) return "";
     for (int i = loop - 1; i >= 0; i--) {
         if (v->axis[i].grid) continue;
         const char *name = view_new_axis(v, v->axis[i].name, "j");
@@ -438,7 +435,7 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
             continue;
         const char *text =
             arena_printf(v->arena, "JOIN(%s,%s,%s)", a->name, b->name, view_new_axis(v, a->name, "j"));
-        if (!opts_legal(v->ir, v->kernel, text, NULL)) continue;
+        if (!opts_legal(v->ir, v->kernel, text, v->gpu, NULL)) continue;
         struct sched s;
         struct view joined;
         sched_init(&s, v->ir, v->kernel);
@@ -494,7 +491,7 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
     const char *order = order_of(v, cost);
     if (*order) {
         snprintf(text, CHOOSE_TEXT, "%s%s", order, choose(v));
-        if (!opts_legal(ir, k, text, NULL)) *text = 0;
+        if (!opts_legal(ir, k, text, gpu, NULL)) *text = 0;
         return;
     }
     for (const char *join; (join = join_of(v, &cost, &now.sink));) {
@@ -502,7 +499,7 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
         if (!gpu_view(v, ir, &now, gpu)) return;
     }
     snprintf(text, CHOOSE_TEXT, "%s%s", joins.n ? joins.p : "", choose(v));
-    if (joins.n && !opts_legal(ir, k, text, NULL)) *text = 0;
+    if (joins.n && !opts_legal(ir, k, text, gpu, NULL)) *text = 0;
 }
 
 const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu) {

@@ -20,7 +20,6 @@
 #define MIN_MATRIX (1 << 18) /* elements of the matrix */
 #define MIN_K 256
 #define THREADS 256
-#define BLOCKS 256 /* of four warps that fill the GPU */
 
 struct skinny_gemm {
     struct view *v;
@@ -141,7 +140,8 @@ static bool write_mma(struct skinny_gemm *x) {
     if (!x->rows || (dt != DT_BF16 && dt != DT_F16) || x->wide_load->bytes > 2 || x->depth % run)
         return false;
     int64_t each = along_k ? 8 : x->lanes, count = along_k ? 4 : x->lanes; /* instructions along n */
-    while (along_k && count > 1 && x->batch * x->n < BLOCKS * 8 * count) count /= 2;
+    int64_t blocks = (int64_t)gpu_whole(v->gpu, gpu_cost.blocks_skinny);
+    while (along_k && count > 1 && x->batch * x->n < blocks * 8 * count) count /= 2;
     if (!along_k && x->n % x->lanes) return false;
     const char *m = row_name(x), *n = v->axis[x->col].name, *n1 = view_new_axis(v, n, "c"),
                *n2 = view_new_axis(v, n, "d");
@@ -185,5 +185,5 @@ const char *gpu_skinny_gemm(struct view *v) {
         return "";
     bool found = v->gpu->cc >= 80 && write_mma(&x);
     if (!found) x.s.n = 0, found = write_fma(&x);
-    return found && x.s.n < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, x.s.p + 1, NULL) ? x.s.p + 1 : "";
+    return found && view_legal(v, x.s.p + 1) ? x.s.p + 1 : "";
 }

@@ -24,7 +24,7 @@ static const char *choose(struct view *v) {
             if (!s.n) return "";
             const char *list = s.p + (s.p[0] == ' ');
             if (!strcmp(list, last) || s.n >= CHOOSE_TEXT) continue;
-            if (opts_legal(v->ir, v->kernel, list, NULL)) return list;
+            if (opts_legal(v->ir, v->kernel, list, v->gpu, NULL)) return list;
             last = list;
         }
     }

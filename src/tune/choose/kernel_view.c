@@ -218,6 +218,12 @@ int view_lanes(const struct view *v, int axis) {
     return RG_MAX(lanes, 2);
 }
 
+/* ---- legality ---------------------------------------------------------------------------------------- */
+
+bool view_legal(const struct view *v, const char *opts) {
+    return strlen(opts) + 1 < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, opts, v->gpu, NULL);
+}
+
 /* ---- names ------------------------------------------------------------------------------------------- */
 
 const char *view_new_axis(struct view *v, const char *base, const char *suffix) {

@@ -94,7 +94,7 @@ const char *opts_random(struct ir *ir, const struct kernel *k, uint64_t seed) {
         if (have) str_addc(&s, ' ');
         struct proposal p = {.out = &s, .rng = &rng, .fresh = tries};
         if (!opts_axes(ir, k, list, propose, &p)) break;
-        if (s.n > strlen(list) + (have > 0) && opts_legal(ir, k, s.p, NULL)) list = s.p, have++;
+        if (s.n > strlen(list) + (have > 0) && opts_legal(ir, k, s.p, NULL, NULL)) list = s.p, have++;
     }
     return list;
 }

@@ -185,11 +185,12 @@ static void note_rounding(void *cx, struct sched *s, const uop *sink) {
     o->text = all.n ? all.p : "";
 }
 
-const char *opts_rounding(struct ir *ir, const struct kernel *k, const char *opts) {
+const char *opts_rounding(struct ir *ir, const struct kernel *k, const char *opts,
+                          const struct gpu_spec *gpu) {
     struct opt_list *l = arena_new(ir->arena, struct opt_list);
     struct rounding o = {.arena = ir->arena, .list = l};
     if (!parse(ir->arena, opts, l)) return NULL;
-    return opts_look(ir, k, opts, NULL, note_rounding, &o) ? o.text : NULL;
+    return opts_look(ir, k, opts, gpu, NULL, note_rounding, &o) ? o.text : NULL;
 }
 
 /* ---- mutations ------------------------------------------------------------------------------------------------------- */
@@ -198,7 +199,8 @@ struct tries {
     struct ir *ir;
     struct arena *arena;
     const struct kernel *kernel;
-    const char *order; /* of summation, equal for all lists */
+    const struct gpu_spec *gpu; /* NULL: a CPU */
+    const char *order;          /* of summation, equal for all lists */
     uint64_t rng;
     uint32_t most, fresh;
     opts_vec *out;
@@ -317,7 +319,7 @@ static bool take(struct tries *s, const char *text) {
     uint64_t key = hash_bytes(text, strlen(text), 7);
     if (map_get(&s->seen, key, NULL)) return false;
     map_put(&s->seen, key, 1);
-    const char *order = opts_rounding(s->ir, s->kernel, text);
+    const char *order = opts_rounding(s->ir, s->kernel, text, s->gpu);
     if (!order || (s->order && strcmp(order, s->order))) return false;
     if (!s->order) s->order = order;
     vec_push(s->arena, s->out, arena_strdup(s->arena, text, strlen(text)));
@@ -346,24 +348,31 @@ static void take_changed(struct tries *s, uint32_t from) {
     *x = (struct list_axes){.arena = s->arena};
     const char *base = s->out->p[from];
     if (!parse(s->arena, base, l)) return;
-    opts_look(s->ir, s->kernel, base, NULL, note_axes, x);
+    opts_look(s->ir, s->kernel, base, s->gpu, NULL, note_axes, x);
     bool any = false;
     for (uint32_t i = 0, n = 1 + draw(s, 3); i < n; i++) any |= change(s, l, x);
     if (any) take(s, print(s->arena, l));
 }
 
 void opts_space(struct ir *ir, const struct kernel *k, const char *base, int vec_bytes, int threads,
-                uint64_t seed, uint32_t most, opts_vec *out) {
+                const struct gpu_spec *gpu, uint64_t seed, uint32_t most, opts_vec *out) {
     enum { TRIES = 12 }; /* mutations per requested list */
-    struct tries s = {
-        .ir = ir, .arena = ir->arena, .kernel = k, .rng = hash_u64(seed), .most = most, .out = out};
+    struct tries s = {.ir = ir,
+                      .arena = ir->arena,
+                      .kernel = k,
+                      .gpu = gpu,
+                      .rng = hash_u64(seed),
+                      .most = most,
+                      .out = out};
+    struct gpu_spec untiled = gpu ? *gpu : (struct gpu_spec){0};
+    untiled.cc = 0; /* no tiles in shared memory */
     *out = (opts_vec){0};
     map_init(&s.seen, s.arena);
     if (!take(&s, base)) return;
-    if (threads)
-        take_recipes(&s, vec_bytes ? vec_bytes : os_cpu()->vec_bytes, threads);
+    if (gpu)
+        take(&s, opts_heuristic_gpu(ir, k, &untiled));
     else
-        take(&s, opts_heuristic_gpu(ir, k, GPU_OF_CC(0))); /* capability 0: no tiling */
+        take_recipes(&s, vec_bytes ? vec_bytes : os_cpu()->vec_bytes, threads);
     if (most > 1) take(&s, "");
     uint32_t seeds = out->n;
     for (uint32_t i = 0; i < most * TRIES && out->n < most; i++) /* half of them mutate base */

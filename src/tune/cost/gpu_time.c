@@ -50,16 +50,17 @@ static double p_norm(const double *part, size_t n) {
 
 /* Cycles of an SM that runs this block alone. Barriers and waits of a step stall all its threads; if it is warp-specialized, the
  * consumers alone. */
-static double busy_clocks(const struct gpu_work *w, const struct model *m) {
+static double busy_clocks(const struct gpu_work *w, const struct gpu_spec *g, const struct model *m) {
     double waits = w->steps * (w->consumers > 0 ? gpu_cost.step_cycles_specialized : gpu_cost.step_cycles);
-    double part[] = {w->mma / (model_value(m, MODEL_MATRIX_BF16) * w->mma_peak * gpu_cost.tensor_peak) +
-                         (w->consumers > 0 ? waits : 0),
-                     w->fma * 2 / (model_value(m, MODEL_FLOPS_F32) * gpu_cost.fma_peak),
-                     w->shared_bytes / 128,
-                     (w->fill - w->private_fill) / gpu_cost.l2_rate_shared +
-                         w->private_fill / gpu_cost.l2_rate_private,
-                     w->issue / 4,
-                     w->special / 16};
+    double part[] = {
+        w->mma / (model_value(m, MODEL_MATRIX_BF16) * w->mma_peak * gpu_cost.tensor_peak) +
+            (w->consumers > 0 ? waits : 0),
+        w->fma * 2 / (model_value(m, MODEL_FLOPS_F32) * gpu_cost.fma_peak),
+        w->shared_bytes / 128,
+        ((w->fill - w->private_fill) / gpu_cost.l2_rate_shared + w->private_fill / gpu_cost.l2_rate_private) /
+            gpu_l2_scale(g),
+        w->issue / 4,
+        w->special / 16};
     return p_norm(part, RG_COUNT(part)) + (w->consumers > 0 ? 0 : waits) +
            gpu_cost.transpose_exposed * w->transposed;
 }
@@ -95,7 +96,7 @@ static double persistent_clocks(const struct gpu_work *w, double busy) {
 
 double predict_gpu(const struct gpu_work *w, const struct gpu_spec *g, const struct model *m) {
     double units = model_value(m, MODEL_CORES), clock = model_value(m, MODEL_CLOCK) * 1e9;
-    double busy = busy_clocks(w, m), resident = predict_gpu_resident(w, g);
+    double busy = busy_clocks(w, g, m), resident = predict_gpu_resident(w, g);
     double seconds =
         (w->persistent ? persistent_clocks(w, busy) : waves_clocks(w, busy, units, resident)) / clock;
     double full = w->flight > 0 ? RG_MIN(resident * w->threads * w->flight / gpu_cost.bytes_in_flight, 1) : 1;

@@ -34,12 +34,11 @@
 #define MAX_LISTS 240              /* that are ranked */
 #define BUDGET_NS 400000000ull     /* for timing one batch */
 #define REPEAT_NS 60000            /* shorter kernels are repeated within a reading */
-#define FLUSH ((size_t)256 << 20)  /* bytes that flush the caches of a GPU */
+#define FLUSH ((size_t)256 << 20)  /* bytes that flush the caches of a GPU, at least */
 #define LONG_PROGRAM 2000          /* statements: NVRTC takes seconds for more */
 #define REPEAT_GPU_NS 400000       /* as REPEAT_NS, of a GPU */
 #define SUSTAINED_NS 20000000      /* of work without a pause, to reach the power limit .. */
 #define SHORT_SUSTAINED_NS 3000000 /* .. if the kernel is not limited by power */
-#define POWER_FLOPS 2e14           /* FLOP/s that reach the power limit: tensor cores */
 #define CLOSE 1.05      /* share of the current list's time up to which a candidate is a finalist */
 #define FINAL_GAIN 0.98 /* as GAIN, of the final */
 #define NOISE 0.01      /* between two readings of one kernel .. */
@@ -75,8 +74,9 @@ static const struct tuned *find(struct engine *en, struct sched_prog *p) {
 static const char *known_opts(struct engine *en, struct sched_prog *p, const char *own) {
     const struct tuned *t = find(en, p);
     if (!t || !strcmp(t->opts, own)) return own;
-    const char *want = opts_rounding(p->ir, &p->kernel, own),
-               *have = opts_rounding(p->ir, &p->kernel, t->opts);
+    const struct gpu_spec *gpu = en->ops->text == DEV_C ? NULL : &en->gpu;
+    const char *want = opts_rounding(p->ir, &p->kernel, own, gpu),
+               *have = opts_rounding(p->ir, &p->kernel, t->opts, gpu);
     if (!want || !have || strcmp(want, have)) return own;
     en->stats.tuned_hits++;
     return arena_strdup(p->ir->arena, t->opts, strlen(t->opts));
@@ -241,8 +241,8 @@ static void propose(struct tune *t, const char *base, uint32_t most) {
     uint32_t from = t->cand.n;
     struct lower_opts how = {0};
     prog_target(t->en, &how);
-    opts_space(&t->ir, &t->kernel, base, how.target.vec_bytes, is_gpu(t) ? 0 : t->threads, seed, most,
-               &lists);
+    opts_space(&t->ir, &t->kernel, base, how.target.vec_bytes, t->threads, is_gpu(t) ? &t->en->gpu : NULL,
+               seed, most, &lists);
     for (uint32_t i = 0; i < lists.n; i++)
         if (is_new(t, lists.p[i])) vec_push(&t->arena, &fresh, lists.p[i]);
     struct search_trial *x = lower_all(t, &t->arena, fresh.p, fresh.n);
@@ -347,16 +347,18 @@ static void make_copies(struct tune *t) {
     }
 }
 
+static size_t flush_bytes(const struct tune *t) { return RG_MAX(FLUSH, 4 * (size_t)t->en->gpu.l2); }
+
 static void make_flush(struct tune *t) {
     struct err e = {0};
     if (!is_gpu(t) || !env_int(ENV_TUNE_COLD)) return;
-    if (!(t->flush = engine_alloc(t->en, &e, FLUSH))) fail(t, &e);
+    if (!(t->flush = engine_alloc(t->en, &e, flush_bytes(t)))) fail(t, &e);
 }
 
 static void free_copies(struct tune *t) {
     for (uint32_t i = 0; i < RG_COUNT(t->with); i++) engine_list_free(t->with[i]);
     context_free(t->context);
-    if (t->flush) engine_free(t->en, t->flush, FLUSH);
+    if (t->flush) engine_free(t->en, t->flush, flush_bytes(t));
     for (uint32_t i = 0; t->want && i < t->job->p->nbuf; i++) {
         if (t->job->same[i] != i) continue;
         engine_free(t->en, t->work[i], t->job->bytes[i]);
@@ -379,8 +381,8 @@ static void add_commands(struct tune *t, uint32_t from) {
 static uint64_t time_of(struct tune *t, const struct candidate *c, uint32_t times) {
     if (t->flush) {
         struct err e = {0};
-        if (t->en->ops->copy(t->en->dev, &e, COPY_WITHIN, t->flush, t->flush + FLUSH / 2, FLUSH / 2))
-            fail(t, &e);
+        size_t half = flush_bytes(t) / 2;
+        if (t->en->ops->copy(t->en->dev, &e, COPY_WITHIN, t->flush, t->flush + half, half)) fail(t, &e);
         times = 1;
     }
     uint64_t ns = engine_list_time(t->list, c->command, times);
@@ -476,7 +478,8 @@ static uint32_t fastest(const struct tune *t) {
 }
 
 static bool is_power_limited(const struct tune *t) {
-    return t->cand.p[0].k->est.flops / ((double)RG_MAX(t->cand.p[0].least, 1) * 1e-9) > POWER_FLOPS;
+    return t->cand.p[0].k->est.flops / ((double)RG_MAX(t->cand.p[0].least, 1) * 1e-9) >
+           gpu_power_flops(&t->en->gpu);
 }
 
 /* Time of a run within a sustained sequence, after a warm-up of the same length for the clock. */
