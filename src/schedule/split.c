@@ -135,6 +135,7 @@ static const uop *split_variance(struct split_state *s, const uop *n) {
  * contraction again; 0: x is moved as a whole and stays shared with its other readers. */
 static const uop *move_operands(struct split_state *s, const uop *x, const int64_t *d, const int64_t *order,
                                 uint32_t k, int depth) {
+    if (!shape_of(s->sh, x)->n) return x; /* a number beside a tensor */
     if (depth && x->op == OP_CAST)
         return uop_cast(s->ir, move_operands(s, x->src[0], d, order, k, depth - 1), (enum dtype)x->dt);
     if (depth && x->op == OP_MUL)

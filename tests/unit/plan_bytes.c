@@ -284,3 +284,17 @@ static void random_nets(uint64_t seed, int count) {
 
 TEST(plan_bytes_random_nets) { random_nets(1, 60); }
 TEST_MANUAL(fuzz_plan_bytes, 3600) { random_nets((uint64_t)time(NULL) * 1000003, 3000); }
+
+/* A split sum of a broadcast tensor times a number: the number has no axes to reshape. */
+TEST(plan_bytes_split_sum_times_a_number) {
+    for (int gpu = 0; gpu < 2; gpu++) {
+        struct plans p;
+        open_plans(&p);
+        struct tg *g = &p.g;
+        const uop *x = BUF(1, 1, 64), *wide = t_expand(g, x, D(512, 512, 64));
+        const uop *y = t_sum(g, t_mul(g, wide, uop_flt(&p.t.ir, DT_F32, 0.5)), (int64_t[]){0, 1}, 2, false);
+        struct schedule s = plan(&p, &y, 1, gpu);
+        CHECK(s.call.n > 0 && schedule_in_bound(&s));
+        close_plans(&p);
+    }
+}
