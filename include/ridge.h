@@ -233,6 +233,12 @@ RG_API const char *rg_error(rg_ctx *c);      /* its words, "" if none; valid unt
  * again. Not 0: the context cannot be mended */
 RG_API rg_status rg_clear_error(rg_ctx *c);
 RG_API const char *rg_status_text(int code); /* "invalid argument" */
+/* Warnings: what works, but probably not as it was meant (a disk cache that cannot be used, a jit that copies data
+ * while it is recorded, a graph that only grows, a number that makes programs compile again). They go to fn,
+ * and to stderr with DEBUG=1; without both nowhere: the library prints nothing by itself. For the whole
+ * process; fn is called by the thread that a call runs in and must not call the library. NULL: no longer */
+typedef void rg_warning_fn(void *user, const char *text);
+RG_API void rg_on_warning(rg_warning_fn *fn, void *user);
 RG_API const char *rg_device(rg_ctx *c);     /* "CPU" */
 RG_API const char *rg_version(void);         /* of the library; RG_VERSION is the header's */
 
@@ -615,7 +621,7 @@ RG_FN rg_tensor rg_multinomial(rg_tensor weights, int64_t n, bool replace);
  * (parameters, state, rg_scalars) has its present value at each call; what fn assigns is assigned at each
  * call. fn must do the same each time: ifs of C are decided while recording. Inputs of another shape or
  * dtype, a read inside fn, or storing a fresh tensor's first value while recording, are errors. Data copied
- * in by rg_from while recording is the same in each replay (a warning says so at DEBUG=1). Outputs live in
+ * in by rg_from while recording is the same in each replay (a warning says so: rg_on_warning). Outputs live in
  * memory of the jit: the next call makes the old handles stale (rg_contiguous before it keeps a copy). fn
  * gets handles of its own for the inputs. JIT=0 switches recording off. */
 typedef struct rg_jit rg_jit;

@@ -33,8 +33,8 @@ const uop *build_from(struct api_call *k) {
     if (bytes && !k->p)
         call_fail(k, RG_EINVAL, "the data is NULL; %lld bytes are expected", (long long)bytes);
     if (c->recording)
-        log_line(1, "warning: %s:%d: rg_from while a jit is recorded: replays use the data of now",
-                 k->file ? k->file : "unknown file", k->line);
+        warn_line("%s:%d: rg_from while a jit is recorded: replays use the data of now",
+                  k->file ? k->file : "unknown file", k->line);
     uint32_t s = store_new(c, (size_t)bytes, EVENT_MEM_DATA);
     store_need_call(k, s, dt, sh);
     if (bytes && engine_copy(c->engine, &c->err, COPY_IN, c->store[s].mem, k->p, (size_t)bytes))

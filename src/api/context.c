@@ -76,6 +76,8 @@ rg_status rg_close(rg_ctx *c) {
     return st;
 }
 
+void rg_on_warning(rg_warning_fn *fn, void *user) { warn_set(fn, user); }
+
 rg_status rg_status_of(rg_ctx *c) { return c ? (rg_status)c->err.code : RG_EINVAL; }
 const char *rg_error(rg_ctx *c) { return !c ? "the context is NULL" : c->err.code ? c->err.msg : ""; }
 const char *rg_device(rg_ctx *c) { return c ? c->device : "none"; }

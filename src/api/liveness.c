@@ -226,7 +226,7 @@ static bool lazy_into(void *cx, const uop *n) { return !is_real(cx, n); }
 
 /* Says once who holds a graph that only grows: an accumulator that is kept and never read. */
 static void warn_large(rg_ctx *c, uint32_t lazy) {
-    if (lazy < LAZY_WARN || c->warned || !log_on(1)) return;
+    if (lazy < LAZY_WARN || c->warned || !warn_on()) return;
     struct api_slot *s;
     uint32_t looks = 32; /* each is a walk */
     for (uint32_t i = 0; looks && (s = slot_next(c, &i));) {
@@ -239,8 +239,8 @@ static void warn_large(rg_ctx *c, uint32_t lazy) {
         looks--;
         if (n < LAZY_WARN) continue;
         c->warned = true;
-        log_line(1, "warning: %s:%d: %s: this tensor waits for %u operations; rg_realize it now and then",
-                 s->file ? s->file : "unknown file", s->line, s->fn, n);
+        warn_line("%s:%d: %s: this tensor waits for %u operations; rg_realize it now and then",
+                  s->file ? s->file : "unknown file", s->line, s->fn, n);
         return;
     }
 }

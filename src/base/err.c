@@ -28,12 +28,38 @@ const char *rg_status_text(int code) {
     }
 }
 
+/* One that moves the cursor or changes colors; C1 as UTF-8 too. Lines and tabs are part of a message. */
+static size_t control_at(const char *s) {
+    unsigned char a = (unsigned char)s[0], b = a ? (unsigned char)s[1] : 0;
+    if ((a < 0x20 && a != '\n' && a != '\t') || a == 0x7f) return 1;
+    return a == 0xc2 && b >= 0x80 && b < 0xa0 ? 2 : 0;
+}
+
+/* Names of files and what other programs said may hold anything; a message is for a terminal. The tail of a long one is cut. */
+static void text_escape(char *text, size_t room) {
+    size_t n = 0;
+    while (text[n] && !control_at(text + n)) n++;
+    if (!text[n]) return;
+    char out[sizeof((struct err *)0)->msg];
+    room = RG_MIN(room, sizeof out);
+    size_t at = 0;
+    for (const char *s = text; *s;) {
+        size_t bad = control_at(s), need = bad ? 4 * bad : 1;
+        if (at + need >= room) break;
+        if (!bad) out[at++] = *s++;
+        for (; bad; bad--) at += (size_t)snprintf(out + at, 5, "\\x%02x", (unsigned char)*s++);
+    }
+    memcpy(text, out, at);
+    text[at] = 0;
+}
+
 int err_setv(struct err *e, int code, const char *fmt, va_list ap) {
     if (e->code) return code;
     e->code = code ? code : RG_EINTERNAL;
     vsnprintf(e->msg, sizeof e->msg, fmt, ap);
     size_t n = strlen(e->msg);
     while (n && e->msg[n - 1] == '\n') e->msg[--n] = 0; /* compiler output ends in newlines */
+    text_escape(e->msg, sizeof e->msg);
     return code;
 }
 
@@ -52,7 +78,9 @@ void err_prefix(struct err *e, const char *fmt, ...) {
     va_start(ap, fmt);
     int n = vsnprintf(head, sizeof head, fmt, ap);
     va_end(ap);
-    size_t k = n < 0 ? 0 : RG_MIN((size_t)n, sizeof head - 1);
+    if (n < 0) head[0] = 0;
+    text_escape(head, sizeof head);
+    size_t k = strlen(head);
     size_t keep = RG_MIN(strlen(e->msg), sizeof e->msg - 1 - k); /* the tail of a long one is cut */
     memmove(e->msg + k, e->msg, keep);
     memcpy(e->msg, head, k);

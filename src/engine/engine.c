@@ -11,7 +11,7 @@ static void open_guarded(void *arg) {
     if (en->ops->info && en->ops->info(en->dev, &e, &en->info)) err_throw(&en->err, e.code, "%s", e.msg);
     en->gpu = engine_spec(en);
     if (!en->ops->interpret) cache_open(&en->cache, &en->arena, &en->warnings);
-    if (en->warnings.n) log_line(1, "%.*s", (int)en->warnings.n - 1, en->warnings.p);
+    if (en->warnings.n) warn_line("%.*s", (int)en->warnings.n - 1, en->warnings.p);
     en->event_name = event_name(en->ops->name);
     en->observer->open(en);
 }

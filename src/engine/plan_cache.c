@@ -133,7 +133,7 @@ static void add_warning(void *arg) {
                "an rg_scalar or rg_index\n",
                flt ? x->number->arg.f : (double)x->number->arg.i, *x->site ? " [" : "", x->site,
                *x->site ? "]" : "");
-    log_line(1, "%.*s", (int)(x->en->warnings.n - from - 1), x->en->warnings.p + from);
+    warn_line("%.*s", (int)(x->en->warnings.n - from - 1), x->en->warnings.p + from);
 }
 
 void plans_warn_changing(struct engine *en, const uop *number, const char *site) {

@@ -507,7 +507,7 @@ static const struct ekernel **known_recipe(struct realize_call *c, struct recipe
     c->stats.plan_ns = os_now_ns() - t0;
     c->stats.lower_ns = c->stats.compile_ns = 0;
     if (!err_guard(c->err, known_guarded, &x)) return x.k;
-    log_line(1, "the plan %s of the disk cache is made anew: %s", r->file, c->err->msg);
+    warn_line("the plan %s of the disk cache is made anew: %s", r->file, c->err->msg);
     err_clear(c->err);
     c->en->cache.rejected++;
     c->stats = (struct realize_stats){0};

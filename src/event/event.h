@@ -195,4 +195,13 @@ const char *event_memory_text(uint32_t kind); /* "parameters" .. */
 /* One line per record: start and length in microseconds, thread, kind, name, a, b. */
 void event_print(struct str *, const struct event_list *);
 
+/* ---- warn.c ------------------------------------------------------------------------------------------------ */
+
+/* Something works, but probably not as was meant: a line at DEBUG=1, and a call of the program's function, if it gave
+ * one. From any thread. */
+typedef void warn_fn(void *user, const char *text);
+void warn_set(warn_fn *, void *user);
+bool warn_on(void); /* someone listens */
+void warn_line(const char *fmt, ...) RG_FMT(1, 2);
+
 #endif
