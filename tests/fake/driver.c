@@ -113,6 +113,12 @@ API int cuDevicePrimaryCtxRelease_v2(int d) {
 }
 API int cuDevicePrimaryCtxReset_v2(int d) {
     (void)d;
+    F.resets++;
+    if (!F.mends) return 0;
+    F.sticky = 0;
+    F.used = F.pinned = 0;
+    F.modules = F.streams = F.events = F.graphs = 0;
+    for (int i = 0; i < MOST; i++) free(block[i].p), block[i].p = NULL;
     return 0;
 }
 API int cuCtxSetCurrent(void *c) {

@@ -14,9 +14,11 @@ struct fake {
     const char *fail;         /* this function .. */
     int after, code;          /* .. returns this code after n calls that succeed */
     int hangs;                /* kernels never end */
+    int mends;                /* resetting the primary context gives a lost device back */
     /* ms that n launches of a kernel take, between two events; NULL: 0.001 */
     float (*clock)(const char *kernel, unsigned launches);
     /* to look at */
+    uint32_t resets;
     int sticky; /* the device is lost: every call returns it; starting a kernel called "wild" sets 700 */
     size_t used, pinned;
     unsigned shared_asked; /* most of a launch so far */

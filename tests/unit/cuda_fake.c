@@ -460,6 +460,42 @@ TEST(cuda_fake_lost) {
     CHECK_EQ(f->contexts, 0);
 }
 
+/* Where the driver gives a lost device back, it can be used again after rg_close. A context from before the loss that is
+ * closed later takes nothing from newer ones. */
+TEST(cuda_fake_lost_and_opened_again) {
+    struct fake *f = fake();
+    f->mends = 1;
+    struct engine *en = engine_open(&err, &device_cuda[0]);
+    CHECK(en);
+    rg_ctx *old = rg_open("CUDA"), *c;
+    rg_tensor x = ramp(old, 8);
+    CHECK(!rg_realize(rg_add(x, 1)));
+    struct engine_list *wild = engine_list_new(en, &err);
+    void *p = engine_alloc(en, &err, 4);
+    CHECK(p && !engine_list_add(wild, &err, text_kernel(en, "wild"), &p, NULL));
+    CHECK(!engine_list_run(wild, &err));
+    float out[8];
+    CHECK_EQ(rg_read(rg_add(x, 2), out, sizeof out), RG_EDEVICE); /* the one beside it sees the loss too */
+    CHECK(strstr(rg_error(old), "was lost") && strstr(rg_error(old), "rg_close"));
+    CHECK(engine_copy(en, &err, COPY_OUT, out, p, 4));
+    engine_list_free(wild);
+    engine_close(en);
+    CHECK_EQ(f->resets, 1);
+    c = rg_open("CUDA");
+    if (rg_status_of(c)) FAIL("%s", rg_error(c));
+    rg_tensor y = ramp(c, 8);
+    CHECK(!rg_realize(rg_add(y, 1)));
+    CHECK_EQ(rg_close(old), RG_EDEVICE);
+    CHECK_EQ(f->resets, 1);
+    CHECK(!rg_read(rg_add(y, 2), out, sizeof out));
+    CHECK_EQ(rg_close(c), 0);
+    f->sticky = 700, f->mends = 0;
+    c = rg_open("CUDA"); /* where it does not, that is an error with words */
+    CHECK_EQ(rg_status_of(c), RG_EDEVICE);
+    CHECK(strstr(rg_error(c), "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    rg_close(c);
+}
+
 /* Tiles that do not fit into what the blocks of this GPU share: another list. What asks for too much by its text is told. */
 TEST(cuda_fake_shared_memory) {
     struct fake *f = fake();

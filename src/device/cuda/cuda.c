@@ -10,6 +10,7 @@
 #include "device/cuda/internal.h"
 #include "event/event.h"
 
+#include <stdatomic.h>
 #include <time.h>
 
 enum { PIECES = CUDA_PIECES, PIECE = 4 << 20, OUT_OF_MEMORY = 2 };
@@ -31,6 +32,19 @@ static bool is_final(int code) {
            code == 214 || code == 46 || code == 999;
 }
 
+/* Contexts of one GPU share the driver's primary context: a fault takes it from all of them, and the first that is closed
+ * resets it. Those that were opened before that do not reset it again under the feet of newer ones. */
+enum { GPUS = 64 };
+static _Atomic uint32_t resets[GPUS];
+
+static _Atomic uint32_t *resets_of(const struct cuda_device *d) {
+    return &resets[(unsigned)d->number % GPUS];
+}
+
+static const char reopen[] =
+    "what it held is gone. Close all contexts of this GPU (rg_close) and open one again; if the "
+    "driver does not give it back, start the process anew";
+
 int cuda_fail(struct cuda_device *d, struct err *e, int code, const char *doing) {
     const char *name = "?", *text = "?";
     d->cu->error_name(code, &name), d->cu->error_text(code, &text);
@@ -42,11 +56,7 @@ int cuda_fail(struct cuda_device *d, struct err *e, int code, const char *doing)
         return err_set(e, RG_EDEVICE, "%s failed at %s: %s (%s)", d->info.name, doing, name, text);
     d->lost = true;
     snprintf(d->why, sizeof d->why, "%s (%s) at %s", name, text, doing);
-    return err_set(
-        e, RG_EDEVICE,
-        "%s was lost: %s; what it held is gone. This process can use other devices, but CUDA only after "
-        "it is started anew",
-        d->info.name, d->why);
+    return err_set(e, RG_EDEVICE, "%s was lost: %s; %s", d->info.name, d->why, reopen);
 }
 
 int cuda_enter(struct cuda_device *d, struct err *e) {
@@ -57,8 +67,8 @@ int cuda_enter(struct cuda_device *d, struct err *e) {
             "fork before the first context is opened, or start a new program (exec)",
             d->info.name);
     if (d->lost)
-        return err_set(e, RG_EDEVICE, "%s was lost earlier: %s; start the process anew to use CUDA",
-                       d->info.name, d->why);
+        return err_set(e, RG_EDEVICE, "%s was lost earlier: %s; %s", d->info.name, d->why,
+                       d->hung ? "start the process anew to use CUDA" : reopen);
     int code = d->cu->make_current(d->context);
     return code ? cuda_fail(d, e, code, "making its context current") : 0;
 }
@@ -98,6 +108,7 @@ static int prepare(struct cuda_device *d, struct err *e, int unit) {
         return err_set(e, RG_EDEVICE, "there is no CUDA:%d; this machine has %d NVIDIA GPU%s", unit, n,
                        n == 1 ? "" : "s");
     TRY(d->cu->device(&d->number, unit), "finding the GPU");
+    d->opened = atomic_load(resets_of(d));
     query(d);
     if (d->info.major < 7)
         return err_set(e, RG_EDEVICE, "%s has compute capability %d.%d; 7.0 or newer is needed", d->info.name,
@@ -137,7 +148,9 @@ static void cuda_close(struct device *dev) {
         if (d->copies) d->cu->stream_free(d->copies);
         if (d->stream) d->cu->stream_free(d->stream);
     }
-    if (d->lost && !d->hung) d->cu->reset(d->number);
+    uint32_t opened = d->opened;
+    if (d->lost && !d->hung && atomic_compare_exchange_strong(resets_of(d), &opened, opened + 1))
+        d->cu->reset(d->number);
     if (d->context && !d->hung) d->cu->release(d->number);
     cuda_calls_free(d->calls);
     mem_free(d->map);

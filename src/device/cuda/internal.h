@@ -185,7 +185,8 @@ struct cuda_device {
     unsigned forks; /* os_forks when it was opened: a child has the memory of this struct, but no GPU */
     bool hung;      /* a kernel hangs: nothing that would wait for it is called any more */
     bool lost;
-    char why[256]; /* it was lost */
+    uint32_t opened; /* resets of the primary context before it was opened */
+    char why[256];   /* it was lost */
     char arch[24];
     struct dev_info info;
     struct cuda_call *calls;       /* builtins in use */
