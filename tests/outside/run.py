@@ -281,7 +281,8 @@ def main():
         from sample import write
 
         return write(args.sample, args.seed, args.n)
-    return check() or Campaign(args).run()
+    lacking = check()
+    return Campaign(args).run() or lacking
 
 
 if __name__ == "__main__":
