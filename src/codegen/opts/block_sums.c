@@ -1,22 +1,24 @@
 /* block_sums.c: blocked summation. A float32 sum in one accumulator loses up to half a unit in the last place with every
- * addition, so a chain longer than MOST_ADDS becomes blocks of about BLOCK_ADDS, each from 0 in an accumulator of its own, whose
+ * addition, so a long chain (MOST_ADDS) becomes blocks of about BLOCK_ADDS, each from 0 in an accumulator of its own, whose
  * results the next level adds; that one is cut in the same way. n additions in blocks of b are levels of chains of b: the error
  * grows with log(n), at 1/BLOCK_ADDS more additions (docs/semantics.md has the bound).
  *
- *     REDUCE(x, k)      becomes      REDUCE(REDUCE(x, k), k%32)       k of 32 values, the last block of what is left
+ *     REDUCE(x, k)      becomes      REDUCE(REDUCE(x, k), k%64)       k of 64 values, the last block of what is left
  *
  * REG, VEC and THREAD pieces have accumulators of their own and stay with the outermost level. Register tiles (a GEMM) have
- * longer blocks: the accumulators of the level around leave registers. Running sums are float64 inside. Not blocked: sums of tensor cores and of tiles in shared
- * memory, whose loops are pipelines, and those that STREAM rescales.
+ * longer blocks: the accumulators of the level around leave registers. Running sums are float64 inside. Not blocked: sums of
+ * tensor cores and of tiles in shared memory, whose loops are pipelines, and those that STREAM rescales.
  * Requires: sched_finish. Gives: the same graph with more levels. Tests: tests/unit/sums.c */
 #include "codegen/internal.h"
 
 #include <stdlib.h>
 
 enum {
-    MOST_ADDS = 64, /* one after another in one accumulator */
-    BLOCK_ADDS = 32,
-    MOST_ADDS_TILE = 192, /* .. of a register tile */
+    MOST_ADDS = 64,       /* in one accumulator: of equal terms at most 21 units of 2^-24 off */
+    MOST_ADDS_MANY = 128, /* 43 units: within the bound from MANY_TERMS on */
+    MANY_TERMS = 2048,
+    BLOCK_ADDS = 64,
+    MOST_ADDS_TILE = 192, /* of a register tile */
     BLOCK_ADDS_TILE = 128,
     FEW_ACCUMULATORS = 8,   /* more are a register tile */
     MOST_ACCUMULATORS = 16, /* of a thread of a GPU that may have them twice */
@@ -71,11 +73,11 @@ static bool may_tile(const struct blocking *b, const uop *r, bool divides) {
     return true;
 }
 
-/* The divisor of n nearest to `want` within a factor of two; else want, and the last block is shorter. */
-static int64_t block_of(int64_t n, int64_t want) {
+/* The divisor of n nearest to `want`, more than half of it and at most `most`; else want, and the last block is shorter. */
+static int64_t block_of(int64_t n, int64_t want, int64_t most) {
     for (int64_t d = 0; d <= want; d++) {
         if (want - d > want / 2 && n % (want - d) == 0) return want - d;
-        if (n % (want + d) == 0) return want + d;
+        if (want + d <= most && n % (want + d) == 0) return want + d;
     }
     return want;
 }
@@ -102,6 +104,12 @@ static int64_t loops_of(struct blocking *b, const uop *n, uop_vec *loops, struct
     return unrolled;
 }
 
+static bool has_many_terms(const uop *n) {
+    int64_t terms = 1;
+    for (uint32_t i = 1; i < n->nsrc; i++) terms = times(terms, n->src[i]->src[0]->hi);
+    return terms >= MANY_TERMS;
+}
+
 /* Takes loops from the innermost on while they are a block, then a part of the next. False: nothing to cut. */
 static bool find_cut(struct blocking *b, const uop *n, struct cut *c) {
     uop_vec loops = {0};
@@ -109,7 +117,9 @@ static bool find_cut(struct blocking *b, const uop *n, struct cut *c) {
     bool tile = many > FEW_ACCUMULATORS;
     int64_t most = tile ? MOST_ADDS_TILE : MOST_ADDS, want = tile ? BLOCK_ADDS_TILE : BLOCK_ADDS;
     for (uint32_t i = 0; i < loops.n; i++) all = times(all, adds_of(loops.p[i]));
-    if (all <= most || (many > MOST_ACCUMULATORS && b->threads)) return false;
+    if (all <= most || (all <= MOST_ADDS_MANY && has_many_terms(n)) ||
+        (many > MOST_ACCUMULATORS && b->threads))
+        return false;
     uint32_t i = loops.n;
     while (i > 0 && times(adds, adds_of(loops.p[i - 1])) <= most) {
         adds *= adds_of(loops.p[--i]);
@@ -118,7 +128,7 @@ static bool find_cut(struct blocking *b, const uop *n, struct cut *c) {
     if (2 * adds > want && c->inner.n) return i > 0;
     const uop *r = loops.p[i - 1], *size = r->src[0];
     int64_t unit = r->arg.range.kind == AX_COOP ? COOP_THREADS : 1, block = RG_MAX(want / adds, 2) * unit;
-    if (uop_is_const(size) && unit == 1) block = block_of(size->arg.i, block);
+    if (uop_is_const(size) && unit == 1) block = block_of(size->arg.i, block, most / adds);
     if (!may_tile(b, r, uop_is_const(size) && size->arg.i % block == 0)) return i < loops.n && c->inner.n;
     c->tile = r, c->n = block;
     return true;

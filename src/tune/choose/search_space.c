@@ -81,7 +81,7 @@ struct rounding {
     const char *text;
 };
 
-/* name: k, or k%32: the blocks of 32 values of k, k%32%32: those of 32 blocks (block_sums.c). */
+/* name: k, or k%64: the blocks of 64 values of k, k%64%64: those of 64 blocks (block_sums.c). */
 static struct axis_piece piece_of(struct arena *a, const struct opt_list *l, const char *name) {
     struct axis_piece piece[MOST_ITEMS * 2];
     uint32_t n = 0;
