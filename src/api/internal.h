@@ -283,7 +283,10 @@ static inline bool is_real(const rg_ctx *c, const uop *n) {
 static inline bool is_cut(const rg_ctx *c, const uop *n) {
     return n->id < c->graph->cut.n && c->graph->cut.p[n->id];
 }
-const uop *gr_now(const rg_ctx *, const uop *);
+static inline const uop *gr_now(const rg_ctx *c, const uop *n) {
+    while (is_real(c, n)) n = c->graph->ir.node[c->graph->real.p[n->id] - 1];
+    return n;
+}
 void gr_real_room(rg_ctx *); /* room for all nodes there are; throws */
 /* What rg_scalar and rg_index give. Memory that a read gave it serves that read only: programs take the number. */
 bool gr_is_scalar(const uop *);
@@ -344,17 +347,30 @@ void realize_nodes(struct api_call *, const uop *const *, uint32_t n, bool peel,
 const uop *behind_shapes(rg_ctx *,
                          const uop *); /* what has the same bytes in the same order: realize that instead */
 
-/* Runs these ASSIGNs and nothing else, and does not record it. Throws. */
-void realize_promises(struct api_call *, const uop *const *assign, uint32_t n);
-
 /* ---- outer.c --------------------------------------------------------------------------------------------- */
 
+struct outer_value {
+    uint32_t slot, gen;
+    bool grad;         /* of the slot's gradient */
+    const uop *node;   /* what it denotes outside */
+    const uop *name;   /* BUFFER: what it denotes inside */
+    const uop *give;   /* ASSIGN that makes it so; NULL: it is in memory */
+    uint32_t lost_was; /* of the store of `name` */
+};
+
+struct outer {
+    struct outer_value *value;
+    uint32_t n, reals;
+    uint64_t tick;  /* of the context, when it began */
+    uint32_t *real; /* of the graph, before */
+    uint8_t *cut;
+};
+
 void outer_hide(rg_ctx *); /* before a recording: handles name memory; throws */
-/* Before a recorded plan for these: what it reads or overwrites of the values from outside is computed. Throws. */
-void outer_need(struct api_call *, const uop *const *ask, uint32_t n);
+/* ASSIGNs that must run before a recorded plan for these: it reads or overwrites values from outside. In c->scratch; throws. */
+uop_vec outer_need(rg_ctx *, const uop *const *ask, uint32_t n);
 void outer_restore(rg_ctx *, bool failed); /* after the recording; cannot fail. failed: its gradients go */
 void outer_free(struct outer *);
-void outer_roots(const rg_ctx *, struct arena *, uop_vec *out);
 
 /* ---- jit.c ------------------------------------------------------------------------------------------- */
 

@@ -42,11 +42,6 @@ struct graph *gr_new(rg_ctx *c) {
     err_throw(&c->err, RG_ENOMEM, "out of memory");
 }
 
-const uop *gr_now(const rg_ctx *c, const uop *n) {
-    while (is_real(c, n)) n = c->graph->ir.node[c->graph->real.p[n->id] - 1];
-    return n;
-}
-
 void gr_real_room(rg_ctx *c) {
     uint32_t n = c->graph->ir.n;
     if (c->graph->real.n < n) {
@@ -109,7 +104,8 @@ void gr_roots(rg_ctx *c, uop_vec *out) {
         if (s->var) vec_push(&c->scratch, out, s->var);
     }
     for (uint32_t i = 0; i < c->nreads; i++) vec_push(&c->scratch, out, c->reads[i].node);
-    outer_roots(c, &c->scratch, out);
+    for (uint32_t i = 0; c->outer && i < c->outer->n; i++)
+        vec_push(&c->scratch, out, c->outer->value[i].node);
 }
 
 struct lead {

@@ -10,23 +10,6 @@
  * Tests: tests/unit/jit_record.c, tests/semantics/jit.c */
 #include "internal.h"
 
-struct outer_value {
-    uint32_t slot, gen;
-    bool grad;         /* of the slot's gradient */
-    const uop *node;   /* what it denotes outside */
-    const uop *name;   /* BUFFER: what it denotes inside */
-    const uop *give;   /* ASSIGN that makes it so; NULL: it is in memory */
-    uint32_t lost_was; /* of the store of `name` */
-};
-
-struct outer {
-    struct outer_value *value;
-    uint32_t n, reals;
-    uint64_t tick;  /* of the context, when it began */
-    uint32_t *real; /* of the graph, before */
-    uint8_t *cut;
-};
-
 static struct outer *outer_alloc(rg_ctx *c, uint32_t values) {
     struct outer *o = mem_alloc(sizeof *o);
     if (!o) err_throw(&c->err, RG_ENOMEM, "out of memory");
@@ -47,10 +30,6 @@ void outer_free(struct outer *o) {
     mem_free(o->real);
     mem_free(o->cut);
     mem_free(o);
-}
-
-void outer_roots(const rg_ctx *c, struct arena *a, uop_vec *out) {
-    for (uint32_t i = 0; c->outer && i < c->outer->n; i++) vec_push(a, out, c->outer->value[i].node);
 }
 
 /* ---- the beginning ---------------------------------------------------------------------------------------- */
@@ -169,11 +148,10 @@ static bool reads_over(rg_ctx *c, const uop *n) {
     return yes;
 }
 
-void outer_need(struct api_call *k, const uop *const *ask, uint32_t n) {
-    rg_ctx *c = k->c;
+uop_vec outer_need(rg_ctx *c, const uop *const *ask, uint32_t n) {
     struct outer *o = c->outer;
     uop_vec give = {0};
-    if (!o || !o->n) return;
+    if (!o || !o->n) return give;
     mark_stores(c, ask, n);
     for (uint32_t i = 0; i < o->n; i++) {
         const struct outer_value *v = &o->value[i];
@@ -182,7 +160,7 @@ void outer_need(struct api_call *k, const uop *const *ask, uint32_t n) {
         vec_push(&c->scratch, &give, v->give);
         s->promise = NULL;
     }
-    if (give.n) realize_promises(k, give.p, give.n);
+    return give;
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------------- */

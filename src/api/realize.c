@@ -502,7 +502,8 @@ static void finish_reads(rg_ctx *c) {
     }
 }
 
-void realize_promises(struct api_call *k, const uop *const *assign, uint32_t n) {
+/* Runs these ASSIGNs and nothing else, and does not record it. */
+static void realize_promises(struct api_call *k, const uop *const *assign, uint32_t n) {
     rg_ctx *c = k->c;
     struct rg_jit *recording = c->recording;
     struct api_plan *p = arena_new(&c->scratch, struct api_plan);
@@ -528,7 +529,8 @@ void realize_nodes(struct api_call *k, const uop *const *ask, uint32_t n, bool p
     struct api_plan *p = arena_new(&c->scratch, struct api_plan);
     p->k = k, p->c = c;
     if (plan) *plan = (struct realize_stats){0};
-    outer_need(k, ask, n);
+    uop_vec promised = outer_need(c, ask, n);
+    if (promised.n) realize_promises(k, promised.p, promised.n);
     find_roots(p, ask, n, peeled);
     if (c->recording && !plan) check_in_place(p);
     c->planning = true;

@@ -46,7 +46,7 @@ one 2 "--to expects 10 to 16384, found 5" explore --from 10 --to 5 shapes
 one 2 "--step expects 1 or more, found 0" explore --step 0 shapes
 
 # names of things inside a file: the message has those there are
-one 1 "'nope' is no pass that ran; expected all, verify, opts, finalize-axes, loop-tree" opt --dump nope "$small/softmax.uop"
+one 1 "'nope' is no pass that ran; expected all, verify, opts, finalize-axes, block-sums, loop-tree" opt --dump nope "$small/softmax.uop"
 one 1 "holds no kernel called 'zig'; it holds softmax" opt --kernel zig "$small/softmax.uop"
 one 1 "no buffer is called 'zig'; there are" opt --print zig "$small/softmax.uop"
 

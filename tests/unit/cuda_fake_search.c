@@ -224,7 +224,7 @@ static float alternating(const char *kernel, unsigned launches) {
     ran_before = kernel;
     int i = number_of(kernel);
     bool slow = hot && readings >= A_WHILE;
-    return (float)launches * (i == 0 ? 0.01f : i > 1 ? 0.02f : slow ? 0.011f : 0.009f);
+    return (float)launches * (i == 0 ? 0.005f : i > 1 ? 0.01f : slow ? 0.0055f : 0.0045f);
 }
 static rg_status squared(void *user, const rg_tensor *in, rg_tensor *out) {
     (void)user;

@@ -265,7 +265,7 @@ TEST_SLOW(tune_repairs_a_bad_list, 120) {
     for (uint32_t i = 0; i < t->row.n; i++) CHECK(t->row.p[i].predicted > 0 && t->row.p[i].measured > 0);
     multiply(en); /* the same plan */
     engine_set_tuning(en, &(struct engine_tuning){.heuristic = ""});
-    set("RIDGE_PLANS", "7"); /* another plan of the same kernel: what was found is used */
+    set("RIDGE_TF32", "1"); /* another plan of the same kernel: what was found is used */
     multiply(en);
     CHECK_EQ(engine_stats(en).searched, 1);
     CHECK_EQ(engine_stats(en).tuned_hits, 1);
