@@ -117,20 +117,29 @@ TEST_SLOW(trial_needs_no_worker, 120) {
 
 static uint32_t spoiled;
 
-/* Every second one writes far outside of its buffers. */
+static const uop *some_param(const struct linear *lin) {
+    uop_vec topo = {0};
+    uop_topo(lin->ir->arena, lin->u, lin->n, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_PARAM) return topo.p[i];
+    return NULL;
+}
+
+/* Every second one ends with a store far outside of its buffers. */
 static void far_store(void *cx, uint32_t candidate, struct linear *lin) {
-    bool done = false;
+    const uop *b = candidate % 2 ? some_param(lin) : NULL;
+    uint32_t n = lin->n;
     (void)cx;
-    for (uint32_t i = 0; i < lin->n && candidate % 2; i++) {
-        const uop *u = lin->u[i], *at = u->op == OP_STORE ? u->src[0] : NULL;
-        if (!at || at->src[0]->op != OP_PARAM) continue;
-        const uop *far[] = {at->src[0], uop_int(lin->ir, (enum dtype)at->src[1]->dt, 1 << 30)};
-        const uop *src[3] = {uop_new(lin->ir, OP_INDEX, (enum dtype)at->dt, at->lanes, far, 2, ARG_NONE),
-                             u->src[1], u->nsrc > 2 ? u->src[2] : NULL};
-        lin->u[i] = uop_new(lin->ir, OP_STORE, DT_VOID, 1, src, u->nsrc, u->arg);
-        done = true;
-    }
-    spoiled += done;
+    if (!b) return;
+    const uop *far[] = {b, uop_int(lin->ir, DT_I32, 1 << 30)};
+    const uop *src[] = {uop_new(lin->ir, OP_INDEX, (enum dtype)b->dt, 1, far, 2, ARG_NONE),
+                        uop_flt(lin->ir, (enum dtype)b->dt, 1)};
+    const uop **u = arena_array(lin->ir->arena, const uop *, n + 1);
+    memcpy(u, lin->u, n * sizeof *u);
+    while (n && u[n - 1]->op == OP_END) u[n] = u[n - 1], n--;
+    u[n] = uop_new(lin->ir, OP_STORE, DT_VOID, 1, src, 2, ARG_NONE);
+    lin->u = u, lin->n++;
+    spoiled++;
 }
 
 TEST_SLOW(trial_of_crashes_on_the_cpu, 120) {
