@@ -50,6 +50,7 @@ static void promise(rg_ctx *c, struct outer_value *v) {
     uint32_t s = store_new(c, store_bytes(c, b), EVENT_MEM_VALUE), version = c->store[s].version;
     v->give = uop2(&c->graph->ir, OP_ASSIGN, store_node(c, s, version, (enum dtype)b->dt, sh), v->node);
     tg_shape(&c->graph->tg, v->give);
+    prov_inherit(&c->graph->tg.prov, v->give->id, v->give->id + 1, v->node->id, false);
     v->name = store_node(c, s, version + 1, (enum dtype)b->dt, sh);
 }
 

@@ -7,7 +7,7 @@ fail() { echo "$1"; exit 1; }
 
 "$RIDGE" rules > "$tmp/all"
 [ "$(wc -l < "$tmp/all")" -ge 150 ] || fail "fewer than 150 rules are listed"
-grep -q '^add_zero  *sym,pred,decomp,native  *sym.rules:[0-9]*  *(ADD x 0) => x$' "$tmp/all" || fail "add_zero is not listed as it stands"
+grep -q '^add_zero  *sym,predicate,decomp,native  *sym.rules:[0-9]*  *(ADD x 0) => x$' "$tmp/all" || fail "add_zero is not listed as it stands"
 [ "$("$RIDGE" rules add_zero | wc -l)" = 1 ] || fail "a name selects one rule"
 "$RIDGE" rules predicate.rules | grep -q '^pred_load' || fail "a file selects its rules"
 if "$RIDGE" rules sym | grep -q '^pred_load'; then fail "pred_load is not in set sym"; fi
