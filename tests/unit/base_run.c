@@ -211,10 +211,9 @@ TEST(os_run_ends_with_its_host) {
         CHECK(!pipe(fd));
         pid_t host = fork();
         if (!host) {
-            char text[80];
-            snprintf(text, sizeof text, "echo x >&%d; sleep 1000 & sleep 1000", fd[1]);
+            dup2(fd[1], 9); /* dash knows no greater ones */
             signal(SIGINT, SIG_DFL);
-            os_run(&err, &arena, SH(text), NULL, NULL);
+            os_run(&err, &arena, SH("echo x >&9; sleep 1000 & sleep 1000"), NULL, NULL);
             _exit(0);
         }
         close(fd[1]);
@@ -240,7 +239,8 @@ TEST(os_child_talks) {
     CHECK_STR(got, "hello");
     CHECK_EQ(os_child_receive(&c, got, 6, in_ms(10)), OS_TALK_LATE);
     CHECK_EQ(os_child_send(&c, much, sizeof much, in_ms(50)), OS_TALK_LATE); /* the pipe is full */
-    CHECK_EQ(os_child_stop(&c), 0);
+    int by = os_child_stop(&c); /* cat reads ECONNRESET or writes into nothing, whichever comes first */
+    CHECK(!by || by == SIGPIPE);
     CHECK_EQ(c.fd, -1);
     CHECK_EQ(os_child_stop(&c), 0);
 }
