@@ -20,7 +20,8 @@ struct copy {
     uint8_t *broadcast; /* caller's node id: see is_broadcast() */
     uint32_t *uses;     /* caller's node id: mentions as a source */
     uint32_t nodes;
-    uint8_t *mark; /* our node id: MARK_.. */
+    struct uop_memo not_inline; /* our nodes: see from_inline() */
+    uint8_t *mark;              /* our node id: MARK_.. */
     uint32_t marks;
     uint32_t copies;
 };
@@ -102,18 +103,20 @@ static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n,
     return uop_new(c->g->ir, OP_CALL, (enum dtype)n->dt, 1, src, n->nsrc, arg);
 }
 
-/* Is n an elementwise function of an INLINE value? */
+/* Is n an elementwise function of an INLINE value? What is known not to be is not walked again. */
 static bool from_inline(struct copy *c, const uop *n) {
     uop_vec stack = {0};
-    struct map seen;
-    map_init(&seen, c->g->a);
+    uint64_t known;
     vec_push(c->g->a, &stack, n);
     while (stack.n) {
         n = stack.p[--stack.n];
-        if (is_marked(c, n, MARK_INLINE)) return true;
+        if (is_marked(c, n, MARK_INLINE)) {
+            uop_memo_clear(&c->not_inline); /* some that were walked are */
+            return true;
+        }
         bool through = op_is_movement((enum op)n->op) || op_is_pure((enum op)n->op);
-        if (!through || map_get(&seen, n->id, NULL)) continue;
-        map_put(&seen, n->id, 1);
+        if (!through || uop_memo_get(&c->not_inline, n, &known)) continue;
+        uop_memo_put(&c->not_inline, n, 1);
         for (uint32_t i = 0; i < n->nsrc; i++) vec_push(c->g->a, &stack, n->src[i]);
     }
     return false;
@@ -271,6 +274,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         const uop *x = src[0];
         while (op_is_movement((enum op)x->op)) x = x->src[0];
         mark(c, x, MARK_INLINE);
+        uop_memo_clear(&c->not_inline);
         return src[0];
     }
     case OP_CONTIGUOUS:
@@ -692,6 +696,7 @@ void sgraph_init(struct sgraph *g, struct arena *a, struct ir *from, const uop *
     ir_init(g->ir, a);
     shapes_init(&g->shapes, g->ir, a);
     struct copy c = {.g = g};
+    uop_memo_init(&c.not_inline, a);
     copy_graph(&c, from, graph);
     find_memory(g);
     g->target = arena_array(a, const uop *, graph->nsrc);
