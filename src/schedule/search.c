@@ -14,13 +14,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define EXACT_FREE 8    /* free nodes of a region that is enumerated */
-#define EXACT_OUTS 12   /* nodes that can be stored, in such a region */
-#define EXACT_EVALS 100 /* evaluations for that */
-#define EVALS_MIN 400   /* evaluations, plus EVALS_PER_NODE per node */
-#define TINY 12         /* nodes: local search from every seed, not only from the best of them */
-#define LARGE 5000      /* nodes: local search gets one evaluation for each */
+#define EXACT_FREE 8      /* free nodes of a region that is enumerated */
+#define EXACT_OUTS 12     /* nodes that can be stored, in such a region */
+#define EXACT_EVALS 100   /* evaluations for that */
+#define EVALS_MIN 400     /* evaluations, plus EVALS_PER_NODE per node */
+#define TINY 12           /* nodes: local search from every seed, not only from the best of them */
+#define LARGE 5000        /* nodes: local search gets one evaluation for each */
+#define HUGE_REGION 20000 /* nodes: two seeds, and one evaluation per node each */
 #define EVALS_PER_NODE 6
+#define PIECE_NODES 128   /* of a large region that is cut before it is repaired */
 #define WORK_PER_EVAL 200 /* nodes walked */
 #define FAR_LARGER 4      /* times the bytes of an output or of what it reads */
 
@@ -136,6 +138,20 @@ static bool repair(struct search_run *r) {
 
 static void load_alone(struct search_run *r) { plan_load(&r->s, r->s.stored, NULL); }
 
+/* A large region is cut into pieces that fit a kernel before it is repaired: halving what no kernel could hold, again and again,
+ * would walk all of it each time. */
+static void cut_large(struct fusion_search *s) {
+    uint64_t sum = 0;
+    if (s->n <= LARGE || !s->p->most_statements) return;
+    for (uint32_t v = 0; v < s->n; v++) {
+        sum += statements_of(s, v) + s->p->most_statements / PIECE_NODES;
+        if (s->stored[v]) sum = 0;
+        if (sum < s->p->most_statements || !is_free(s, v)) continue;
+        s->stored[v] = 1;
+        sum = 0;
+    }
+}
+
 static bool seed(struct search_run *r, enum seed_kind kind) {
     struct fusion_search *s = &r->s;
     if (kind == SEED_CUT && !cut_seed(s, r->want)) return false;
@@ -152,6 +168,7 @@ static bool seed(struct search_run *r, enum seed_kind kind) {
         }
         s->stored[v] = s->p->forced[v] == 1 || (want && is_free(s, v));
     }
+    cut_large(s);
     return repair(r);
 }
 
@@ -177,7 +194,9 @@ static void from_seeds(struct search_run *r) {
     uint8_t *start_set[SEEDS];
     uint32_t n = 0;
     s->separate = true;
+    bool huge = s->n > HUGE_REGION;
     for (uint32_t kind = 0; kind < SEEDS; kind++) {
+        if (huge && kind != SEED_SHARED && kind != SEED_REDUCTIONS) continue;
         if (!seed(r, kind)) continue;
         uint8_t *stored = arena_raw(s->a, s->n);
         memcpy(stored, s->stored, s->n);
@@ -186,7 +205,7 @@ static void from_seeds(struct search_run *r) {
         if (known) continue;
         start_set[n] = stored;
         load_alone(r);
-        allow(r, EVALS_MIN / SEEDS, EVALS_PER_NODE / 3);
+        allow(r, EVALS_MIN / SEEDS, huge ? 1 : EVALS_PER_NODE / 3);
         group(r, false);
         if (s->n <= TINY) local(r);
         plan[n] = (struct fusion_candidate){arena_raw(s->a, s->n), arena_array(s->a, uint32_t, s->n),
@@ -221,7 +240,7 @@ static void from_seeds(struct search_run *r) {
             if (plan[i].seconds < plan[least].seconds) least = i;
         plan_load(s, plan[least].stored, plan[least].group);
     }
-    allow(r, EVALS_MIN, EVALS_PER_NODE);
+    allow(r, EVALS_MIN, huge ? 1 : EVALS_PER_NODE);
     group(r, false);
     if (s->n > LARGE) allow(r, EVALS_MIN, 1); /* kernels are large, and each evaluation builds one */
     local(r);
