@@ -363,7 +363,7 @@ static double store_all(struct search_run *r) {
 static double fuse_all(struct search_run *r) {
     if (!seed(r, SEED_FORCED)) return INFINITY;
     load_alone(r);
-    allow(r, EVALS_MIN, EVALS_PER_NODE / 3);
+    allow(r, EVALS_MIN, r->s.n > HUGE_REGION ? 1 : EVALS_PER_NODE / 3);
     group(r, true);
     offer_current(r);
     return plan_seconds(&r->s);
@@ -372,7 +372,7 @@ static double fuse_all(struct search_run *r) {
 /* More runners-up: the best plan with one node flipped. */
 static void more_plans(struct search_run *r) {
     struct fusion_search *s = &r->s;
-    if (!r->nbest || r->nbest == r->keep) return;
+    if (!r->nbest || r->nbest == r->keep || s->n > HUGE_REGION) return;
     memcpy(r->want, r->best[0].stored, s->n);
     for (uint32_t v = 0, tries = 0; v < s->n && r->nbest < r->keep && tries < WIDE; v++) {
         if (!is_free(s, v)) continue;

@@ -121,3 +121,52 @@ TEST_SLOW(plan_visits_of_values_used_twice_are_linear, 300) {
     test_info("%u chains of %d: at most %llu visits", chains, DEPTH, (unsigned long long)most);
     CHECK(chains > 60);
 }
+
+/* ---- structures --------------------------------------------------------------------------------------------------- */
+
+enum structure { CHAIN, DIAMONDS, LADDER, CONSTANTS, RECURRENCE, REDUCTIONS, RNN, STRUCTURES };
+
+static const uop *structure_of(struct tg *g, enum structure s, const uop *x, int n) {
+    const uop *y = s == CONSTANTS ? t_cast(g, t_arange(g, DT_F32, 0, 16, 1), DT_F32) : t_exp(g, x), *z;
+    const uop *half = uop_flt(g->ir, DT_F32, 0.5);
+    for (int i = 0; i < n; i++) {
+        switch (s) {
+        case CHAIN: y = i % 2 ? t_sin(g, y) : t_neg(g, y); break;
+        case DIAMONDS: y = t_mul(g, t_sin(g, y), t_cos(g, y)); break;
+        case LADDER: z = t_add(g, x, y), y = t_mul(g, x, y), x = z; break;
+        case CONSTANTS: y = t_add(g, t_mul(g, y, y), half); break;
+        case RECURRENCE: y = t_tanh(g, t_add(g, t_mul(g, y, half), t_mul(g, x, t_sigmoid(g, y)))); break;
+        case REDUCTIONS: y = t_sub(g, y, t_mean(g, y, (int64_t[]){1}, 1, true)); break;
+        default: y = t_tanh(g, t_add(g, t_matmul(g, y, x), x)); break;
+        }
+    }
+    return t_add(g, x, y);
+}
+
+static void structure_run(void *arg) {
+    struct visits *v = arg;
+    const uop *x = t_buffer(&v->g, DT_F32, (int64_t[]){16, 16}, 2, 0);
+    const uop *y = structure_of(&v->g, (enum structure)v->start, x, (int)v->depth);
+    const uop *graph = uop_new(&v->t.ir, OP_GRAPH, DT_VOID, 1, &y, 1, ARG_NONE);
+    schedule(&v->t.arena, &v->t.ir, graph, &v->opts, &v->run.sched);
+}
+
+static uint64_t visits_of(enum structure s, uint32_t n) {
+    struct visits v = {.start = (enum start)s, .depth = n, .opts = {.model = planned_model()}};
+    ir_test_open(&v.t);
+    tg_init(&v.g, &v.t.ir, &v.t.arena);
+    if (err_guard(&v.t.err, structure_run, &v)) FAIL("structure %d of %u: %s", (int)s, n, v.t.err.msg);
+    uint64_t visits = v.run.sched.visits;
+    ir_test_close(&v.t);
+    return visits;
+}
+
+/* From 200 to 2,000 steps, visits per step grow by less than 2: no worse than n log n. */
+TEST_SLOW(plan_visits_of_structures, 300) {
+    for (int s = 0; s < STRUCTURES; s++) {
+        uint64_t few = visits_of((enum structure)s, 200), many = visits_of((enum structure)s, 2000);
+        if (many > 20 * few)
+            FAIL("structure %d: %llu visits of 200 steps, %llu of 2,000", s, (unsigned long long)few,
+                 (unsigned long long)many);
+    }
+}
