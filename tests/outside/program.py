@@ -296,7 +296,9 @@ def tolerances(p, rows, want, runs=4):
                     d[j] = d[j] * (1 + 2 * p.grads)
                 if pure[j]:
                     d[j] = d[j] * 2.0**-26
-                d[j] = d[j] + 4 * eps(t) * y.abs() + 4 * eps(work(t)) * top + least
+                d[j] = (
+                    d[j] + 4 * eps(t) * y.abs() + (64 if pure[j] else 4) * eps(work(t)) * top + least
+                )  # the reference of f64 rounds too
     return dev
 
 
