@@ -292,8 +292,8 @@ def tolerances(p, rows, want, runs=4):
                 )  # seeds of gradients are about 1
                 least = {"f16": 2.0**-24, "f8e4m3": 2.0**-9, "f8e5m2": 2.0**-16, "f64": 1e-300}.get(t, 1e-36)
                 d[j] = 4 * d[j] + 2 * d[j].mean()
-                if p.grads and work(t) != t:  # every node of a gradient's graph rounds to 16 bits, not only its result
-                    d[j] = d[j] * (1 + 2 * p.grads)
+                # every node of a gradient's graph rounds, and 1 - y * y cancels: once more for each order; 16 bits at each node
+                d[j] = d[j] * (1 + p.grads * (4 if work(t) != t else 1))
                 if pure[j]:
                     d[j] = d[j] * 2.0**-26
                 d[j] = (
