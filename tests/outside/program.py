@@ -297,7 +297,7 @@ def tolerances(p, rows, want, runs=4):
                 if pure[j]:
                     d[j] = d[j] * 2.0**-26
                 d[j] = (
-                    d[j] + 4 * eps(t) * y.abs() + (64 if pure[j] else 4) * eps(work(t)) * top + least
+                    d[j] + 4 * eps(t) * y.abs() + (64 if pure[j] else 4) * eps(t if p.grads else work(t)) * top + least
                 )  # the reference of f64 rounds too
     return dev
 
