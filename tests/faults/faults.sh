@@ -62,7 +62,7 @@ for i in $(seq 1 "$kills"); do
     [ $((i % 5)) = 0 ] && right "after $i kills"
 done
 right "after all kills"
-for i in $(seq 50); do [ -z "$(compilers)" ] && break; sleep 0.2; done
+for i in $(seq 300); do [ -z "$(compilers)" ] && break; sleep 0.2; done
 [ -z "$(compilers)" ] || fail "compilers outlive their programs: $(compilers)"
 # what they left goes at the next start that compiles, once it is a minute old
 find "$TMPDIR" -maxdepth 1 -name 'ridge-cc-*' -type d -exec touch -d '2 minutes ago' {} +
