@@ -213,8 +213,8 @@ struct api_call {
 
 rg_tensor call_tensor(struct api_call *); /* build makes the node; the result is a new handle */
 rg_status call_work(struct api_call *, void (*work)(struct api_call *)); /* build is not used */
-struct api_slot *call_slot(struct api_call *, rg_tensor,
-                           uint32_t operand); /* throws for a handle that does not serve */
+/* Throws for a handle that does not serve. */
+struct api_slot *call_slot(struct api_call *, rg_tensor, uint32_t operand);
 /* The operand as a node; NULL for RG_NONE where that is allowed. Numbers get dtype dt. */
 const uop *call_node(struct api_call *, uint32_t operand, enum dtype dt);
 const uop *call_detached(struct api_call *, const uop *); /* inside RG_NO_GRAD: without its gradient */
@@ -321,8 +321,8 @@ void gr_free(struct graph *);
 
 /* ---- assign.c --------------------------------------------------------------------------------------- */
 
-void state_forget_lost(
-    rg_ctx *); /* a parameter has a new value: what led to the old one has no gradient anyway */
+/* A parameter has a new value: what led to the old one has no gradient anyway. */
+void state_forget_lost(rg_ctx *);
 
 void call_ranges(struct api_call *, struct t_slice *out, uint32_t rank); /* k->ranges, checked; throws */
 
@@ -344,8 +344,8 @@ const struct draw *random_draws(rg_ctx *, uint32_t *n);
 
 /* Runs the queue and what these need. Throws. With `plan` it only counts. `peel`: a view is left a view of what it shows. */
 void realize_nodes(struct api_call *, const uop *const *, uint32_t n, bool peel, struct realize_stats *plan);
-const uop *behind_shapes(rg_ctx *,
-                         const uop *); /* what has the same bytes in the same order: realize that instead */
+/* What has the same bytes in the same order: realize that instead. */
+const uop *behind_shapes(rg_ctx *, const uop *);
 
 /* ---- outer.c --------------------------------------------------------------------------------------------- */
 

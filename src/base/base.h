@@ -217,8 +217,8 @@ struct os_out {
 };
 int os_out_begin(struct err *, struct os_out *, const char *path, unsigned mode);
 int os_out_add(struct err *, struct os_out *, const void *data, size_t n);
-int os_out_publish(struct err *,
-                   struct os_out *); /* renames the file to its final name; it may be written further */
+/* Renames the file to its final name; it may be written further. */
+int os_out_publish(struct err *, struct os_out *);
 int os_out_end(struct err *, struct os_out *);
 /* A file to read parts of. Pipes, devices and folders are refused: its size must mean something. */
 int os_open(struct err *, const char *path, int *fd, uint64_t *size);

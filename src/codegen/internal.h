@@ -104,7 +104,7 @@ const uop *tree_block(struct ir *, const uop_vec *);
 static inline bool tree_is_leaf(const uop *s) {
     return s->op != OP_FOR && s->op != OP_IF && s->op != OP_BLOCK;
 }
-void tree_leaf_nodes(struct ir *, const uop *block,
-                     uop_vec *topo); /* nodes below the leaf statements of a block */
+/* Nodes below the leaf statements of a block. */
+void tree_leaf_nodes(struct ir *, const uop *block, uop_vec *topo);
 
 #endif

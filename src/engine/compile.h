@@ -54,8 +54,8 @@ enum { CACHE_BUSY = -2 };
 int cache_locks_open(const struct cache *);
 bool cache_lock(int fd, const char *key); /* false: another process or thread has it */
 void cache_unlock(int fd, const char *key);
-int cache_guard(const struct cache *, bool alone,
-                int wait_ms); /* of the index: CACHE_BUSY, or what to give back */
+/* Of the index: CACHE_BUSY, or what to give back. */
+int cache_guard(const struct cache *, bool alone, int wait_ms);
 void cache_unguard(int);
 
 /* compile.c: makes sure that `base` of the engine is known; inside its guard. */
@@ -121,8 +121,8 @@ void kernel_unuse(struct engine *, const struct ekernel *);
 
 /* compile.c: a program as text; lives in the arena of lin's ir. */
 int engine_render(struct engine *, struct err *, const struct linear *lin, struct etext *out);
-int compile_render(const struct engine *, struct err *, const struct linear *lin,
-                   struct etext *out); /* the same, by any thread; says nothing at DEBUG=7 */
+/* The same, by any thread; says nothing at DEBUG=7. */
+int compile_render(const struct engine *, struct err *, const struct linear *lin, struct etext *out);
 
 /* compile.c: what a translation unit begins with; text NULL: everything there is. */
 void engine_preamble(const struct engine *, struct str *, const char *const *text, uint32_t n);

@@ -208,8 +208,8 @@ int engine_realize(struct engine *, struct err *, const struct realize *, struct
 /* Plans and counts, runs nothing, compiles nothing. buf, result and var are not looked at. */
 int engine_plan(struct engine *, struct err *, const struct realize *, struct realize_stats *);
 struct realize_stats engine_totals(const struct engine *); /* identity: of the latest */
-size_t engine_temporaries(
-    const struct engine *); /* bytes held for values between kernels: of the neediest plan so far */
+/* Bytes held for values between kernels: of the neediest plan so far. */
+size_t engine_temporaries(const struct engine *);
 
 /* A program that will be run again and again with other addresses and numbers: its plan is kept, and a run neither looks
  * for it nor allocates. Make it right before engine_realize of the same program; after that, hold, which cannot fail. */

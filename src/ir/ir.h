@@ -41,9 +41,9 @@ enum dtype dt_parse(const char *s, size_t n); /* DT_COUNT if unknown */
 int64_t dt_wrap(enum dtype, int64_t);         /* integer brought into the type by wrapping */
 double dt_round(enum dtype, double);          /* float rounded to the type (f8.., f16, bf16, f32, f64) */
 uint8_t dt_f8_bits(enum dtype, double);       /* of a value of the type F8E4M3 or F8E5M2 */
-double dt_number(enum dtype,
-                 const void *at); /* one element of memory, need not be aligned; not of IDX, VOID */
-int64_t dt_min(enum dtype);       /* least and greatest integer; u64 is treated as i64 bounds */
+/* One element of memory, need not be aligned; not of IDX, VOID. */
+double dt_number(enum dtype, const void *at);
+int64_t dt_min(enum dtype); /* least and greatest integer; u64 is treated as i64 bounds */
 int64_t dt_max(enum dtype);
 
 enum op {
@@ -74,9 +74,8 @@ static inline bool op_is_fn1(enum op o) { return op_info[o].unit == OPU_EX2 || o
 static inline bool op_is_fn(enum op o) { return op_info[o].unit >= OPU_EX2; }
 /* Statements that an op becomes, roughly: functions are expanded to arithmetic, and a weight of 2 is an instruction. */
 static inline uint32_t op_statements(enum op o) { return op_is_fn(o) ? op_info[o].weight / 2 : 1; }
-static inline bool op_is_slow(enum op o) {
-    return op_info[o].unit >= OPU_DIV;
-} /* a function, division or root */
+/* A function, division or root. */
+static inline bool op_is_slow(enum op o) { return op_info[o].unit >= OPU_DIV; }
 static inline bool op_is_effect(enum op o) { return op_info[o].flags & OPF_E; }
 double op_identity_f(enum op reduce_op); /* of ADD MUL MAX MIN over floats */
 struct ir;
@@ -148,8 +147,8 @@ static inline bool mma_low_precision_acc(enum mma i) {
     return mma_info[i].in == DT_F8E4M3 || mma_info[i].in == DT_F8E5M2;
 }
 struct mma_map mma_map(enum mma, unsigned operand);
-void mma_element(const struct mma_map *, unsigned lane, unsigned reg,
-                 int at[3]); /* the element that a lane's register holds */
+/* The element that a lane's register holds. */
+void mma_element(const struct mma_map *, unsigned lane, unsigned reg, int at[3]);
 
 /* ---- nodes (uop.c, bounds.c) ------------------------------------------------------------------- */
 
@@ -411,8 +410,8 @@ static inline bool linear_in_place(const uop *n) {
     default: return false;
     }
 }
-void linear_print(struct str *, const struct ir *,
-                  const struct linear *); /* numbered, indented, for people */
+/* Numbered, indented, for people. */
+void linear_print(struct str *, const struct ir *, const struct linear *);
 
 /* ---- the tensor graph (shape.c) ----------------------------------------------------------------- */
 
@@ -478,8 +477,8 @@ enum call_id call_of(const struct ir *, const uop *); /* CALL_COUNT: unknown */
 /* ---- verifier (verify.c, verify.def) ----------------------------------------------------------- */
 
 /* Throws RG_EVERIFY with a message that names the node, the rule that it breaks, and what to do. */
-void verify_kernel(struct ir *,
-                   const struct kernel *); /* kernel graph: a kernel as docs/internals/ir.md defines it */
+/* Kernel graph: a kernel as docs/internals/ir.md defines it. */
+void verify_kernel(struct ir *, const struct kernel *);
 void verify_linear(struct ir *, const uop *const *list, uint32_t n);
 /* Can it be shown that this LOAD or STORE stays inside its buffer? */
 bool verify_is_inside(struct ir *, const uop *access);

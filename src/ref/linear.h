@@ -156,8 +156,8 @@ void lin_store(struct machine *, uint32_t no, enum dtype, int64_t at, union ref_
 /* Did that thread (from 1) and the one that runs pass a barrier together since then? */
 bool lin_met_since(const struct machine *, int32_t thread, int32_t when);
 struct elem *lin_scratch(struct machine *, const struct step *, uint32_t no, int64_t at, bool write);
-uint32_t lin_step(struct machine *,
-                  uint32_t at); /* runs one entry; returns the next, or `at`: it must wait */
+/* Runs one entry; returns the next, or `at`: it must wait. */
+uint32_t lin_step(struct machine *, uint32_t at);
 struct access lin_access(struct machine *, const uop *user, const uop *index); /* while resolving */
 struct slot lin_source(struct machine *, const uop *);
 void RG_NORETURN RG_FMT(3, 4) lin_bad_program(struct machine *, const uop *, const char *fmt, ...);

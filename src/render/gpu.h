@@ -126,7 +126,7 @@ void gpu_find_maps(struct gpu *);        /* fills map */
 /* gpu_combine.c: accumulators of a cooperative loop, before and after it. */
 void gpu_open_shared(struct gpu *, const struct spread *);
 void gpu_close_shared(struct gpu *, const struct spread *);
-uint32_t gpu_shared_words(const struct gpu *,
-                          uint32_t cells); /* 8-byte words of shared memory for reductions */
+/* 8-byte words of shared memory for reductions */
+uint32_t gpu_shared_words(const struct gpu *, uint32_t cells);
 
 #endif

@@ -53,8 +53,8 @@ const char *elem_type(enum dtype);
 struct c_text constant(struct render *, enum dtype, union arg);
 struct c_text splat(struct render *, struct c_text, unsigned lanes, unsigned mask);
 struct c_text mask_width(struct render *, struct c_text, unsigned bytes);
-const char *lane(struct render *, struct c_text,
-                 unsigned i); /* one lane as a scalar expression; v is an atom */
+/* One lane as a scalar expression; v is an atom. */
+const char *lane(struct render *, struct c_text, unsigned i);
 /* The value of a pure op. n gives dtype and lanes and, with its sources, the bounds. */
 struct c_text op_text(struct render *, const uop *n, const struct c_text *src);
 /* op on values that are not nodes (VEC_REDUCE, STORE_ADD): no bounds are known. */

@@ -27,8 +27,8 @@ enum report_format {
 int report_export(struct err *, const struct diag *, int format, const char *path, uint64_t *bytes);
 /* The kernels of a Ridge program: a list; all of them as JSON, with graph and source; one of them in words. */
 void report_kernels(struct str *, struct diag *, uint32_t rows);
-void report_kernels_json(struct str *, struct diag *,
-                         uint32_t whole); /* graph and source of the first `whole` */
+/* Graph and source of the first `whole`. */
+void report_kernels_json(struct str *, struct diag *, uint32_t whole);
 void report_kernel(struct str *, const struct diag *, const struct kernel_sum *);
 /* Two recordings: one screen with at most `rows` kernels; all of it as JSON. */
 void report_diff(struct str *, const struct diff *, const char *const path[2], uint32_t rows);

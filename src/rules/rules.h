@@ -13,8 +13,8 @@
 /* ---- the sets (src/rules/sets.rules) --------------------------------------------------------------- */
 
 const uop *rules_sym(struct rw *, const uop *); /* simplification of kernel graphs */
-const uop *rules_predicate(struct rw *,
-                           const uop *); /* sym, and predicated indices become predicated loads and stores */
+/* Sym, and predicated indices become predicated loads and stores. */
+const uop *rules_predicate(struct rw *, const uop *);
 const uop *rules_decomp(struct rw *, const uop *); /* sym, and EXP, SIN .. become arithmetic */
 const uop *rules_native(struct rw *, const uop *); /* the same, but EXP, EXP2, SIGMOID of float32 stay */
 

@@ -68,8 +68,9 @@ struct ordered_sum {
 struct ordered_sum ordered_sum(struct ir *, struct shapes *, const uop *const src[3], int64_t axis);
 
 /* split.c: two-level reductions and split-K. NULL: n stays as it is. *stored: the partial result that must be stored, or NULL. */
+/* Gpu NULL: a CPU. */
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu,
-                           const uop **stored); /* gpu NULL: a CPU */
+                           const uop **stored);
 /* scatter_fixed_point.c: deterministic scatter-adds onto zeros on a GPU, by atomics on 64-bit integers. */
 struct scatter_fixed {
     const uop *greatest; /* max |value|: a scalar */

@@ -34,8 +34,8 @@ void tg_broadcast(struct tg *, const uop **x, uint32_t n); /* to one shape; rank
 const uop *tg_pad_node(struct tg *, const uop *, const uop *value,
                        const int64_t *num);                         /* 3 numbers an axis */
 const uop *tg_box(struct tg *, const uop *, const uop *const *box); /* SHRINK: start, size, step an axis */
-const uop *tg_iota(struct tg *, int64_t n, uint32_t rank,
-                   uint32_t axis); /* i32 if it fits, else i64; size 1 elsewhere */
+/* I32 if it fits, else i64; size 1 elsewhere. */
+const uop *tg_iota(struct tg *, int64_t n, uint32_t rank, uint32_t axis);
 
 /* product.c: the sum over the last axes of x * w, which broadcast; of 16-bit floats it is float32. */
 const uop *tg_contract(struct tg *, const uop *x, const uop *w, uint32_t axes);
@@ -54,8 +54,8 @@ const uop *tg_value(struct tg *, const uop *); /* an idx VAR becomes i64; a stat
 const uop *tg_float(struct tg *, const uop *); /* integers and bool become f32 */
 const uop *tg_wide(struct tg *, const uop *);  /* as tg_float, and halves become f32 */
 const uop *tg_bool(struct tg *, const uop *);  /* x != 0 */
-const uop *tg_reduce(struct tg *, enum op, const uop *,
-                     uint32_t mask); /* axes stay with size 1; of nothing: the identity */
+/* Axes stay with size 1; of nothing: the identity. */
+const uop *tg_reduce(struct tg *, enum op, const uop *, uint32_t mask);
 const uop *tg_drop(struct tg *, const uop *, uint32_t mask, bool keep); /* reduced axes go unless kept */
 
 /* ---- windows (conv.c) ------------------------------------------------------------------------------- */
@@ -75,11 +75,11 @@ void tg_spatial(struct tg *, const uop *x, uint32_t axes); /* throws unless x is
 
 /* ---- reductions that keep their axes, of float32 at least (reduce.c) -------------------------------- */
 
-const uop *tg_keep_op(struct tg *, enum op, const uop *x,
-                      const uop *y); /* y has x's shape, or 1 where axes were reduced */
+/* Y has x's shape, or 1 where axes were reduced. */
+const uop *tg_keep_op(struct tg *, enum op, const uop *x, const uop *y);
 const uop *tg_mean(struct tg *, const uop *, uint32_t mask);
-const uop *tg_extreme(struct tg *, const uop *, uint32_t mask,
-                      bool greatest); /* any dtype; of nothing an error */
+/* Any dtype; of nothing an error. */
+const uop *tg_extreme(struct tg *, const uop *, uint32_t mask, bool greatest);
 const uop *tg_logsumexp(struct tg *, const uop *, uint32_t mask);
 
 #endif

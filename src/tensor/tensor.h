@@ -97,8 +97,9 @@ const uop *t_windows(struct tg *, const uop *, const int64_t *size, const int64_
 /* parts.c */
 const uop *t_unflatten(struct tg *, const uop *, int64_t axis, const int64_t *sizes, uint32_t n);
 const uop *t_repeat_interleave(struct tg *, const uop *, int64_t times, int64_t axis); /* T_END: flattened */
+/* No axes: one shift, flattened. */
 const uop *t_roll(struct tg *, const uop *, const int64_t *shift, uint32_t n, const int64_t *axis,
-                  uint32_t naxes); /* no axes: one shift, flattened */
+                  uint32_t naxes);
 void t_split(struct tg *, const uop *, int64_t axis, const int64_t *sizes, uint32_t n, const uop **out);
 const uop *t_diagonal(struct tg *, const uop *, int64_t k, int64_t a, int64_t b); /* as the last axis */
 const uop *t_diag(struct tg *, const uop *, int64_t k);
@@ -107,8 +108,8 @@ const uop *t_triu(struct tg *, const uop *, int64_t k);
 
 const uop *t_contiguous(struct tg *, const uop *);
 const uop *t_inline(struct tg *, const uop *); /* never stored between kernels */
-const uop *t_grad_through(struct tg *, const uop *value,
-                          const uop *back); /* value's value; gradients flow to back */
+/* Value's value; gradients flow to back. */
+const uop *t_grad_through(struct tg *, const uop *value, const uop *back);
 const uop *t_detach(struct tg *, const uop *);
 const uop *t_cast(struct tg *, const uop *, enum dtype);
 const uop *t_bitcast(struct tg *, const uop *, enum dtype);

@@ -220,8 +220,8 @@ int cuda_map(struct cuda_device *, struct err *, const struct dev_map *, void *a
              uint64_t out[CUDA_MAP_WORDS]);
 /* Threads and blocks of a launch. */
 void cuda_shape(const struct dev_launch *, unsigned *blocks, unsigned *threads);
-int cuda_shared(struct cuda_device *,
-                const struct dev_launch *); /* a CUresult: opts in to the shared memory that it needs */
+/* A CUresult: opts in to the shared memory that it needs. */
+int cuda_shared(struct cuda_device *, const struct dev_launch *);
 
 /* builtin.c: builtins are sequences of kernels, told from kernels by a bit that no address has set. */
 enum { CUDA_CALL = 1 };
