@@ -52,6 +52,11 @@ CLI_TESTS := $(if $(CLI_SRC),$(sort $(wildcard tests/cli/*.sh)))
 LIB  := $(OUT)/libridge.a
 PARTS := $(OUT)/libridge-parts.a
 OBJCOPY ?= objcopy
+ifeq ($(origin AR),default)
+AR := ar
+endif
+# For what runs during the build; another than CC where CC is a cross compiler.
+HOSTCC ?= $(CC)
 TEST := $(OUT)/ridge-test
 BIN  := $(if $(CLI_SRC),$(OUT)/ridge)
 # In which search runs candidates first; the library looks for it beside itself.
@@ -74,7 +79,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -91,7 +96,7 @@ FORCE:
 # What a bare machine lacks, checked once: see tools/setup.
 $(BUILD)/setup.ok: tools/setup
 	@mkdir -p $(@D)
-	@CC='$(CC)' sh tools/setup && touch $@
+	@CC='$(CC)' CFLAGS='$(CFLAGS)' sh tools/setup && touch $@
 
 # ---- generated code: rewrite rules (tools/rulegen.c over src/rules/*.rules, src/tensor/grad.rules) ----
 # The generator runs on the build machine: no sanitizers, no cross compiler.
@@ -104,7 +109,7 @@ GEN_TEST := $(addprefix $(BUILD)/gen/,rules_fuzz.c cycle_loop.c cycle_table.c)
 TEST_SRC += $(if $(wildcard tests/fuzz/fz.c),$(sort $(wildcard tests/fuzz/*.c)) $(GEN_TEST))
 $(BUILD)/host/rulegen: $(wildcard tools/rulegen*.[ch]) src/ir/ir.h src/ir/ops.def src/ir/dtype.def | $(BUILD)/setup.ok
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 -D_GNU_SOURCE -O1 -g $(WARN) -Isrc -o $@.$$$$ $(filter %.c,$^) && mv -f $@.$$$$ $@
+	$(HOSTCC) -std=gnu17 -D_GNU_SOURCE -O1 -g $(WARN) -Isrc -o $@.$$$$ $(filter %.c,$^) && mv -f $@.$$$$ $@
 $(BUILD)/gen/rules.stamp: $(RULES) tests/fuzz/rules.mutants tests/fuzz/cycle.rules $(BUILD)/host/rulegen
 	@mkdir -p $(@D)
 	$(BUILD)/host/rulegen -m tests/fuzz/rules.mutants -o $(@D) $(RULES)
@@ -117,7 +122,7 @@ ifneq ($(and $(wildcard src/report/page.html),$(filter * report,$(FOLDERS))),)
 GEN_SRC += $(BUILD)/gen/page.c
 $(BUILD)/host/embed: tools/embed.c | $(BUILD)/setup.ok
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 -D_GNU_SOURCE -O1 -g $(WARN) -o $@.$$$$ $< && mv -f $@.$$$$ $@
+	$(HOSTCC) -std=gnu17 -D_GNU_SOURCE -O1 -g $(WARN) -o $@.$$$$ $< && mv -f $@.$$$$ $@
 $(BUILD)/gen/page.c: src/report/page.html src/report/page.css src/report/page.js $(BUILD)/host/embed
 	@mkdir -p $(@D)
 	$(BUILD)/host/embed $@ page_html=src/report/page.html page_css=src/report/page.css page_js=src/report/page.js
@@ -156,7 +161,7 @@ $(OUT)/obj/gen/%.o: $(BUILD)/gen/%.c $(OUT)/flags | $(BUILD)/setup.ok
 $(LIB): $(LIB_OBJ) $(OUT)/objects
 	@echo "  AR $@"
 	@t=$@.$$$$; mkdir -p $$t && $(CC) $(CFLAGS) -nostdlib -r -o $$t/ridge.o $(LIB_OBJ) && \
-	  $(OBJCOPY) --localize-hidden $$t/ridge.o && ar rcs $$t/lib.a $$t/ridge.o && mv -f $$t/lib.a $@; \
+	  $(OBJCOPY) --localize-hidden $$t/ridge.o && $(AR) rcs $$t/lib.a $$t/ridge.o && mv -f $$t/lib.a $@; \
 	  bad=$$?; rm -rf $$t; exit $$bad
 # The same as a shared library, for tests/outside, which calls it from Python.
 PIC_OBJ := $(LIB_OBJ:$(OUT)/obj/%=$(OUT)/pic/%)
@@ -170,7 +175,7 @@ $(OUT)/libridge.so: $(PIC_OBJ) $(OUT)/objects
 # The same for what is ours and calls what is inside: the command, tests, benchmarks.
 $(PARTS): $(LIB_OBJ) $(OUT)/objects
 	@echo "  AR $@"
-	@rm -f $@.$$$$ && ar rcsT $@.$$$$ $(LIB_OBJ) && mv -f $@.$$$$ $@
+	@rm -f $@.$$$$ && $(AR) rcsT $@.$$$$ $(LIB_OBJ) && mv -f $@.$$$$ $@
 $(OUT)/ridge: $(CLI_OBJ) $(PARTS)
 	$(link)
 $(OUT)/ridge-worker: $(OUT)/obj/cli/worker/main.o $(PARTS)
@@ -286,6 +291,9 @@ bench: all $(TABLE)
 bench-parts: all $(BENCH) $(GOLDEN)  # the single programs under bench/; ARGS go to each of them
 	@for b in $(BENCH) $(GOLDEN); do echo "== $${b##*/}"; $$b $(ARGS) || exit 1; done
 
+bench-timed: all $(PLANTED) # what `make test` can only count, against the clock of a quiet machine
+	@for t in bench/timed/*.sh; do echo "== $$t"; $(RUN_ENV) $$t || exit 1; done
+
 FMT_FILES = $(shell find include src cli tests bench tools examples -name '*.[ch]')
 callsites:           # include/ridge_calls.h from ridge.h, after a prototype changed
 	tools/callsites header < include/ridge.h > include/ridge_calls.h.new && mv -f include/ridge_calls.h.new include/ridge_calls.h
@@ -299,6 +307,6 @@ clean:
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(PIC_OBJ:.o=.d)

@@ -29,7 +29,7 @@ static void check_model(const struct model *m) {
                                            MODEL_DRAM_COPY, MODEL_LAUNCH};
     for (size_t i = 0; i < RG_COUNT(all); i++)
         if (!(m->measured[all[i]] > 0)) FAIL("%s was not measured", model_key(all[i]));
-    CHECK(m->measured[MODEL_CLOCK] > 0.1 && m->measured[MODEL_CLOCK] < 10);
+    CHECK(m->measured[MODEL_CLOCK] < 10);
     CHECK(m->measured[MODEL_FLOPS_F32] <= 4096);
     CHECK(m->measured[MODEL_L1_RATE] < 10000);
 }

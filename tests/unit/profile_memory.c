@@ -464,7 +464,8 @@ static void program(enum ending how) {
     if (how == BY_SEGV) raise(SIGSEGV); /* as a bad store would: sanitizers keep those to themselves */
     if (how == BY_ABORT) abort();
     if (how == BY_EXIT) exit(7);
-    for (int i = 0; i < 100000; i++) event_add(EVENT_RANGE, 0, os_now_ns(), os_now_ns(), i, 0); /* 4.8 MB */
+    uint64_t now = os_now_ns();
+    for (int i = 0; i < 100000; i++) event_add(EVENT_RANGE, 0, now, now, i, 0); /* 4.8 MB */
     rg_read(rg_exp(rg_from(c, RG_F32, v, RG_SHAPE(16))), out, sizeof out);
     if (rg_status_of(c)) _exit(4); /* the program does not notice */
     if (rg_profile_stop(c) == RG_OK || !strstr(rg_error(c), "the profile ends early")) _exit(5);
