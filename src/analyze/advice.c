@@ -4,8 +4,8 @@
  * by what the profile knows of each kernel: strides, redundant work, sizes. A kernel counts for one cause. Advice is a line of
  * code or a setting; the gain is an upper bound, and `how` says where the number comes from. Causes are reported from 2 % of
  * the wall time on.
- * Tests: tests/unit/advice.c, tests/unit/profile.c, tests/cli/planted.sh (programs with one planted fault each, measured
- * before and after the advice was taken) */
+ * Tests: tests/unit/advice.c, tests/unit/profile.c, tests/cli/planted.sh (programs with one planted fault each); measured
+ * before and after the advice was taken: bench/timed/planted.sh */
 #include "analyze/internal.h"
 
 #include <stdlib.h>

@@ -3,7 +3,8 @@
  *     planted MODE [--fixed] [--steps N]
  *
  * Prints the processor time of a step, the least of ten stretches of steps, and the bytes of tensors at the end;
- * tests/cli/planted.sh compares what was predicted with what --fixed brings. The modes stand in the table below. */
+ * bench/timed/planted.sh compares what was predicted with what --fixed brings, tests/cli/planted.sh what is counted. The modes
+ * stand in the table below. */
 #include <ridge.h>
 
 #include <stdio.h>
