@@ -26,6 +26,7 @@ static const struct {
 static const struct opt_target targets[] = {
     {"native", EMIT_C, {.kind = TARGET_CPU}},
     {"neon", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 16}},
+    {"avx2", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 32}},
     {"avx512", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 64}},
     {"sm_90a", EMIT_CUDA, {.kind = TARGET_GPU, .capability = 90, .native_exp = true}},
     {"sm_80", EMIT_CUDA, {.kind = TARGET_GPU, .capability = 80, .native_exp = true}},
@@ -309,8 +310,8 @@ static int choose_target(struct session *s, const struct args *a, const char *na
     for (size_t i = 0; i < RG_COUNT(targets) && !s->target; i++)
         if (name ? !strcmp(name, targets[i].name) : targets[i].text == text) s->target = &targets[i];
     if (!s->target)
-        return args_wrong(a, "--target expects native, neon, avx512, sm_90a, sm_80 or opencl, found '%s'",
-                          name);
+        return args_wrong(
+            a, "--target expects native, neon, avx2, avx512, sm_90a, sm_80 or opencl, found '%s'", name);
     if (s->emit >= EMIT_C && s->target->text != text)
         return args_wrong(a, "--target %s has another language than --emit asks for", s->target->name);
     bool runs = s->run || s->check || s->time || s->ref || s->print || s->emit == EMIT_ASM;
@@ -377,7 +378,7 @@ static void opt_main(void *arg) {
         {"random-opts", ARG_NUMBER, &s->random_opts, "SEED",       "a random legal list; the same seed gives the same list"},
         {"kernel",      ARG_TEXT,   &s->only,        "NAME",       "only this kernel of the file"},
         {"emit",        ARG_TEXT,   &emit,           "FORM",       "print the kernels as ir, tree, linear, c, asm, cuda or opencl"},
-        {"target",      ARG_TEXT,   &target,         "NAME",       "compile for native, neon, avx512, sm_90a, sm_80 or opencl, and print only"},
+        {"target",      ARG_TEXT,   &target,         "NAME",       "compile for native, neon, avx2, avx512, sm_90a, sm_80 or opencl, and print only"},
         {"dump",        ARG_TEXT,   &s->dump,        "all|PASS,..", "print the IR after these passes; plan: the planner's reasons"},
         {"passes",      ARG_FLAG,   &s->passes,      NULL,         "print the time and node count of each pass"},
         {"run",         ARG_FLAG,   &s->run,         NULL,         "run on the CPU; print what each output holds"},

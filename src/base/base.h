@@ -275,7 +275,7 @@ void os_pages_free(void *p, size_t n);
 
 struct os_cpu {         /* what the instruction set really offers, from HWCAP / CPUID, never from a name */
     char arch[16];      /* "aarch64", "x86_64" */
-    char flags[192];    /* flags for cc, space separated, e.g. "-march=armv8.2-a+fp16+dotprod+bf16+i8mm" */
+    char flags[256];    /* flags for cc, space separated, e.g. "-march=armv8.2-a+fp16+dotprod+bf16+i8mm" */
     int vec_bytes;      /* width of the widest vector register that may be used: 16, 32, 64 */
     int64_t l1, l2, l3; /* data cache bytes, 0 if unknown */
     double ghz;         /* highest clock the system reports, 0 if it does not */

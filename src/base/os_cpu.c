@@ -13,6 +13,7 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
 #elif defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -92,19 +93,30 @@ static void fill_flags(struct os_cpu *c) {
 
 #elif defined(__x86_64__)
 
-/* The registers that the operating system saves: bits 1,2 SSE and AVX; 5,6,7 the AVX-512 state. */
+/* The registers that the operating system saves: bits 1,2 SSE and AVX; 5,6,7 AVX-512; 17,18 AMX. */
 static uint64_t xgetbv(void) {
     uint32_t lo, hi;
     __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
     return (uint64_t)hi << 32 | lo;
 }
 
+/* Tiles are a large state: a process asks for it once (Linux 5.16), for all its threads. */
+static void fill_amx(struct os_cpu *c, uint64_t saved, unsigned d7) {
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18, BF16 = 1 << 22, TILE = 1 << 24, INT8 = 1 << 25 };
+    if ((saved >> 17 & 3) != 3 || !(d7 & TILE)) return;
+    if (syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA)) return;
+    add(c, " -mamx-tile");
+    if (d7 & BF16) add(c, " -mamx-bf16");
+    if (d7 & INT8) add(c, " -mamx-int8");
+}
+
 static void fill_avx(struct os_cpu *c, unsigned c1, unsigned b7, unsigned c7, unsigned d7) {
     uint64_t saved = c1 & bit_OSXSAVE ? xgetbv() : 0;
     if ((saved & 6) != 6 || !(c1 & bit_AVX) || !(b7 & bit_AVX2)) return;
     add(c, " -mavx2");
+    if (!(c1 & bit_FMA)) return; /* kernels rely on FMA: without it AVX2 is no row of isa.def */
+    add(c, " -mfma");
     c->vec_bytes = 32;
-    if (c1 & bit_FMA) add(c, " -mfma");
     if (c1 & bit_F16C) add(c, " -mf16c");
     if (b7 & bit_BMI) add(c, " -mbmi");
     if (b7 & bit_BMI2) add(c, " -mbmi2");
@@ -118,6 +130,7 @@ static void fill_avx(struct os_cpu *c, unsigned c1, unsigned b7, unsigned c7, un
     if (a71 & 1u << 5) add(c, " -mavx512bf16");
     if (d7 & 1u << 23) add(c, " -mavx512fp16");
     add(c, " -mprefer-vector-width=512");
+    fill_amx(c, saved, d7);
 }
 
 static void fill_flags(struct os_cpu *c) {

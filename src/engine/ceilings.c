@@ -1,7 +1,7 @@
 /* ceilings.c: what this machine can do, measured: arithmetic by type, each level of memory, starting kernels.
  *
  * Small kernels go through the engine's own compiler and flags, so that what is measured is what generated code could
- * reach: chains of one instruction in registers (written as assembly, because a compiler would choose for itself), and
+ * reach: chains of one instruction in registers (assembly from isa.def, because a compiler would choose for itself), and
  * loops of vector loads and stores over memory of a size that lives in one level.
  *
  * A ceiling is a maximum, and neighbours only ever take away from it. So each figure is the best of many short runs, each
@@ -27,48 +27,7 @@
 #define MOST_RUNS 2000
 #define WINDOW ((size_t)4 << 20) /* bytes of memory that a thread reads in one run */
 
-/* ---- arithmetic ------------------------------------------------------------------------------------------------------ */
-
-/* clang-format off */
-/* @ is the register that a result is added to, < and > are two others. Of several rows with one field the first whose
- * need is among the compiler's flags is taken.
- *    field         name              need           instruction                     operations per byte of a vector */
-#if defined(__aarch64__)
-#define UNITS(X)                                                                                     \
-    X(FLOPS_F64,   "f64",            "",            "fmla @.2d, <.2d, >.2d",        0.25)           \
-    X(FLOPS_F32,   "f32",            "",            "fmla @.4s, <.4s, >.4s",        0.5)            \
-    X(FLOPS_F16,   "f16",            "fp16",        "fmla @.8h, <.8h, >.8h",        1)              \
-    X(FLOPS_F16,   "f16, as f32",    "",            "fmla @.4s, <.4s, >.4s",        0.5)            \
-    X(FLOPS_BF16,  "bf16, as f32",   "",            "fmla @.4s, <.4s, >.4s",        0.5)            \
-    X(OPS_INT,     "i32 add",        "",            "add @.4s, <.4s, @.4s",         0.25)           \
-    X(MATRIX_BF16, "bf16 matrix",    "bf16",        "bfmmla @.4s, <.8h, >.8h",      2)              \
-    X(MATRIX_I8,   "i8 matrix",      "i8mm",        "smmla @.4s, <.16b, >.16b",     4)              \
-    X(MATRIX_I8,   "i8 dot",         "dotprod",     "sdot @.4s, <.16b, >.16b",      2)
-#elif defined(__x86_64__)
-#define UNITS(X)                                                                                     \
-    X(FLOPS_F64,   "f64",            "-mfma",       "vfmadd231pd <, >, @",          0.25)           \
-    X(FLOPS_F32,   "f32",            "-mfma",       "vfmadd231ps <, >, @",          0.5)            \
-    X(FLOPS_F16,   "f16",            "avx512fp16",  "vfmadd231ph <, >, @",          1)              \
-    X(FLOPS_F16,   "f16, as f32",    "-mfma",       "vfmadd231ps <, >, @",          0.5)            \
-    X(FLOPS_BF16,  "bf16, as f32",   "-mfma",       "vfmadd231ps <, >, @",          0.5)            \
-    X(OPS_INT,     "i32 add",        "-mavx2",      "vpaddd <, @, @",               0.25)           \
-    X(MATRIX_BF16, "bf16 dot",       "avx512bf16",  "vdpbf16ps <, >, @",            1)              \
-    X(MATRIX_I8,   "i8 dot",         "avx512vnni",  "vpdpbusd <, >, @",             2)
-#else
-#define UNITS(X) /* no assembly for this machine: arithmetic stays as guessed */ \
-    X(FLOPS_F32,   "f32",            "no such flag", "",                            0.5)
-#endif
-/* clang-format on */
-
-static const struct unit {
-    enum model_field field;
-    const char *name, *need, *instruction;
-    double per_byte;
-} units[] = {
-#define X(field, name, need, instruction, per_byte) {MODEL_##field, name, need, instruction, per_byte},
-    UNITS(X)
-#undef X
-};
+enum { MOST_UNITS = 64 }; /* rows of isa.def */
 
 enum kind { READ, WRITE, COPY, KINDS };
 enum level { L1, L2, L3, DRAM, LEVELS };
@@ -80,7 +39,7 @@ struct probe {
     struct err *err;
     struct arena *arena;
     struct ceilings *out;
-    const struct ekernel *unit[RG_COUNT(units)], *clock, *memory[KINDS], *one;
+    const struct ekernel *unit[MOST_UNITS], *clock, *memory[KINDS], *one;
     struct pool *pool;
     int threads;
     struct busy_span *span;
@@ -92,51 +51,61 @@ struct probe {
 
 /* ---- kernels as text --------------------------------------------------------------------------------------------------- */
 
-/* Registers 0 .. sums()-1 take sums; the two behind them are the factors. All are zero: no core adds zeroes more slowly, and
- * factors that are known to be zero cost no read port (two equal nonzero ones made the rate of one core vary by half). */
-static int sums(void) {
-    const struct os_cpu *c = os_cpu();
-    return !strcmp(c->arch, "aarch64") || c->vec_bytes == 64 ? 24 : 12;
+/* Registers 0 .. n-1 take sums; the two behind them are the factors. All are zero: no core adds zeroes more slowly, and
+ * factors that are known to be zero cost no read port (two equal nonzero ones made the rate of one core vary by half).
+ * AMX has 8 tiles: four sums keep its unit busy. */
+static int sums(const struct isa_op *op) {
+    enum { SPARE = 8, TILES = 4 };
+    const struct isa *isa = isa_host();
+    return op->tiles ? TILES : isa->regs - RG_MAX(isa->operands, SPARE * isa->regs / 32);
 }
 
-static void add_register(struct str *s, int i) {
-    const struct os_cpu *c = os_cpu();
-    if (!strcmp(c->arch, "aarch64"))
+static void add_register(struct str *s, const struct isa_op *op, int i) {
+    int bytes = os_cpu()->vec_bytes;
+    if (!strcmp(op->arch, "aarch64"))
         str_printf(s, "v%d", i);
+    else if (op->tiles)
+        str_printf(s, "%%%%tmm%d", i);
     else
-        str_printf(s, "%%%%%cmm%d", c->vec_bytes == 64 ? 'z' : c->vec_bytes == 32 ? 'y' : 'x', i);
+        str_printf(s, "%%%%%cmm%d", bytes == 64 ? 'z' : bytes == 32 ? 'y' : 'x', i);
 }
 
 /* One line of assembly as a C string. */
-static void add_line(struct str *s, const char *text, int sum) {
+static void add_line(struct str *s, const struct isa_op *op, const char *text, int sum) {
     str_add(s, "    \"");
     for (; *text; text++)
         if (*text == '@')
-            add_register(s, sum);
+            add_register(s, op, sum);
         else if (*text == '<' || *text == '>')
-            add_register(s, sums() + (*text == '>'));
+            add_register(s, op, sums(op) + (*text == '>'));
         else
             str_addc(s, *text);
     str_add(s, "\\n\"\n");
 }
 
-/* A loop of var[0] iterations, each with `instruction` once per sum; with `chain` between them an addition that waits for the one
- * before it, one cycle each on every core. */
-static void loop_text(struct str *s, const char *name, const char *instruction, bool chain) {
-    bool arm = !strcmp(os_cpu()->arch, "aarch64");
+/* A loop of var[0] iterations, each with the instruction once per sum; with `chain` between them an addition that waits for the
+ * one before it, one cycle each on every core. */
+static void loop_text(struct str *s, const char *name, const struct isa_op *op, bool chain) {
+    bool arm = !strcmp(op->arch, "aarch64");
     str_printf(s, "void %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n", name);
-    str_add(s, "  i64 n = var[0], x = 1;\n  __asm__ volatile(\n");
-    for (int i = 0; i < sums() + 2; i++) add_line(s, arm ? "movi @.16b, #0" : "vxorps @, @, @", i);
-    add_line(s, "1:", 0);
-    for (int i = 0; i < sums(); i++) {
-        add_line(s, instruction, i);
-        if (chain) add_line(s, arm ? "add %1, %1, %1" : "add %1, %1", 0);
+    str_add(s, "  i64 n = var[0], x = 1;\n");
+    if (op->tiles) /* palette 1: all tiles of 16 rows of 64 bytes */
+        str_add(s, "  struct { u8 palette, start, zero[14]; u16 bytes[16]; u8 rows[16]; } tile = {1};\n"
+                   "  for (int i = 0; i < 8; i++) tile.bytes[i] = 64, tile.rows[i] = 16;\n"
+                   "  __asm__ volatile(\"ldtilecfg %0\" : : \"m\"(tile));\n");
+    str_add(s, "  __asm__ volatile(\n");
+    const char *zero = arm ? "movi @.16b, #0" : op->tiles ? "tilezero @" : "vxorps @, @, @";
+    for (int i = 0; i < sums(op) + 2; i++) add_line(s, op, zero, i);
+    add_line(s, op, "1:", 0);
+    for (int i = 0; i < sums(op); i++) {
+        add_line(s, op, op->text, i);
+        if (chain) add_line(s, op, arm ? "add %1, %1, %1" : "add %1, %1", 0);
     }
-    add_line(s, arm ? "subs %0, %0, #1" : "sub $1, %0", 0);
-    add_line(s, arm ? "b.ne 1b" : "jne 1b", 0);
-    if (!arm) add_line(s, "vzeroupper", 0);
+    add_line(s, op, arm ? "subs %0, %0, #1" : "sub $1, %0", 0);
+    add_line(s, op, arm ? "b.ne 1b" : "jne 1b", 0);
+    if (!arm) add_line(s, op, op->tiles ? "tilerelease" : "vzeroupper", 0);
     str_add(s, "    : \"+r\"(n), \"+r\"(x) : : \"cc\"");
-    for (int i = 0; i < sums() + 2; i++) str_printf(s, arm ? ", \"v%d\"" : ", \"xmm%d\"", i);
+    for (int i = 0; i < sums(op) + 2; i++) str_printf(s, arm ? ", \"v%d\"" : ", \"xmm%d\"", i);
     str_add(s, ");\n}\n");
 }
 
@@ -171,9 +140,9 @@ static const char *text_of(struct probe *p, void (*write)(struct str *, int), in
 static void unit_text(struct str *s, int i) {
     char name[24];
     snprintf(name, sizeof name, "unit_%d", i);
-    loop_text(s, name, units[i].instruction, false);
+    loop_text(s, name, isa_op_at((size_t)i), false);
 }
-static void clock_text(struct str *s, int i) { loop_text(s, "clock_loop", units[i].instruction, true); }
+static void clock_text(struct str *s, int i) { loop_text(s, "clock_loop", isa_op_at((size_t)i), true); }
 static void kind_text(struct str *s, int i) { memory_text(s, (enum kind)i); }
 static void one_text(struct str *s, int i) {
     (void)i;
@@ -181,25 +150,22 @@ static void one_text(struct str *s, int i) {
                "  f32 *x = buf[0];\n  x[0] = x[0] + 0x1p+0f;\n}\n");
 }
 
-/* Is it there, and the first of its field? */
+/* Is it what the machine does this field with? */
 static bool unit_there(size_t i) {
-    const char *flags = os_cpu()->flags;
-    if (!units[i].instruction[0] || !strstr(flags, units[i].need)) return false;
-    for (size_t k = 0; k < i; k++)
-        if (units[k].field == units[i].field && strstr(flags, units[k].need)) return false;
-    return true;
+    const struct isa_op *op = isa_op_at(i);
+    return op && i < MOST_UNITS && isa_op_of(os_cpu(), op->field) == op;
 }
 
 static void compile(struct probe *p) {
-    struct etext t[RG_COUNT(units) + KINDS + 2];
+    struct etext t[MOST_UNITS + KINDS + 2];
     const struct ekernel **to[RG_COUNT(t)], *got[RG_COUNT(t)];
     uint32_t n = 0;
-    for (size_t i = 0; i < RG_COUNT(units); i++) {
+    for (size_t i = 0; i < MOST_UNITS; i++) {
         if (!unit_there(i)) continue;
         t[n] = (struct etext){
             .name = arena_printf(p->arena, "unit_%zu", i), .text = text_of(p, unit_text, (int)i), .nvar = 1};
         to[n++] = &p->unit[i];
-        if (units[i].field != MODEL_FLOPS_F32) continue;
+        if (isa_op_at(i)->field != MODEL_FLOPS_F32) continue;
         t[n] = (struct etext){.name = "clock_loop", .text = text_of(p, clock_text, (int)i), .nvar = 1};
         to[n++] = &p->clock;
     }
@@ -370,7 +336,8 @@ static struct ceiling *add_row(struct probe *p, struct ceiling_work *w, const ch
 static void measure_clock(struct probe *p) {
     if (!p->clock) return;
     struct model *m = &p->out->model;
-    struct ceiling_work w = {.fn = p->clock->fn, .amount = sums(), .times = &w.var[0]};
+    struct ceiling_work w = {
+        .fn = p->clock->fn, .amount = sums(isa_op_of(os_cpu(), MODEL_FLOPS_F32)), .times = &w.var[0]};
     struct ceiling *c = add_row(p, &w, "clock", "GHz", true);
     c->all /= p->threads; /* each core's own */
     c->theory = c->theory_all = m->theory[MODEL_CLOCK];
@@ -381,16 +348,16 @@ static void measure_clock(struct probe *p) {
 
 static void measure_unit(struct probe *p, size_t i) {
     struct model *m = &p->out->model;
-    const struct unit *u = &units[i];
-    double ops = u->per_byte * os_cpu()->vec_bytes, clock = m->theory[MODEL_CLOCK];
-    struct ceiling_work w = {.fn = p->unit[i]->fn, .amount = ops * sums(), .times = &w.var[0]};
+    const struct isa_op *u = isa_op_at(i);
+    double ops = isa_op_count(u, os_cpu()->vec_bytes), clock = m->theory[MODEL_CLOCK];
+    struct ceiling_work w = {.fn = p->unit[i]->fn, .amount = ops * sums(u), .times = &w.var[0]};
     struct ceiling *c = add_row(
         p, &w, u->name, u->field == MODEL_OPS_INT || u->field == MODEL_MATRIX_I8 ? "Gop/s" : "GFLOPS", true);
     c->theory = m->theory[u->field] * clock;
     c->theory_all = c->theory * p->threads;
     model_measured(m, u->field, c->all / p->threads / model_value(m, MODEL_CLOCK));
     char word[16];
-    snprintf(word, sizeof word, "%.*s", (int)strcspn(u->instruction, " "), u->instruction);
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(u->text, " "), u->text);
     c->how = arena_printf(p->arena, "%g %s a cycle x %g operations x %.3g GHz", m->theory[u->field] / ops,
                           word, ops, clock);
     if (u->field == MODEL_FLOPS_F32)
@@ -534,7 +501,7 @@ static void measure_all(void *arg) {
     compile(p);
     take_memory(p);
     measure_clock(p);
-    for (size_t i = 0; i < RG_COUNT(units); i++)
+    for (size_t i = 0; i < MOST_UNITS; i++)
         if (p->unit[i]) measure_unit(p, i);
     for (int l = 0; l < LEVELS; l++)
         for (int k = 0; k < KINDS; k++) measure_memory(p, (enum level)l, (enum kind)k);

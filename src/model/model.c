@@ -1,7 +1,7 @@
 /* model.c: the machine file: guess, print, parse, load, save, hash.
  *
- * The guess comes from what the instruction set says (os_cpu) and a small table of cores whose number of
- * FMA units is public. It only has to be right to a factor of two: `ridge ceilings` measures, and a
+ * The guess comes from what the instruction set says (os_cpu, isa.def) and a small table of cores whose number
+ * of FMA units is public. It only has to be right to a factor of two: `ridge ceilings` measures, and a
  * measured value wins wherever it stands. The parser trusts nothing: people edit the files.
  *
  * Invariants: every theory value is finite and >= 0, and > 0 for all fields but the matrix rates and the
@@ -54,17 +54,21 @@ void model_round(struct model *m) {
 
 /* ---- guess ---------------------------------------------------------------------------------------- */
 
+/* Operations per cycle of the instruction behind a field. */
+static double rate_of(const struct os_cpu *c, enum model_field f, double fma, double otherwise) {
+    const struct isa_op *op = isa_op_of(c, f);
+    return op ? op->rate * fma * isa_op_count(op, c->vec_bytes) : otherwise;
+}
+
 static void guess_rates(struct model *m, const struct os_cpu *c) {
-    double *t = m->theory, f32 = t[MODEL_FMA_UNITS] * t[MODEL_VEC_BYTES] / 4 * 2;
-    bool has_f16 = strstr(c->flags, "fp16") != NULL, x86 = strcmp(c->arch, "x86_64") == 0;
-    t[MODEL_FLOPS_F64] = f32 / 2;
-    t[MODEL_FLOPS_F32] = f32;
-    t[MODEL_FLOPS_F16] = has_f16 ? 2 * f32 : f32;
-    t[MODEL_FLOPS_BF16] = f32;
-    t[MODEL_OPS_INT] = f32 / 2; /* no FMA counted twice */
-    if (strstr(c->flags, "bf16")) t[MODEL_MATRIX_BF16] = x86 ? 2 * f32 : 4 * f32;
-    if (strstr(c->flags, "vnni") || strstr(c->flags, "dotprod")) t[MODEL_MATRIX_I8] = 4 * f32;
-    if (strstr(c->flags, "i8mm")) t[MODEL_MATRIX_I8] = 8 * f32;
+    double *t = m->theory, fma = t[MODEL_FMA_UNITS], f32 = fma * t[MODEL_VEC_BYTES] / 4 * 2;
+    t[MODEL_FLOPS_F64] = rate_of(c, MODEL_FLOPS_F64, fma, f32 / 2);
+    t[MODEL_FLOPS_F32] = rate_of(c, MODEL_FLOPS_F32, fma, f32);
+    t[MODEL_FLOPS_F16] = rate_of(c, MODEL_FLOPS_F16, fma, f32);
+    t[MODEL_FLOPS_BF16] = rate_of(c, MODEL_FLOPS_BF16, fma, f32);
+    t[MODEL_OPS_INT] = rate_of(c, MODEL_OPS_INT, fma, f32 / 2); /* no FMA counted twice */
+    t[MODEL_MATRIX_BF16] = rate_of(c, MODEL_MATRIX_BF16, fma, 0);
+    t[MODEL_MATRIX_I8] = rate_of(c, MODEL_MATRIX_I8, fma, 0);
 }
 
 /* Bytes per cycle are typical of server cores; memory is what two channels per few cores give. */
@@ -99,7 +103,8 @@ void model_guess(struct model *m) {
     const struct os_cpu *c = os_cpu();
     *m = (struct model){0};
     model_set_name(m, c->model, c->arch);
-    struct core core = {.ghz = 2.5, .fma = strcmp(c->arch, "x86_64") == 0 ? 2 : 1, .loads = 2};
+    const struct isa *isa = isa_of(c);
+    struct core core = {.ghz = 2.5, .fma = isa->fma, .loads = isa->loads};
     for (size_t i = 0; i < RG_COUNT(cores); i++)
         if (!strcmp(cores[i].name, c->model)) core = cores[i];
     m->theory[MODEL_CORES] = os_cpus();

@@ -62,6 +62,41 @@ void model_guess(struct model *);
 void model_set_name(struct model *, const char *name, const char *otherwise);
 void model_round(struct model *);
 
+/* ---- isa.c: instruction sets of CPUs ----------------------------------------------------------------- */
+
+/* A row of isa.def, which explains the columns. */
+struct isa {
+    const char *name, *arch;
+    const char *need, *cc;
+    int bytes, regs, operands;
+    int fma, fma_most, latency, loads;
+    bool by_lane, broadcast;
+    int masks;
+};
+/* An FMA, dot or MMA instruction, likewise. */
+struct isa_op {
+    const char *arch;
+    enum model_field field;
+    const char *name, *need, *text, *in, *out;
+    int m, n, k, count;
+    double rate;
+    int latency;
+    bool tiles;
+};
+const struct isa *isa_at(size_t i);              /* NULL past the end */
+const struct isa *isa_find(const char *name);    /* NULL unknown */
+const struct isa *isa_of(const struct os_cpu *); /* the last row that this machine satisfies */
+const struct isa *isa_host(void);
+/* 0: isa_host; else the first row of SIMD instructions with vectors of these bytes, whatever the host is. */
+const struct isa *isa_of_width(int bytes);
+int isa_accumulators(const struct isa *); /* of a register tile: registers that operands leave */
+int isa_chains(const struct isa *);       /* independent accumulators that hide the latency of an FMA */
+const struct isa_op *isa_op_at(size_t i); /* NULL past the end */
+/* The instruction behind a rate of the model: the first of its field that the machine has; NULL: none. */
+const struct isa_op *isa_op_of(const struct os_cpu *, enum model_field);
+bool isa_has(const struct os_cpu *, const struct isa_op *);
+double isa_op_count(const struct isa_op *, int vec_bytes); /* operations of one instruction */
+
 /* ---- gpu.c: known GPUs ------------------------------------------------------------------------------ */
 
 enum gpu_unit { GPU_F64, GPU_F32, GPU_TF32, GPU_F16, GPU_F8, GPU_UNITS };

@@ -10,7 +10,7 @@
 #include "codegen/codegen.h"
 
 /* heuristic.c: a good opt list without any search, in the arena; "" where nothing helps. Always legal. threads: that
- * will run it (0: all); vec_bytes as in struct target. */
+ * will run it (0: all); vec_bytes: isa_of_width. */
 const char *opts_heuristic(struct ir *, const struct kernel *, int vec_bytes, int threads);
 /* The same for a GPU, by its compute capability: 80: mma.sync; 90: wgmma, TMA; 0: no tiles in shared memory (OpenCL). */
 const char *opts_heuristic_gpu(struct ir *, const struct kernel *, const struct gpu_spec *);

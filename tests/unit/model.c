@@ -190,3 +190,57 @@ TEST(roofline_missing_unit_uses_the_other) {
     CHECK_EQ(t.limit, UNIT_MATRIX);
     CHECK_NEAR(t.by[UNIT_MATRIX], 1e9 / (5 * 2e9 * 2), 1e-9); /* bf16 arithmetic on the vector unit */
 }
+
+/* ---- isa.c -------------------------------------------------------------------------------------------- */
+
+static const struct isa *row_with(const char *arch, const char *flags) {
+    struct os_cpu c = {0};
+    snprintf(c.arch, sizeof c.arch, "%s", arch);
+    snprintf(c.flags, sizeof c.flags, "%s", flags);
+    return isa_of(&c);
+}
+
+TEST(isa_row_is_the_last_that_the_flags_allow) {
+    open_arena();
+    const char *wide = isa_find("avx512")->cc;
+    CHECK_STR(row_with("aarch64", "-march=armv8-a")->name, "neon");
+    CHECK_STR(row_with("aarch64", "-march=armv8.2-a+fp16+sve")->name, "sve");
+    CHECK_STR(row_with("x86_64", "-msse2")->name, "sse2");
+    CHECK_STR(row_with("x86_64", "-msse2 -mavx2")->name, "sse2"); /* without FMA */
+    CHECK_STR(row_with("x86_64", "-msse2 -mavx2 -mfma")->name, "avx2");
+    CHECK_STR(row_with("x86_64", arena_printf(&arena, "-msse2 %s", wide))->name, "avx512");
+    CHECK_STR(row_with("riscv64", "")->name, "c");
+    CHECK_EQ(isa_host()->bytes, os_cpu()->vec_bytes);
+    arena_free(&arena);
+}
+
+TEST(isa_rows_are_whole) {
+    for (size_t i = 0; isa_at(i); i++) {
+        const struct isa *r = isa_at(i);
+        CHECK(r->bytes >= 16 && r->regs >= 16 && r->fma >= 1 && r->fma_most >= r->fma && r->loads >= 1);
+        CHECK(isa_accumulators(r) > 0 && isa_accumulators(r) < r->regs);
+        if (isa_chains(r) > isa_accumulators(r))
+            FAIL("%s: no register tile hides the latency of an FMA", r->name);
+        CHECK(isa_find(r->name) == r);
+    }
+    CHECK_STR(isa_of_width(16)->name, "neon");
+    CHECK_STR(isa_of_width(32)->name, "avx2");
+    CHECK_STR(isa_of_width(64)->name, "avx512");
+    CHECK(isa_of_width(0) == isa_host());
+}
+
+/* Figures of instruction manuals: Neoverse V1 has four 16-byte pipes; an AMX product takes 16 cycles. */
+TEST(isa_ops_give_the_rates_of_the_model) {
+    struct os_cpu arm = {.arch = "aarch64", .flags = "-march=armv8.2-a+fp16+dotprod+bf16+i8mm"};
+    struct os_cpu amx = {.arch = "x86_64", .flags = "-mfma -mavx512bf16 -mavx512vnni -mamx-bf16 -mamx-int8"};
+    struct os_cpu dot = {.arch = "x86_64", .flags = "-mfma -mavx512bf16 -mavx512vnni"};
+    CHECK_NEAR(isa_op_count(isa_op_of(&arm, MODEL_FLOPS_F32), 16), 8, 0);
+    CHECK_NEAR(isa_op_count(isa_op_of(&arm, MODEL_MATRIX_BF16), 16), 32, 0);
+    CHECK_NEAR(isa_op_count(isa_op_of(&arm, MODEL_MATRIX_I8), 16), 64, 0);
+    CHECK_NEAR(isa_op_count(isa_op_of(&dot, MODEL_FLOPS_F64), 64), 16, 0);
+    CHECK_NEAR(isa_op_count(isa_op_of(&dot, MODEL_MATRIX_I8), 64), 128, 0);
+    const struct isa_op *tile = isa_op_of(&amx, MODEL_MATRIX_BF16);
+    CHECK(tile->tiles && !isa_op_of(&dot, MODEL_MATRIX_BF16)->tiles);
+    CHECK_NEAR(2 * tile->rate * isa_op_count(tile, 64), 1024, 0); /* two FMA units: per cycle */
+    CHECK(!isa_op_of(&(struct os_cpu){.arch = "x86_64"}, MODEL_MATRIX_I8));
+}

@@ -43,9 +43,10 @@ struct view {
     struct ir *ir;
     const struct kernel *kernel;
     struct arena *arena;
-    int vec_bytes, threads, regs; /* regs: vector registers */
-    int64_t l1, l2, l3;           /* l3: 0 if there is none */
-    const struct gpu_spec *gpu;   /* NULL: a CPU */
+    const struct isa *isa;
+    int vec_bytes, threads;     /* vec_bytes: the row's, or what search tries instead */
+    int64_t l1, l2, l3;         /* l3: 0 if there is none */
+    const struct gpu_spec *gpu; /* NULL: a CPU */
     uop_vec topo;
     const uop *range[CHOOSE_RANGES];
     uint32_t nrange;
@@ -65,7 +66,7 @@ struct view {
 #define NO_STRIDE INT64_MIN /* the address depends on the axis, but not linearly */
 
 /* kernel_view.c; false: too large */
-bool view_init(struct view *, struct ir *, const struct kernel *, int vec_bytes, int threads);
+bool view_init(struct view *, struct ir *, const struct kernel *, const struct isa *, int threads);
 /* The stride, in elements, from one lane to the next when `axis` is tiled into vectors of `lanes`. */
 int64_t access_stride(const struct view *, const struct access_view *, int axis, int64_t lanes);
 bool view_depends(const struct view *, const uop *, int axis);

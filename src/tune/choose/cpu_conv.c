@@ -467,10 +467,10 @@ static double even_tile(const struct view *v, int64_t rows, int64_t cols, int la
                         int64_t *nv) {
     double best = 0;
     for (int64_t y = 1; y <= 6; y++)
-        for (int64_t x = 1; x <= 12 && x * y <= (v->regs == 32 ? 24 : 12); x++) {
+        for (int64_t x = 1; x <= 12 && x * y <= isa_accumulators(v->isa); x++) {
             if (rows % x || cols % (y * lanes)) continue;
             double sums = (double)(x * y), e = sums / (sums + 0.5 * ((double)y + 0.25 * (double)x));
-            e *= RG_MIN(1, sums / (v->regs == 32 ? 16 : 10)) * (x > 8 && x < rows ? 0.95 : 1);
+            e *= RG_MIN(1, sums / isa_chains(v->isa)) * (x > 8 && x < rows ? 0.95 : 1);
             if (e > best * 1.001) best = e, *mr = x, *nv = y;
         }
     int64_t m, n;
@@ -557,7 +557,9 @@ static void write_rest(void *cx, struct sched *s, const uop *sink) {
     struct str out;
     k.sink = sink;
     str_init(&out, s->ir->arena);
-    if (view_init(v, s->ir, &k, p->v->vec_bytes, p->v->threads) && write_conv(v, p->level, &out))
+    if (!view_init(v, s->ir, &k, p->v->isa, p->v->threads)) return;
+    v->vec_bytes = p->v->vec_bytes;
+    if (write_conv(v, p->level, &out))
         snprintf(p->text, sizeof p->text, "%s", out.n < sizeof p->text ? out.p : "");
 }
 

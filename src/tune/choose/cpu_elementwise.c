@@ -580,7 +580,7 @@ static bool columns_in_runs(const struct view *v, const struct elementwise_plan 
 /* Column sums of a matrix in cache: as many columns as there are registers, all the way down. */
 static bool write_near_columns(struct view *v, struct elementwise_plan *f, struct str *out, int inner) {
     const struct axis_view *a = &v->axis[f->axis], *k = &v->axis[inner];
-    int64_t u = (v->regs == 32 ? 16 : 8) / RG_MIN(sums_along(v, inner), 4);
+    int64_t u = v->isa->regs / 2 / RG_MIN(sums_along(v, inner), 4);
     if (a->size % (f->lanes * u) || f->vectors < 2 * u || k->size % 2 || k->size < 4) return false;
     tile_vector(v, f, out, u);
     const char *two = view_new_axis(v, k->name, "u");

@@ -37,10 +37,9 @@ enum {
 
 /* Scores of register tiles: factors of the peak FMA rate. Tuned with bench/golden. */
 static const struct {
-    double hiding_sums, load_cost, broadcast_cost, few_sums, all_sums, odd_rows, many_rows, tail_rows,
-        strided_b, better, l2_share;
+    double load_cost, broadcast_cost, few_sums, all_sums, odd_rows, many_rows, tail_rows, strided_b, better,
+        l2_share;
 } score = {
-    .hiding_sums = 16,      /* accumulators that hide FMA latency: four pipes, four cycles */
     .load_cost = 0.5,       /* of an FMA, per vector load */
     .broadcast_cost = 0.25, /* of a vector load, per row of a packed panel */
     .few_sums = 0.7,        /* with few accumulators .. */
@@ -52,8 +51,7 @@ static const struct {
     .better = 1.001,        /* a later tile must win by this */
     .l2_share = 0.6,        /* of L2 that a loop may fill with b */
 };
-enum { FEW_REGS_SUMS = 12, MANY_REGS_SUMS = 24 }; /* accumulators with 16 and 32 vector registers */
-enum { DOT_REDUCE = 8 };                          /* terms per lane that the horizontal reduction costs */
+enum { DOT_REDUCE = 8 }; /* terms per lane that the horizontal reduction costs */
 
 /* ---- recognising ----------------------------------------------------------------------------------------- */
 
@@ -157,14 +155,14 @@ double filled(int64_t n, int64_t tile) { return (double)n / (double)((n + tile -
 double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
                int64_t *mr, int64_t *nv) {
     double best = 0;
-    int64_t sums = v->regs == 32 ? MANY_REGS_SUMS : FEW_REGS_SUMS;
+    int64_t sums = isa_accumulators(v->isa);
     *mr = *nv = 1;
     for (int64_t y = 1; y <= MOST_TILE_VECTORS; y++)
         for (int64_t x = 1; x <= MOST_TILE_ROWS && x * y <= sums; x++) {
             if (x > rows || (y > 1 && (y - 1) * lanes >= cols)) continue;
             double fma = (double)(x * y);
             double e = fma / (fma + score.load_cost * ((double)y + (double)x * row_load)) *
-                       RG_MIN(1, fma / score.hiding_sums);
+                       RG_MIN(1, fma / isa_chains(v->isa));
             e *= score.few_sums + score.all_sums * fma / (double)sums;
             e *= filled(rows, x) * filled(cols, y * lanes);
             if (x % 4 && x < rows) e *= score.odd_rows;

@@ -419,7 +419,7 @@ static const char *long_contraction(struct view *v) {
 /* ---- loops that are better joined or reordered ---------------------------------------------------------------- */
 
 static bool gpu_view(struct view *v, struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu) {
-    bool ok = view_init(v, ir, k, 16, 1);
+    bool ok = view_init(v, ir, k, isa_of_width(16), 1);
     v->gpu = gpu;
     return ok;
 }

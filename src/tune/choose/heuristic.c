@@ -35,7 +35,7 @@ const char *opts_heuristic(struct ir *ir, const struct kernel *k, int vec_bytes,
     char text[CHOOSE_TEXT] = "";
     struct arena_mark mark = arena_mark(ir->arena);
     struct view *v = arena_new(ir->arena, struct view);
-    if (view_init(v, ir, k, vec_bytes, threads)) snprintf(text, sizeof text, "%s", choose(v));
+    if (view_init(v, ir, k, isa_of_width(vec_bytes), threads)) snprintf(text, sizeof text, "%s", choose(v));
     arena_release(ir->arena, mark);
     return arena_strdup(ir->arena, text, strlen(text));
 }

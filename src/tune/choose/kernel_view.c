@@ -130,13 +130,12 @@ static bool walk(struct view *v) {
     return true;
 }
 
-bool view_init(struct view *v, struct ir *ir, const struct kernel *k, int vec_bytes, int threads) {
+bool view_init(struct view *v, struct ir *ir, const struct kernel *k, const struct isa *isa, int threads) {
     const struct os_cpu *cpu = os_cpu();
     memset(v, 0, sizeof *v);
     v->ir = ir, v->kernel = k, v->arena = ir->arena;
-    v->vec_bytes = vec_bytes ? vec_bytes : cpu->vec_bytes;
+    v->isa = isa, v->vec_bytes = isa->bytes;
     v->threads = threads > 0 ? threads : os_cpus();
-    v->regs = v->vec_bytes == 64 || !strcmp(cpu->arch, "aarch64") ? 32 : 16;
     v->l1 = cpu->l1 ? cpu->l1 : DEFAULT_L1;
     v->l2 = cpu->l2 ? cpu->l2 : DEFAULT_L2;
     v->l3 = cpu->l3;

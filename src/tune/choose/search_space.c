@@ -326,12 +326,13 @@ static bool take(struct tries *s, const char *text) {
     return true;
 }
 
-static void take_recipes(struct tries *s, int vec_bytes, int threads) {
+static void take_recipes(struct tries *s, const struct isa *isa, int threads) {
     const int width[] = {1, 2}, cores[] = {threads, 1, 4 * threads};
     for (size_t w = 0; w < RG_COUNT(width); w++)
         for (size_t t = 0; t < RG_COUNT(cores); t++) {
             struct view *v = arena_new(s->arena, struct view);
-            if (!view_init(v, s->ir, s->kernel, vec_bytes * width[w], cores[t])) return;
+            if (!view_init(v, s->ir, s->kernel, isa, cores[t])) return;
+            v->vec_bytes *= width[w];
             for (int r = 0; r < CHOOSE_RECIPES; r++)
                 for (int level = 0; level < CHOOSE_LEVELS; level++) {
                     struct str text;
@@ -372,7 +373,7 @@ void opts_space(struct ir *ir, const struct kernel *k, const char *base, int vec
     if (gpu)
         take(&s, opts_heuristic_gpu(ir, k, &untiled));
     else
-        take_recipes(&s, vec_bytes ? vec_bytes : os_cpu()->vec_bytes, threads);
+        take_recipes(&s, isa_of_width(vec_bytes), threads);
     if (most > 1) take(&s, "");
     uint32_t seeds = out->n;
     for (uint32_t i = 0; i < most * TRIES && out->n < most; i++) /* half of them mutate base */

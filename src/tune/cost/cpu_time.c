@@ -186,18 +186,19 @@ static void count_all(struct predict *p) {
 }
 
 static double cycles(const struct predict *p) {
-    /* per cycle: instructions issued, loads; cycles: FMA latency, loop overhead; instructions of a long body */
-    enum { ISSUE = 5, LATENCY = 4, LOADS = 2, OVERHEAD = 1, LONG_BODY = 160 };
+    /* per cycle: instructions issued; cycles: loop overhead; instructions of a long body */
+    enum { ISSUE = 5, OVERHEAD = 1, LONG_BODY = 160 };
+    const struct isa *isa = isa_of_width((int)model_value(p->m, MODEL_VEC_BYTES));
     double units = RG_MAX(model_value(p->m, MODEL_FMA_UNITS), 1), sum = 0;
-    double spare = (model_value(p->m, MODEL_VEC_BYTES) == 32 ? 16 : 32) - 4; /* 4 for operands */
+    double spare = isa->regs - 4; /* 4 for operands */
     for (uint32_t i = 0; i < p->n; i++) {
         const struct body *b = &p->loop[i];
         double spilled = RG_MAX(b->accs - spare, 0), load = b->load + spilled, store = b->store + spilled;
         double c = b->vector / units;
-        c = RG_MAX(c, load / LOADS);
+        c = RG_MAX(c, load / isa->loads);
         c = RG_MAX(c, store);
         c = RG_MAX(c, (b->vector + load + store + b->other) / ISSUE);
-        c = RG_MAX(c, b->chain * LATENCY);
+        c = RG_MAX(c, b->chain * isa->latency);
         double body = b->vector + load + store;
         if (body > LONG_BODY) c *= 1 + RG_MIN((body - LONG_BODY) / LONG_BODY * 0.5, 2);
         sum += (c + (i ? OVERHEAD : 0)) * b->times;
