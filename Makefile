@@ -49,7 +49,11 @@ BENCH_SRC := $(sort $(wildcard bench/*.c))
 EXAMPLE_SRC := $(if $(filter *,$(FOLDERS)),$(sort $(wildcard examples/*.c)))
 CLI_TESTS := $(if $(CLI_SRC),$(sort $(wildcard tests/cli/*.sh)))
 
+# The version is the header's; the ABI's number changes when a program must be compiled again.
+VERSION := $(shell sed -n 's/^.define RG_VERSION "\(.*\)"/\1/p' include/ridge.h)
+ABI     := 0
 LIB  := $(OUT)/libridge.a
+SO   := $(if $(filter *,$(FOLDERS)),$(OUT)/libridge.so)
 PARTS := $(OUT)/libridge-parts.a
 OBJCOPY ?= objcopy
 ifeq ($(origin AR),default)
@@ -80,8 +84,8 @@ GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
 .PHONY: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
-all: $(LIB) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
-lib: $(LIB)
+all: $(LIB) $(SO) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
+lib: $(LIB) $(SO)
 examples: all
 
 # A compiler that changed, or another set of flags, must rebuild: the file changes only if its text does.
@@ -152,6 +156,8 @@ compile = @mkdir -p $(@D) && echo "  CC $<" && \
 link = @mkdir -p $(@D) && echo "  LD $@" && \
   $(CC) $(ALL_CFLAGS) -o $@.$$$$ $(filter %.o %.a,$^) $(LDLIBS) && mv -f $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
 
+# One set of objects for the archive and the shared library; hidden names cost nothing in it.
+$(LIB_OBJ): private ALL_CFLAGS += -fPIC -fno-semantic-interposition
 $(OUT)/obj/%.o: %.c $(OUT)/flags | $(BUILD)/setup.ok $(GEN_SRC)
 	$(compile)
 $(OUT)/obj/gen/%.o: $(BUILD)/gen/%.c $(OUT)/flags | $(BUILD)/setup.ok
@@ -163,15 +169,16 @@ $(LIB): $(LIB_OBJ) $(OUT)/objects
 	@t=$@.$$$$; mkdir -p $$t && $(CC) $(CFLAGS) -nostdlib -r -o $$t/ridge.o $(LIB_OBJ) && \
 	  $(OBJCOPY) --localize-hidden $$t/ridge.o && $(AR) rcs $$t/lib.a $$t/ridge.o && mv -f $$t/lib.a $@; \
 	  bad=$$?; rm -rf $$t; exit $$bad
-# The same as a shared library, for tests/outside, which calls it from Python.
-PIC_OBJ := $(LIB_OBJ:$(OUT)/obj/%=$(OUT)/pic/%)
-$(PIC_OBJ): ALL_CFLAGS += -fPIC
-$(OUT)/pic/%.o: %.c $(OUT)/flags | $(BUILD)/setup.ok $(GEN_SRC)
-	$(compile)
-$(OUT)/pic/gen/%.o: $(BUILD)/gen/%.c $(OUT)/flags | $(BUILD)/setup.ok
-	$(compile)
-$(OUT)/libridge.so: $(PIC_OBJ) $(OUT)/objects
-	@echo "  LD $@" && $(CC) $(ALL_CFLAGS) -shared -o $@.$$$$ $(PIC_OBJ) $(LDLIBS) && mv -f $@.$$$$ $@
+# The same as a shared library. Its names are those of src/libridge.map; the number in its soname is that of the ABI (docs/abi.md).
+# nodelete: threads that computed leave their event buffers to the library when they end, also after dlclose.
+SO_LINK := -shared -Wl,-soname,libridge.so.$(ABI) -Wl,--version-script=src/libridge.map -Wl,-Bsymbolic-functions \
+           -Wl,-z,relro -Wl,-z,nodelete
+$(OUT)/libridge.so.$(VERSION): $(LIB_OBJ) $(OUT)/objects src/libridge.map
+	@echo "  LD $@" && $(CC) $(ALL_CFLAGS) $(SO_LINK) -o $@.$$$$ $(LIB_OBJ) $(LDLIBS) && mv -f $@.$$$$ $@
+$(OUT)/libridge.so.$(ABI): $(OUT)/libridge.so.$(VERSION)
+	@ln -sfn $(<F) $@
+$(OUT)/libridge.so: $(OUT)/libridge.so.$(ABI)
+	@ln -sfn $(<F) $@
 # The same for what is ours and calls what is inside: the command, tests, benchmarks.
 $(PARTS): $(LIB_OBJ) $(OUT)/objects
 	@echo "  AR $@"
@@ -277,7 +284,7 @@ test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers 
 
 # Random programs over every public function against PyTorch (docs/testing.md). PYTHON has torch; DEVICE=REF|CPU|CUDA, SEED, N.
 PYTHON ?= python3
-test-outside: $(LIB) $(OUT)/libridge.so
+test-outside: $(LIB) $(SO)
 	@$(RUN_ENV) $(PYTHON) tests/outside/run.py --lib $(OUT)/libridge.so --device $(or $(DEVICE),REF) --seed $(or $(SEED),1) --n $(or $(N),1000) $(ARGS)
 
 # All that is generated and planned, as text; before and after a change that must change no kernel: tools/snapshot --compare BEFORE AFTER
@@ -309,4 +316,4 @@ help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
 	@echo "targets: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
 
--include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(PIC_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)

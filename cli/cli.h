@@ -5,8 +5,6 @@
 
 #include "ir/ir.h"
 
-#define RIDGE_VERSION "0.3.0"
-
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_RUN = 127 };
 
 /* ---- ridge.c: commands. Each file cli/cmd_NAME.c defines one; those that exist are in the table. -- */

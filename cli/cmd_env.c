@@ -2,6 +2,8 @@
  * Tests: tests/cli/usage.sh */
 #include "cli.h"
 
+#include <ridge.h>
+
 struct listing {
     struct arena *arena;
 };
@@ -38,6 +40,6 @@ int cmd_version(int argc, char **argv) {
                      .about = "Prints the version, and for which machine it is built."};
     int status = args_parse(&a, argc, argv);
     if (status >= 0) return status;
-    printf("ridge %s %s\n", RIDGE_VERSION, os_cpu()->arch);
+    printf("ridge %s %s\n", rg_version(), os_cpu()->arch);
     return EXIT_OK;
 }

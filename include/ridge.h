@@ -67,6 +67,10 @@ extern "C" {
 #endif
 
 #define RG_VERSION "0.3.0"
+#define RG_VERSION_MAJOR 0
+#define RG_VERSION_MINOR 3
+#define RG_VERSION_PATCH 0
+#define RG_VERSION_NUMBER (RG_VERSION_MAJOR * 10000 + RG_VERSION_MINOR * 100 + RG_VERSION_PATCH)
 #define RG_API __attribute__((visibility("default")))
 #define RG_FN RG_API /* a function that records where it was called; tools/callsites looks for this word */
 
@@ -142,26 +146,32 @@ typedef struct rg_ranges { const rg_range *r; size_t n; } rg_ranges;
 #define RG_STEP(a, b, s)   ((rg_range){.start = (a), .stop = (b), .step = (s)}) /* [a:b:s] */
 #define RG_WINDOW(i, size) ((rg_range){.stop = (size), .at = (i)})    /* [i:i+size], i an rg_index */
 
-/* Options. All zero is the default; name the fields you want: rg_sum(x, RG_AXES(1), .keep = true). */
+/* Options. All zero is the default; name the fields you want: rg_sum(x, RG_AXES(1), .keep = true). Each begins
+ * with its size, so that it can grow (docs/abi.md): the macros and C++14 set it; 0 is the size it had in 0.3. */
+#if defined __cplusplus && __cplusplus >= 201402L
+#define RG_SIZE_(type) int size_ = (int)sizeof(type)
+#else
+#define RG_SIZE_(type) int size_
+#endif
 typedef struct rg_reduce_opts {
-    int zero_;             /* leave it out */
+    RG_SIZE_(rg_reduce_opts);
     rg_ints axes;          /* which axes; none: all */
     bool keep;             /* reduced axes stay, with size 1 */
     bool population;       /* rg_var, rg_std: divide by n instead of n - 1 */
 } rg_reduce_opts;
 typedef struct rg_norm_opts {
-    int zero_;
+    RG_SIZE_(rg_norm_opts);
     double eps;            /* 0: 1e-5 */
     uint32_t axes;         /* rg_layernorm: how many of the last axes; 0: as many as the weight has, or 1 */
 } rg_norm_opts;
 typedef struct rg_grad_opts {
-    int zero_;
+    RG_SIZE_(rg_grad_opts);
     rg_tensor seed; /* gradient of what is differentiated; RG_NONE: ones, and then it must have one element */
     bool unused_ok; /* a tensor that nothing leads to gets zeros; otherwise it is an error */
 } rg_grad_opts;
 
 typedef struct rg_conv_opts {
-    int zero_;
+    RG_SIZE_(rg_conv_opts);
     rg_tensor bias;         /* (out), or RG_NONE */
     rg_ints stride;         /* one number for all axes, or one each; none: 1 */
     /* zeros around: one number, one for each axis, or before and after of each axis; negative crops */
@@ -171,7 +181,7 @@ typedef struct rg_conv_opts {
     int64_t groups;         /* number of independent groups of channels; 0: 1 */
 } rg_conv_opts;
 typedef struct rg_pool_opts {
-    int zero_;
+    RG_SIZE_(rg_pool_opts);
     rg_ints size;          /* of the window: one number for all axes, or one each */
     rg_ints stride;        /* none: the size */
     rg_ints padding;       /* as rg_conv_opts'; windows over it see -inf (max) or 0 (average) */
@@ -182,7 +192,7 @@ typedef struct rg_pool_opts {
 typedef enum rg_pad_mode { RG_PAD_CONSTANT, RG_PAD_REFLECT, RG_PAD_REPLICATE, RG_PAD_CIRCULAR } rg_pad_mode;
 typedef enum rg_resize_mode { RG_RESIZE_NEAREST, RG_RESIZE_NEAREST_EXACT, RG_RESIZE_LINEAR } rg_resize_mode;
 typedef struct rg_resize_opts {
-    int zero_;
+    RG_SIZE_(rg_resize_opts);
     rg_resize_mode mode;   /* LINEAR is bilinear on two axes, trilinear on three */
     bool align_corners;
 } rg_resize_opts;
@@ -190,17 +200,17 @@ typedef enum rg_combine {
     RG_COMBINE_SUM, RG_COMBINE_PROD, RG_COMBINE_MEAN, RG_COMBINE_MAX, RG_COMBINE_MIN
 } rg_combine;
 typedef struct rg_scatter_opts {
-    int zero_;
+    RG_SIZE_(rg_scatter_opts);
     rg_combine how;
     bool exclude_self;     /* elements that are written to do not start from x */
 } rg_scatter_opts;
 typedef struct rg_sort_opts {
-    int zero_;
+    RG_SIZE_(rg_sort_opts);
     bool descending;       /* rg_sort, rg_argsort */
     bool smallest;         /* rg_topk, rg_topk_index */
 } rg_sort_opts;
 typedef struct rg_attention_opts {
-    int zero_;
+    RG_SIZE_(rg_attention_opts);
     rg_tensor mask;        /* broadcasts to (.., T, S): bool, true is seen; or a float that is added */
     bool causal;           /* query i sees keys 0..i; with S > T the queries are the last T */
     double scale;          /* 0: 1/sqrt(D) */
@@ -208,7 +218,7 @@ typedef struct rg_attention_opts {
 } rg_attention_opts;
 typedef enum rg_reduction { RG_MEAN, RG_SUM, RG_EACH } rg_reduction; /* of a loss: over all, or none */
 typedef struct rg_loss_opts {
-    int zero_;
+    RG_SIZE_(rg_loss_opts);
     rg_reduction reduction;
     rg_tensor weight;      /* one number per class; rg_bce*: broadcasts to the target */
     rg_tensor pos_weight;  /* rg_bce_with_logits: of the positive examples */
@@ -225,6 +235,10 @@ typedef struct rg_loss_opts {
  * reads give zeros. NULL: what DEVICE in the environment says, else "CPU". Never returns NULL: if the device
  * cannot be opened, rg_error says why, all calls on the context fail with that error, and rg_close works. */
 RG_API rg_ctx *rg_open(const char *device);
+/* rg_open for a program that was compiled with a header of that version: an error if the library is older or of
+ * another ABI. The macro passes it */
+RG_API rg_ctx *rg_open_for(const char *device, int version);
+#define rg_open(device) rg_open_for(device, RG_VERSION_NUMBER)
 /* frees everything; returns the error that was set, 0 if none. NULL is fine */
 RG_API rg_status rg_close(rg_ctx *c);
 RG_API rg_status rg_status_of(rg_ctx *c);    /* the first error since rg_open or rg_clear_error; 0: none */
@@ -663,7 +677,7 @@ typedef struct rg_modules { rg_module *const *m; size_t n; } rg_modules;
     ((rg_modules){(rg_module *const[]){__VA_ARGS__},        \
                   sizeof((rg_module *const[]){__VA_ARGS__}) / sizeof(rg_module *)})
 typedef struct rg_layer_opts {
-    int zero_;
+    RG_SIZE_(rg_layer_opts);
     bool no_bias;               /* linear, convolutions, attention */
     bool no_affine;             /* norms: neither weight nor bias */
     rg_ints stride, padding, dilation; /* convolutions, as rg_conv_opts */
@@ -739,7 +753,7 @@ RG_API void rg_nn_free(rg_module *m);
  * replays too. */
 typedef struct rg_optim rg_optim;
 typedef struct rg_optim_opts {
-    int zero_;
+    RG_SIZE_(rg_optim_opts);
     double lr;                /* 0: 1e-3 */
     double momentum;          /* sgd */
     bool nesterov;            /* sgd */
@@ -798,7 +812,7 @@ typedef struct rg_loader rg_loader;
 typedef int rg_fill_fn(void *user, uint64_t step, void *const *buf);
 typedef struct rg_batch_part { rg_dtype dtype; rg_ints shape; } rg_batch_part;
 typedef struct rg_loader_opts {
-    int zero_;
+    RG_SIZE_(rg_loader_opts);
     uint32_t ahead;             /* batches prepared in advance; 0: 2 */
     uint64_t first;             /* the first step's number */
 } rg_loader_opts;
@@ -880,7 +894,7 @@ RG_FN rg_status rg_machine_of(rg_ctx *c, rg_machine *out);
  * program that is killed leaves what it did until then. One recording at a time. */
 
 typedef struct rg_profile_opts {
-    int zero_;
+    RG_SIZE_(rg_profile_opts);
     int wait;                   /* rg_profile_step ends a step: this many are not recorded .. */
     int warmup;                 /* .. then this many warm up the recorder, and are not recorded either .. */
     int active;                 /* .. then this many are; 0: all are, from the start */
@@ -912,7 +926,7 @@ typedef enum rg_profile_sort {
     RG_SORT_CALLS, RG_SORT_MEMORY, RG_SORT_FLOPS, RG_SORT_BYTES
 } rg_profile_sort;
 typedef struct rg_table_opts {
-    int zero_;
+    RG_SIZE_(rg_table_opts);
     rg_profile_by by;
     rg_profile_sort sort;
     int rows;                   /* at most; 0: all */

@@ -29,14 +29,29 @@ static void open_device(rg_ctx *c, const char *name) {
     err_guard(&c->err, open_body, c);
 }
 
-rg_ctx *rg_open(const char *device) {
+/* A program of an older header runs: what it passes is a prefix of what is known here (docs/abi.md). */
+static bool header_fits(struct err *e, int version) {
+    int minor = version / 100 % 100;
+    if (version / 10000 == RG_VERSION_MAJOR && minor <= RG_VERSION_MINOR) return true;
+    err_set(e, RG_EINVAL,
+            "the program was compiled with ridge.h %d.%d.%d, and the library is libridge %s, which is %s: "
+            "compile the program again with the library's header, or give it libridge %d.%d or newer of the "
+            "same major version",
+            version / 10000, minor, version % 100, RG_VERSION,
+            version < RG_VERSION_NUMBER ? "of a newer ABI" : "older", version / 10000, minor);
+    return false;
+}
+
+rg_ctx *(rg_open)(const char *device) { return rg_open_for(device, RG_VERSION_MAJOR * 10000); }
+
+rg_ctx *rg_open_for(const char *device, int version) {
     rg_ctx *c = mem_alloc(sizeof *c);
     if (!c) return &no_memory;
     memset(c, 0, sizeof *c);
     snprintf(c->device, sizeof c->device, "none");
     arena_init(&c->scratch, &c->err);
     flight_from_env();
-    bool ready = !profile_from_env(&c->err);
+    bool ready = header_fits(&c->err, version) && !profile_from_env(&c->err);
     struct event_span span = event_begin(EVENT_CALL, event_name("rg_open"));
     if (ready && ctx_enter(c))
         open_device(c, device);

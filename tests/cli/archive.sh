@@ -1,5 +1,5 @@
 #!/bin/sh
-# libridge.a gives a program the names of ridge.h and takes no other: one that defines a function by every name that Ridge has
+# libridge.a and libridge.so give a program the names of ridge.h and take no other: one that defines a function by every name that Ridge has
 # inside links, and computes what it did.
 . "$(dirname "$0")/common"
 command -v nm >/dev/null || { echo "no nm"; exit 77; }
@@ -31,8 +31,10 @@ END
 # As the library was built: a sanitizer must be the program's too.
 # shellcheck disable=SC2046
 flags=$(tr ' ' '\n' < "$build/flags" | grep '^-fsanitize')
-${CC:-cc} -std=gnu17 -w -fno-builtin $flags -I"$root/include" -o clash main.c clash.c "$build/libridge.a" -lz -ldl -lpthread -lm 2> why ||
-    fail "does not link: $(head -3 why)"
-out=$(./clash 2>&1)
-[ "$out" = 21000 ] || fail "a program with $(wc -l < inside) names of ours: expected 21000, got $out"
+for lib in libridge.a libridge.so; do
+    ${CC:-cc} -std=gnu17 -w -fno-builtin $flags -I"$root/include" -o clash main.c clash.c "$build/$lib" -lz -ldl -lpthread -lm 2> why ||
+        fail "does not link with $lib: $(head -3 why)"
+    out=$(LD_LIBRARY_PATH=$build ./clash 2>&1)
+    [ "$out" = 21000 ] || fail "$lib and a program with $(wc -l < inside) names of ours: expected 21000, got $out"
+done
 exit $bad

@@ -17,19 +17,32 @@ int main(void) {
 }
 C
 for std in c11 gnu17; do ${CC:-gcc} -std=$std -Wall -Wextra -Wshadow -Werror -Iinclude -fsyntax-only "$dir/user.c"; done
-cxx=$(command -v g++ || command -v clang++ || true)
-[ -n "$cxx" ] || echo "no C++ compiler here: the header is not tried as C++"
-if [ -n "$cxx" ]; then
-    cat > "$dir/user.cc" <<'C'
+cat > "$dir/user.cc" <<'C'
 #include <ridge.h>
 int main() {
     rg_ctx *c = rg_open("REF");
     const int64_t shape[] = {2};
+    rg_reduce_opts keep = {};
+    keep.keep = true;
     rg_tensor a = rg_ones(c, RG_F32, rg_ints{shape, 1}), b = rg_sum(rg_add(a, a), rg_reduce_opts());
-    return rg_item(b) == 4 ? rg_close(c) : 1;
+    bool ok = rg_item(b) == 4 && rg_rank(rg_sum(a, keep)) == 1 && !rg_status_of(c);
+#if __cplusplus >= 201402L
+    ok = ok && keep.size_ == (int)sizeof keep;
+#endif
+    return rg_close(c) || !ok;
 }
 C
-    "$cxx" -Wall -Wextra -Werror -Iinclude -fsyntax-only "$dir/user.cc"
-fi
+build=${BUILD_DIR:-build/release}
+tried=
+for cxx in g++ clang++; do
+    command -v $cxx > "$dir/where" || continue
+    tried=yes
+    for std in c++11 c++14 c++20; do $cxx -std=$std -Wall -Wextra -Wpedantic -Werror -Iinclude -c -o "$dir/user.o" "$dir/user.cc"; done
+    # shellcheck disable=SC2046
+    $cxx $(tr ' ' '\n' < "$build/flags" | grep '^-fsanitize') -o "$dir/user" "$dir/user.o" -L"$build" -lridge 2> "$dir/why" ||
+        { grep -q sanit "$dir/why" && continue; cat "$dir/why"; exit 1; }
+    LD_LIBRARY_PATH=$build "$dir/user" || { echo "the C++ program of $cxx failed"; exit 1; }
+done
+[ -n "$tried" ] || echo "no C++ compiler here: the header is not tried as C++"
 [ "$(grep -c '^RG_FN' include/ridge.h)" -eq "$(grep -c '^#define rg_' include/ridge_calls.h)" ] ||
     { echo "not every RG_FN of ridge.h has its macro"; exit 1; }

@@ -99,6 +99,25 @@ TEST(api_context_status_codes) {
     CHECK_STR(rg_version(), RG_VERSION);
 }
 
+/* A header of another minor version: an older one is served, a newer one is told so by the context's error. */
+TEST(api_context_header_version) {
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", RG_VERSION_MAJOR, RG_VERSION_MINOR, RG_VERSION_PATCH);
+    CHECK_STR(text, RG_VERSION);
+    const int fits[] = {RG_VERSION_NUMBER, RG_VERSION_NUMBER - 100, RG_VERSION_NUMBER + 1};
+    for (size_t i = 0; i < sizeof fits / sizeof *fits; i++)
+        CHECK_EQ(rg_close(rg_open_for("REF", fits[i])), 0);
+    CHECK_EQ(rg_close((rg_open)("REF")), 0); /* as programs of 0.3 call it */
+    const int newer[] = {RG_VERSION_NUMBER + 100, RG_VERSION_NUMBER + 10000};
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++) {
+        rg_ctx *c = rg_open_for("REF", newer[i]);
+        CHECK(strstr(rg_error(c), "rg_open: the program was compiled with ridge.h "));
+        CHECK(strstr(rg_error(c), "which is older: compile the program again"));
+        CHECK_EQ(rg_item(rg_add(rg_ones(c, RG_F32, RG_SHAPE()), 1)) == 2, false);
+        CHECK_EQ(rg_close(c), RG_EINVAL);
+    }
+}
+
 TEST(api_context_null_device_reads_zeros) {
     rg_ctx *c = rg_open("NULL");
     float x[2] = {5, 5};
