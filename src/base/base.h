@@ -194,7 +194,11 @@ bool log_color(void);                                        /* stderr is a term
 
 uint64_t os_now_ns(void); /* monotonic */
 void os_sleep_ms(int ms); /* or until a signal comes */
-int os_cpus(void);        /* usable cores, at least 1; RIDGE_THREADS overrides */
+int os_cores(void);       /* that this process may use: affinity and cgroup quotas; at least 1 */
+int os_cpus(void);        /* threads to use: os_cores, or RIDGE_THREADS */
+/* Cores that the CPU quotas of cgroups (v1 and v2) pay for, of this group and all around it; INT_MAX: no quota. groups: the file
+ * /proc/self/cgroup; root: where they are mounted. */
+int os_quota_cpus(const char *groups, const char *root);
 /* Grows in each child that is forked, from the first call on: threads and GPUs of the parent are not there. */
 unsigned os_forks(void);
 /* Ties the calling thread to the nth of the cores that this process may use (modulo their number); -1 lets it go. The first call of
@@ -288,7 +292,7 @@ const struct os_cpu *os_cpu(void);
 struct pool;
 struct pool *pool_get(void); /* started at first use with os_cpus() threads, the caller included */
 int pool_threads(struct pool *);
-/* Runs fn(arg, t0, t1, worker) over [0, n) cut into chunks handed out by a counter; returns when all
+/* Runs fn(arg, t0, t1, worker) over [0, n) cut into chunks: each thread has a contiguous range, then steals; returns when all
  * is done. worker is 0 (the caller) .. pool_threads-1. n small or one thread: runs in the caller.
  * Not reentrant from inside fn (a nested call runs in the caller). */
 void pool_run(struct pool *, void (*fn)(void *arg, uint32_t t0, uint32_t t1, int worker), void *arg,

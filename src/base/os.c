@@ -26,24 +26,65 @@ uint64_t os_now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Cores that a container's quota pays for, or INT_MAX: more threads than that only wait. */
-static int quota_cpus(void) {
-    long long quota, period;
-    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
-    if (!f) return INT_MAX;
-    int got = fscanf(f, "%lld %lld", &quota, &period); /* "max 100000" leaves got at 0 */
-    fclose(f);
-    if (got != 2 || period <= 0 || quota <= 0) return INT_MAX;
-    return (int)RG_MIN((quota + period - 1) / period, 4096);
+/* Two numbers of files that may be missing: "100000 50000", or one in each of two. "max" and -1 are no quota. */
+static int64_t quota_of(const char *dir, const char *const file[2]) {
+    long long n[2] = {0, 0};
+    char path[1024];
+    for (int i = 0; i < 2 && file[i]; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, file[i]);
+        FILE *f = fopen(path, "re");
+        if (!f) return INT_MAX;
+        int got = file[1] ? fscanf(f, "%lld", &n[i]) : fscanf(f, "%lld %lld", &n[0], &n[1]);
+        fclose(f);
+        if (got != (file[1] ? 1 : 2)) return INT_MAX;
+    }
+    return n[0] > 0 && n[1] > 0 ? RG_MIN((n[0] - 1) / n[1] + 1, INT_MAX) : INT_MAX;
+}
+
+/* The least quota of the group `path` under `mount` and all groups around it. What a container shows of its path may lie outside
+ * of what it has mounted: then only the mount itself is found. */
+static int64_t least_quota(const char *mount, const char *path, const char *const file[2]) {
+    int64_t least = INT_MAX;
+    char dir[512];
+    for (int n = (int)strcspn(path, "\n"); n >= 0; n--) {
+        if (n && path[n] != '/' && path[n] != '\n' && path[n]) continue;
+        snprintf(dir, sizeof dir, "%s%.*s", mount, n, path);
+        least = RG_MIN(least, quota_of(dir, file));
+    }
+    return least;
+}
+
+int os_quota_cpus(const char *groups, const char *root) {
+    static const char *const v1[2] = {"cpu.cfs_quota_us", "cpu.cfs_period_us"}, *const v2[2] = {"cpu.max",
+                                                                                                NULL};
+    int64_t least = quota_of(root, v2);
+    char line[512], mount[512];
+    FILE *f = fopen(groups, "re");
+    while (f && fgets(line, sizeof line, f)) { /* number:controllers:path; v2 has no controllers */
+        char *name = strchr(line, ':'), *path = name ? strchr(name + 1, ':') : NULL;
+        if (!path) continue;
+        *path++ = 0, name++;
+        snprintf(mount, sizeof mount, ",%s,", name);
+        bool cpu = strstr(mount, ",cpu,") != NULL;
+        if (*name && !cpu) continue;
+        snprintf(mount, sizeof mount, *name ? "%s/cpu" : "%s",
+                 root); /* of "cpu,cpuacct" a link is made for each */
+        least = RG_MIN(least, least_quota(mount, path, *name ? v1 : v2));
+    }
+    if (f) fclose(f);
+    return (int)least;
+}
+
+int os_cores(void) {
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&set);
+    n = RG_MIN(n, os_quota_cpus("/proc/self/cgroup", "/sys/fs/cgroup"));
+    return RG_MAX(1, RG_MIN(n, 256));
 }
 
 int os_cpus(void) {
     int64_t asked = env_int(ENV_THREADS);
-    if (asked > 0) return (int)RG_MIN(asked, 256);
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&set);
-    n = RG_MIN(n, quota_cpus());
-    return RG_MAX(1, RG_MIN(n, 256));
+    return asked > 0 ? (int)RG_MIN(asked, 256) : os_cores();
 }
 
 void os_pin(int nth) {

@@ -1,57 +1,77 @@
-/* pool.c: one process-wide set of worker threads with a fork-join of well under a microsecond.
+/* pool.c: one process-wide set of worker threads with a fork-join of about a microsecond.
  *
- * A job is published by writing its fields, setting `open` and bumping `gen`. Workers spin on `gen` for
- * some tens of microseconds after their last job and then sleep; a tensor program sends kernels back to
- * back, so the spin is what makes small kernels worth splitting. Chunks are handed out by one counter,
- * so an uneven machine balances itself; the caller takes chunks like everyone else and never waits for
- * a worker that did not come: a late one finds the job closed.
+ * Work is cut into chunks, and each thread owns a contiguous range of them: it takes them from a counter in a cache line of
+ * its own, so that nothing is contended while all threads are on time, and finds the same part of a tensor as in the kernel
+ * before. A thread without chunks steals from the others. So the caller waits only for chunks that are being worked on, never
+ * for a worker that did not come: on a busy machine, those that have a core take over the rest.
  *
- * Why this is correct: a worker adds itself to `active` and then looks at `open`; the caller clears
- * `open` and then waits for `active` to be 0. All four are sequentially consistent, so either the
- * worker sees the job closed and leaves, or the caller sees the worker and waits. Hence the job's plain
- * fields are written only while no worker reads them. Sleeping has the same shape with `sleepers` and
- * `gen`. Callers from several threads are serialized by `caller`; a call from inside a job runs where it is.
- * Tests: tests/unit/base.c (pool_*), also under MODE=tsan. */
+ * The job is one cache line, a seqlock: number 0, fields, number. A worker copies it and checks the number. Why a stale copy is
+ * harmless: a chunk is claimed by a compare-and-swap on the owner's counter, which holds the number of the job it belongs to,
+ * and a job ends when all its chunks are done, so each counter of a range that is not empty then reads (job, all taken). A worker
+ * with the copy of an earlier job finds that, or a later job, and claims nothing. Completion is counted by each thread in its own
+ * line; the caller adds them up.
+ * Idle workers spin for some tens of microseconds, a tensor program sends kernels back to back, and then sleep on a futex; the
+ * woken wake others. With more threads than cores no thread spins. Callers from several threads are serialized by `caller`; a call
+ * from inside a job runs where it is.
+ * Tests: tests/unit/base_os.c (pool_*), also under MODE=tsan; cost: bench/scaling.c, `ridge ceilings` */
 #include "internal.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MAX_THREADS 256
 #define SPIN_NS 40000  /* how long an idle worker spins before it sleeps */
 #define POLITE_NS 5000 /* after this long, offer the core to others between looks */
-#define LOOKS_PER_CLOCK 64
+#define LOOKS_PER_CLOCK 32
+#define JOIN_SPIN 200 /* looks of a caller that waits for the last chunks before it yields */
+enum { COUNT_BITS = 24, WOKEN_AT_ONCE = 4 };
+#define COUNT_MASK ((1u << COUNT_BITS) - 1)
 
 typedef void pool_fn(void *arg, uint32_t t0, uint32_t t1, int worker);
 typedef void pool_note(void *arg, int worker, uint32_t iterations, uint64_t t0, uint64_t t1);
 
-struct pool {
-    /* the job: written by the caller while `open` is false and `active` is 0 */
+struct pool_job {
     pool_fn *fn;
     pool_note *note;
     void *arg;
     uint32_t n, chunk;
-    /* what all threads hammer on, each on its own cache line */
-    _Alignas(64) atomic_uint gen;
-    atomic_bool open, quit;
-    _Alignas(64) atomic_uint_fast64_t next;
-    _Alignas(64) atomic_int active;
+    int threads;
+};
+
+/* A thread's line. Both words: number of a job << COUNT_BITS | chunks; of any other job than the present one they mean 0. */
+struct pool_share {
+    _Alignas(64) atomic_uint_fast64_t taken; /* of its range, by anyone */
+    atomic_uint_fast64_t done;               /* by this thread, of any range */
+};
+
+struct pool {
+    _Alignas(64) atomic_uint_fast64_t job; /* its number; 0: being written */
+    _Atomic(pool_fn *) fn;
+    _Atomic(pool_note *) note;
+    _Atomic(void *) arg;
+    atomic_uint n, chunk;
+    atomic_int job_threads;
+    atomic_uint bell; /* the low half of `job`: what sleepers wait on */
     _Alignas(64) atomic_int sleepers;
+    _Alignas(64) struct pool_share share[MAX_THREADS];
     /* rarely touched */
-    pthread_mutex_t caller, bed;
-    pthread_cond_t wake;
+    uint64_t jobs; /* the number of the last one */
+    atomic_bool quit;
+    bool crowded; /* more threads than cores: spinning takes a core from one that works */
+    pthread_mutex_t caller;
     int threads;       /* the caller included */
     _Atomic pid_t pid; /* whose they are */
     atomic_uint forks; /* os_forks when they were started */
     pthread_t id[MAX_THREADS];
 };
 
-static struct pool the_pool = {
-    .caller = PTHREAD_MUTEX_INITIALIZER, .bed = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+static struct pool the_pool = {.caller = PTHREAD_MUTEX_INITIALIZER};
 static _Thread_local int inside = -1; /* this thread's worker number while it runs a job, else -1 */
 
 static inline void relax(void) {
@@ -62,71 +82,142 @@ static inline void relax(void) {
 #endif
 }
 
-static void take_chunks(struct pool *p, int worker) {
-    uint32_t n = p->n, chunk = p->chunk, done = 0;
-    uint64_t began = p->note ? os_now_ns() : 0;
-    inside = worker;
-    for (;;) {
-        uint64_t t0 = atomic_fetch_add_explicit(&p->next, chunk, memory_order_relaxed);
-        if (t0 >= n) break;
-        uint32_t end = (uint32_t)RG_MIN(t0 + chunk, n);
-        p->fn(p->arg, (uint32_t)t0, end, worker);
-        done += end - (uint32_t)t0;
-    }
-    inside = -1;
-    if (began && done) p->note(p->arg, worker, done, began, os_now_ns());
+/* ---- taking chunks ---------------------------------------------------------------------------------------------- */
+
+static uint32_t chunks_of(const struct pool_job *j) { return (j->n - 1) / j->chunk + 1; }
+
+/* The first chunk of an owner's range; of owner `threads`: the end. */
+static uint32_t first_chunk(uint32_t chunks, int threads, int owner) {
+    return (uint32_t)((uint64_t)chunks * (unsigned)owner / (unsigned)threads);
 }
 
-/* Waits until gen is not `seen`: looks, then looks politely, then sleeps. */
-static void await_job(struct pool *p, unsigned seen) {
-    uint64_t start = 0, now = 0;
-    while (now - start < SPIN_NS) {
+/* Runs what is left of the owner's range. Returns the number of chunks; *iterations grows. */
+static uint32_t take_range(struct pool *p, const struct pool_job *j, uint64_t number, int owner, int worker,
+                           uint32_t *iterations) {
+    uint32_t chunks = chunks_of(j), from = first_chunk(chunks, j->threads, owner), took = 0;
+    uint32_t size = first_chunk(chunks, j->threads, owner + 1) - from;
+    atomic_uint_fast64_t *word = &p->share[owner].taken;
+    uint_fast64_t w = atomic_load_explicit(word, memory_order_relaxed);
+    while (size) {
+        if (w >> COUNT_BITS > number) break; /* a later job: ours is done */
+        uint32_t at = w >> COUNT_BITS == number ? (uint32_t)(w & COUNT_MASK) : 0;
+        if (at >= size) break;
+        if (!atomic_compare_exchange_weak_explicit(word, &w, number << COUNT_BITS | (at + 1),
+                                                   memory_order_relaxed, memory_order_relaxed))
+            continue;
+        uint64_t t0 = (uint64_t)(from + at) * j->chunk, t1 = RG_MIN(t0 + j->chunk, j->n);
+        j->fn(j->arg, (uint32_t)t0, (uint32_t)t1, worker);
+        took++, *iterations += (uint32_t)(t1 - t0);
+        w = number << COUNT_BITS | (at + 1);
+    }
+    return took;
+}
+
+/* Own chunks, then those of others. done is told as late as possible and as early as necessary: after the own range, and after
+ * each one stolen from. A note is written before, because the caller may return then. */
+static uint32_t take_chunks(struct pool *p, const struct pool_job *j, uint64_t number, int worker) {
+    uint64_t began = j->note ? os_now_ns() : 0;
+    uint32_t done = 0, told = 0, iterations = 0;
+    atomic_uint_fast64_t *mine = &p->share[worker].done;
+    inside = worker;
+    for (int i = 0; i < j->threads; i++) {
+        done += take_range(p, j, number, (worker + i) % j->threads, worker, &iterations);
+        if (done > told && !j->note)
+            atomic_store_explicit(mine, number << COUNT_BITS | (told = done), memory_order_release);
+    }
+    inside = -1;
+    if (done > told) {
+        j->note(j->arg, worker, iterations, began, os_now_ns());
+        atomic_store_explicit(mine, number << COUNT_BITS | done, memory_order_release);
+    }
+    return done;
+}
+
+/* ---- workers ---------------------------------------------------------------------------------------------------------- */
+
+static void futex(atomic_uint *word, int op, unsigned value) {
+    syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+}
+
+/* Wakes sleepers that a job of n chunks needs, some at a time: those wake the next. */
+static void wake_workers(struct pool *p, uint32_t n) {
+    int asleep = atomic_load(&p->sleepers);
+    int64_t missing = RG_MIN((int64_t)n, p->threads) - (p->threads - asleep);
+    if (asleep && missing > 0) futex(&p->bell, FUTEX_WAKE, (unsigned)RG_MIN(missing, WOKEN_AT_ONCE));
+}
+
+/* The number of a job after `seen`: looks, then looks politely, then sleeps. *slept: it had to be woken. */
+static uint64_t await_job(struct pool *p, uint64_t seen, bool *slept) {
+    uint64_t start = 0, now = 0, number;
+    *slept = false;
+    while (!p->crowded && now - start < SPIN_NS) {
         for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-            if (atomic_load_explicit(&p->gen, memory_order_acquire) != seen) return;
+            if ((number = atomic_load_explicit(&p->job, memory_order_acquire)) > seen) return number;
             relax();
         }
         now = os_now_ns();
         if (!start) start = now;
         if (now - start > POLITE_NS) sched_yield();
     }
-    pthread_mutex_lock(&p->bed);
+    *slept = true;
     atomic_fetch_add(&p->sleepers, 1);
-    while (atomic_load(&p->gen) == seen) pthread_cond_wait(&p->wake, &p->bed);
+    while ((number = atomic_load(&p->job)) <= seen) futex(&p->bell, FUTEX_WAIT, (unsigned)seen);
     atomic_fetch_sub(&p->sleepers, 1);
-    pthread_mutex_unlock(&p->bed);
+    return number;
+}
+
+/* Copies the job; false: it is not that one any more. Fields are acquired and released one by one, which costs nothing and which
+ * thread sanitizers understand, unlike fences. */
+static bool copy_job(struct pool *p, uint64_t number, struct pool_job *j) {
+    j->fn = atomic_load_explicit(&p->fn, memory_order_acquire);
+    j->note = atomic_load_explicit(&p->note, memory_order_acquire);
+    j->arg = atomic_load_explicit(&p->arg, memory_order_acquire);
+    j->n = atomic_load_explicit(&p->n, memory_order_acquire);
+    j->chunk = atomic_load_explicit(&p->chunk, memory_order_acquire);
+    j->threads = atomic_load_explicit(&p->job_threads, memory_order_acquire);
+    return atomic_load_explicit(&p->job, memory_order_relaxed) == number;
+}
+
+static uint64_t publish(struct pool *p, const struct pool_job *j) {
+    uint64_t number = ++p->jobs;
+    atomic_store_explicit(&p->job, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->fn, j->fn, memory_order_release);
+    atomic_store_explicit(&p->note, j->note, memory_order_release);
+    atomic_store_explicit(&p->arg, j->arg, memory_order_release);
+    atomic_store_explicit(&p->n, j->n, memory_order_release);
+    atomic_store_explicit(&p->chunk, j->chunk, memory_order_release);
+    atomic_store_explicit(&p->job_threads, j->threads, memory_order_release);
+    atomic_store_explicit(&p->job, number, memory_order_release);
+    atomic_store(
+        &p->bell,
+        (unsigned)number); /* then `sleepers` is read: a sleeper counts itself before it looks here */
+    return number;
 }
 
 static void *work(void *arg) {
     struct pool *p = &the_pool;
     int worker = (int)(intptr_t)arg;
-    for (unsigned seen = 0;;) {
-        await_job(p, seen);
-        seen = atomic_load(&p->gen);
+    bool slept;
+    for (uint64_t seen = 0;;) {
+        struct pool_job j;
+        uint64_t number = await_job(p, seen, &slept);
         if (atomic_load(&p->quit)) return NULL;
-        atomic_fetch_add(&p->active, 1);
-        if (atomic_load(&p->open)) take_chunks(p, worker);
-        atomic_fetch_sub(&p->active, 1);
+        if (!copy_job(p, number, &j)) continue;
+        if (slept) wake_workers(p, chunks_of(&j));
+        take_chunks(p, &j, number, worker);
+        seen = number;
     }
 }
 
-static void wake_workers(struct pool *p, uint32_t wanted) {
-    int asleep = atomic_load(&p->sleepers);
-    if (!asleep) return;
-    pthread_mutex_lock(&p->bed);
-    if ((uint32_t)asleep <= wanted)
-        pthread_cond_broadcast(&p->wake);
-    else
-        for (uint32_t i = 0; i < wanted; i++) pthread_cond_signal(&p->wake);
-    pthread_mutex_unlock(&p->bed);
-}
+/* ---- start and end ------------------------------------------------------------------------------------------------------- */
 
 /* atexit: a sanitizer, or a host that unloads us, must find no thread left. A forked child has none. */
 static void stop(void) {
     struct pool *p = &the_pool;
     if (p->pid != getpid()) return;
     atomic_store(&p->quit, true);
-    atomic_fetch_add(&p->gen, 1);
-    wake_workers(p, MAX_THREADS);
+    publish(p, &(struct pool_job){0});
+    futex(&p->bell, FUTEX_WAKE, MAX_THREADS);
     for (int i = 1; i < p->threads; i++) pthread_join(p->id[i], NULL);
     p->threads = 1;
 }
@@ -136,8 +227,11 @@ static void start(int want) {
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old); /* workers inherit it: signals are the program's own */
-    for (p->threads = 1; p->threads < want; p->threads++)
-        if (pthread_create(&p->id[p->threads], NULL, work, (void *)(intptr_t)p->threads)) break;
+    int n = 1;
+    p->threads = want; /* workers read it; no thread acts on it before the first job */
+    p->crowded = want > os_cores();
+    while (n < want && !pthread_create(&p->id[n], NULL, work, (void *)(intptr_t)n)) n++;
+    p->threads = n;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     p->pid = getpid();
 }
@@ -153,10 +247,12 @@ static void start_once(void) {
 static void restart(void) {
     struct pool *p = &the_pool;
     pthread_mutex_init(&p->caller, NULL);
-    pthread_mutex_init(&p->bed, NULL);
-    pthread_cond_init(&p->wake, NULL);
-    atomic_store(&p->open, false), atomic_store(&p->quit, false);
-    atomic_store(&p->active, 0), atomic_store(&p->sleepers, 0);
+    atomic_store(&p->quit, false), atomic_store(&p->sleepers, 0);
+    atomic_store(&p->job, 0), atomic_store(&p->bell, 0), p->jobs = 0;
+    for (int i = 0; i < MAX_THREADS; i++) {
+        atomic_store(&p->share[i].taken, 0);
+        atomic_store(&p->share[i].done, 0);
+    }
     inside = -1;
     start(p->threads);
 }
@@ -183,12 +279,21 @@ struct pool *pool_get(void) {
 
 int pool_threads(struct pool *p) { return p->threads; }
 
-static void await_workers(struct pool *p) {
-    for (int i = 0; atomic_load(&p->active); i++) {
-        if (i < 20000)
+/* ---- jobs ------------------------------------------------------------------------------------------------------------- */
+
+/* Waits until the workers have done n chunks. */
+static void await_workers(struct pool *p, uint64_t number, int threads, uint32_t n) {
+    for (int looks = 0; n; looks++) {
+        uint32_t done = 0;
+        for (int i = 1; i < threads; i++) {
+            uint64_t w = atomic_load_explicit(&p->share[i].done, memory_order_acquire);
+            if (w >> COUNT_BITS == number) done += (uint32_t)(w & COUNT_MASK);
+        }
+        if (done == n) return;
+        if (looks < JOIN_SPIN && !p->crowded)
             relax();
         else
-            sched_yield(); /* more threads than cores: let the one that is at work have this one */
+            sched_yield(); /* one that is at work may need this core */
     }
 }
 
@@ -204,14 +309,11 @@ void pool_run_noted(struct pool *p, pool_fn *fn, pool_note *note, void *arg, uin
         fn(arg, 0, n, RG_MAX(inside, 0));
         return;
     }
+    struct pool_job j = {fn, note, arg, n, RG_MAX(chunk, (n >> COUNT_BITS) + 1), p->threads};
     pthread_mutex_lock(&p->caller);
-    p->fn = fn, p->note = note, p->arg = arg, p->n = n, p->chunk = chunk;
-    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
-    atomic_store(&p->open, true);
-    atomic_fetch_add(&p->gen, 1);
-    wake_workers(p, (n - 1) / chunk);
-    take_chunks(p, 0);
-    atomic_store(&p->open, false);
-    await_workers(p);
+    uint64_t number = publish(p, &j);
+    wake_workers(p, chunks_of(&j));
+    uint32_t mine = take_chunks(p, &j, number, 0);
+    await_workers(p, number, j.threads, chunks_of(&j) - mine);
     pthread_mutex_unlock(&p->caller);
 }

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -366,6 +367,61 @@ TEST(os_cpu_is_plausible) {
     TEST_INFO("%s, %s, vectors of %d bytes, %s", c->model, c->arch, c->vec_bytes, c->flags);
 }
 
+/* cgroups of both versions, nested, in a container that mounts only its own, with no quota and with broken files. */
+TEST(os_quotas_of_cgroups) {
+    static const struct {
+        const char *groups, *file[4], *text[4];
+        int cpus;
+    } row[] = {
+        {"0::/\n", {"cpu.max"}, {"150000 100000\n"}, 2},
+        {"0::/\n", {"cpu.max"}, {"max 100000\n"}, INT_MAX},
+        {"0::/a/b\n",
+         {"a/b/cpu.max", "a/cpu.max", "cpu.max"},
+         {"max 100000\n", "400000 100000\n", "900000 100000\n"},
+         4},
+        {"0::/a/b\n", {"a/b/cpu.max", "a/cpu.max"}, {"300000 100000\n", "400000 100000\n"}, 3},
+        {"0::/elsewhere\n", {"cpu.max"}, {"200000 100000\n"}, 2},
+        {"2:memory:/m\n4:cpu,cpuacct:/d/x\n0::/\n",
+         {"cpu/d/x/cpu.cfs_quota_us", "cpu/d/x/cpu.cfs_period_us"},
+         {"250000\n", "50000\n"},
+         5},
+        {"4:cpu,cpuacct:/d/x\n",
+         {"cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"},
+         {"-1\n", "100000\n"},
+         INT_MAX},
+        {"4:cpuacct:/\n",
+         {"cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"},
+         {"100000\n", "100000\n"},
+         INT_MAX},
+        {"nonsense\n", {"cpu.max"}, {"soon\n"}, INT_MAX},
+        {"0::/\n", {"cpu.max"}, {"100000 0\n"}, INT_MAX},
+    };
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        char *dir = open_dir(), *groups = arena_printf(&arena, "%s/groups", dir);
+        CHECK_EQ(os_write_file(&err, groups, row[i].groups, strlen(row[i].groups), 0600), 0);
+        for (int k = 0; k < 4 && row[i].file[k]; k++) {
+            char *path = arena_printf(&arena, "%s/%s", dir, row[i].file[k]);
+            for (char *c = path + strlen(dir) + 1; (c = strchr(c, '/')); *c++ = '/')
+                *c = 0, mkdir(path, 0700);
+            CHECK_EQ(os_write_file(&err, path, row[i].text[k], strlen(row[i].text[k]), 0600), 0);
+        }
+        CHECK_EQ(os_quota_cpus(groups, dir), row[i].cpus);
+        close_dir(dir);
+    }
+    CHECK_EQ(os_quota_cpus("/nowhere/groups", "/nowhere"), INT_MAX);
+    unsetenv("RIDGE_THREADS");
+    env_reload();
+    CHECK_EQ(os_cpus(), os_cores());
+    cpu_set_t was, one;
+    CHECK_EQ(sched_getaffinity(0, sizeof was, &was), 0);
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++)
+        if (CPU_ISSET(cpu, &was)) CPU_SET(cpu, &one);
+    CHECK_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    CHECK_EQ(os_cores(), 1);
+    CHECK_EQ(sched_setaffinity(0, sizeof was, &was), 0);
+}
+
 TEST(os_cpu_flags_suit_both_compilers) {
     static const char *const cc[] = {"gcc", "clang"};
     char *dir = open_dir(), *flags = arena_strdup(&arena, os_cpu()->flags, strlen(os_cpu()->flags));
@@ -460,6 +516,57 @@ TEST(pool_callers_are_serialised) {
     for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, call_often, pool_get());
     for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
     CHECK_EQ(atomic_load(&total), 3 * 2000 * sum_to(50));
+}
+
+/* The first chunk that a worker takes ends when all others are done: those of its range too. */
+struct held_chunk {
+    atomic_int holds, done;
+    int all;
+};
+
+static void hold_one(void *arg, uint32_t t0, uint32_t t1, int worker) {
+    struct held_chunk *h = arg;
+    (void)t0, (void)t1;
+    if (worker && atomic_fetch_add(&h->holds, 1) == 0)
+        while (atomic_load(&h->done) < h->all - 1) sched_yield();
+    atomic_fetch_add(&h->done, 1);
+}
+
+TEST(pool_takes_over_the_chunks_of_a_held_worker) {
+    setenv("RIDGE_THREADS", "5", 1);
+    env_reload();
+    for (int n = 5; n < 400; n += 7) {
+        struct held_chunk h = {.all = n};
+        pool_run(pool_get(), hold_one, &h, (uint32_t)n, 1);
+        CHECK_EQ(atomic_load(&h.done), n);
+    }
+}
+
+/* Jobs of other lengths follow each other at once, so that late workers find the next one, and some note what they did. */
+static void count_noted(void *arg, int worker, uint32_t iterations, uint64_t t0, uint64_t t1) {
+    (void)worker;
+    atomic_fetch_add((atomic_int *)arg, (int)(t1 >= t0 ? iterations : 0));
+}
+
+static void count_run(void *arg, uint32_t t0, uint32_t t1, int worker) {
+    (void)worker;
+    atomic_fetch_sub((atomic_int *)arg, (int)(t1 - t0));
+}
+
+TEST(pool_jobs_of_changing_lengths) {
+    setenv("RIDGE_THREADS", "16", 1);
+    env_reload();
+    struct pool *p = pool_get();
+    for (int i = 0; i < 5000; i++) {
+        atomic_int *left = calloc(1, sizeof *left); /* a late worker that touched it would be found by ASan */
+        uint64_t h = hash_u64((uint64_t)i);
+        int n = (int)(2 + h % (i % 2 ? 40 : 4000)), chunk = (int)(1 + h / 4096 % 9), noted = i % 3 == 0;
+        atomic_store(left, noted ? 0 : n);
+        pool_run_noted(p, count_run, noted && n > chunk ? count_noted : NULL, left, (uint32_t)n,
+                       (uint32_t)chunk);
+        CHECK_EQ(atomic_load(left), noted && n <= chunk ? -n : 0);
+        free(left);
+    }
 }
 
 /* A chunk that ends only when another thread has the other one: the true cost of a hand-over. */
