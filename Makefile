@@ -50,6 +50,15 @@ EXAMPLE_SRC := $(if $(filter *,$(FOLDERS)),$(sort $(wildcard examples/*.c)))
 CLI_TESTS := $(if $(CLI_SRC),$(sort $(wildcard tests/cli/*.sh)))
 
 # The version is the header's; the ABI's number changes when a program must be compiled again.
+# PREFIX and what follows from it are for `make install`; the library also looks there for its files (src/base/os_child.c).
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
+ifneq ($(filter deb test-deb,$(MAKECMDGOALS)),)
+PREFIX  := /usr
+LIBDIR  := /usr/lib/$(MULTIARCH)
+endif
+PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
+STRIP   ?= strip
 VERSION := $(shell sed -n 's/^.define RG_VERSION "\(.*\)"/\1/p' include/ridge.h)
 ABI     := 0
 LIB  := $(OUT)/libridge.a
@@ -83,7 +92,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(SO) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB) $(SO)
 examples: all
@@ -93,6 +102,8 @@ keep_if_same = mkdir -p $(@D) && printf '%s\n' '$(1)' > $@.new && \
                { cmp -s $@.new $@ && rm -f $@.new || mv -f $@.new $@; }
 $(OUT)/flags: FORCE
 	@$(call keep_if_same,$(CC) $(ALL_CFLAGS))
+$(OUT)/prefix: FORCE
+	@$(call keep_if_same,$(PREFIX) $(MULTIARCH) $(ABI))
 $(OUT)/objects: FORCE
 	@$(call keep_if_same,$(LIB_OBJ))
 FORCE:
@@ -158,6 +169,8 @@ link = @mkdir -p $(@D) && echo "  LD $@" && \
 
 # One set of objects for the archive and the shared library; hidden names cost nothing in it.
 $(LIB_OBJ): private ALL_CFLAGS += -fPIC -fno-semantic-interposition
+$(OUT)/obj/src/base/os_child.o: private ALL_CFLAGS += -DRIDGE_PREFIX='"$(PREFIX)"' -DRIDGE_MULTIARCH='"$(MULTIARCH)"' -DRIDGE_ABI='"$(ABI)"'
+$(OUT)/obj/src/base/os_child.o: $(OUT)/prefix
 $(OUT)/obj/%.o: %.c $(OUT)/flags | $(BUILD)/setup.ok $(GEN_SRC)
 	$(compile)
 $(OUT)/obj/gen/%.o: $(BUILD)/gen/%.c $(OUT)/flags | $(BUILD)/setup.ok
@@ -228,6 +241,19 @@ mnist: $(OUT)/examples/mnist # trains examples/mnist.c on data/mnist; ARGS="--st
 
 test: all $(TEST) $(TABLE) $(PLANTED) $(FORMS) $(FAULTS)
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
+
+# ---- install: docs/install.md. DESTDIR=/tmp/stage puts all of it under another root; STRIP= keeps the symbols.
+$(OUT)/manual/ridge.fish: $(OUT)/ridge tools/manual
+	@echo "  MAN $(@D)" && tools/manual $(OUT)/ridge $(@D)
+INSTALL_ENV = OUT='$(OUT)' DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' ABI='$(ABI)' STRIP='$(STRIP)'
+install: $(LIB) $(SO) $(BIN) $(WORKER) $(OUT)/manual/ridge.fish
+	@$(INSTALL_ENV) tools/install install
+uninstall: $(OUT)/manual/ridge.fish
+	@$(INSTALL_ENV) tools/install uninstall
+deb: $(LIB) $(SO) $(BIN) $(WORKER) $(OUT)/manual/ridge.fish # Debian packages into build/deb
+	@rm -f $(BUILD)/deb/*.deb && $(INSTALL_ENV) tools/deb $(CURDIR)/$(BUILD)/deb
+test-deb: deb # the packages on a clean Debian in a chroot; root, network, minutes
+	@tests/deb/run $(BUILD)/deb
 
 test-faults: all $(FAULTS) # 200 kills, full disks, damaged files; minutes
 	@$(RUN_ENV) tests/faults/faults.sh $(ARGS)
@@ -314,6 +340,6 @@ clean:
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)

@@ -142,6 +142,26 @@ static int show(struct estimate_run *e, const char *program) {
     return bad ? cli_error("estimate", &e->err) : EXIT_OK;
 }
 
+/* A file, or the name of one that comes with Ridge: h200 is share/machines/h200.txt, wherever that was installed. */
+static void load_machine(struct estimate_run *e) {
+    if (!os_exists(e->machine) && !strchr(e->machine, '/')) {
+        const char *found =
+            os_installed(&e->arena, arena_printf(&e->arena, "machines/%s.txt", e->machine), false);
+        if (!found)
+            found = os_installed(&e->arena, arena_printf(&e->arena, "machines/%s", e->machine), false);
+        if (found) e->machine = found;
+    }
+    if (!model_load(&e->err, &e->arena, e->machine, &e->m) || os_exists(e->machine)) return;
+    err_clear(&e->err);
+    const char *h200 = os_installed(&e->arena, "machines/h200.txt", false);
+    err_set(&e->err, RG_EIO,
+            "there is no machine file %s; %s has some, `ridge ceilings --output FILE` writes one of this "
+            "machine",
+            e->machine,
+            h200 ? arena_printf(&e->arena, "%.*s", (int)(strrchr(h200, '/') - h200), h200)
+                 : "share/machines");
+}
+
 /* Our own options may stand before `--`, or without one anywhere: what is not ours belongs to the program. */
 static int split(int argc, char **argv, char **own, char **prog, int *nprog) {
     int n = 0, end = 1;
@@ -165,7 +185,8 @@ int cmd_estimate(int argc, char **argv) {
     static struct estimate_run e = {.rows = 20, .profile = "/tmp/ridge-estimate-XXXXXX"};
     const struct arg_spec spec[] = {
         {"machine", ARG_TEXT, &e.machine, "FILE",
-         "the machine: share/machines has some, `ridge ceilings --output FILE` writes this one"},
+         "the machine: h200, laptop and neoverse-v1-2 are there, `ridge ceilings --output FILE` writes this "
+         "one"},
         {"rows", ARG_NUMBER, &e.rows, "N", "at most N kernels (20); before --"},
         {"json", ARG_FLAG, &e.json, NULL, "as one JSON object; before --"},
     };
@@ -182,16 +203,8 @@ int cmd_estimate(int argc, char **argv) {
     if (status < 0 && (!nprog || !e.machine)) status = args_wrong(&a, "expected %s", a.operands);
     if (status < 0) status = args_range(&a, "rows", e.rows, 1, 1000000);
     arena_init(&e.arena, &e.err);
-    if (status < 0 && model_load(&e.err, &e.arena, e.machine, &e.m)) {
-        if (!os_exists(e.machine)) {
-            err_clear(&e.err);
-            err_set(&e.err, RG_EIO,
-                    "there is no machine file %s; share/machines has some, `ridge ceilings --output FILE` "
-                    "writes one of this machine",
-                    e.machine);
-        }
-        status = cli_error("estimate", &e.err);
-    }
+    if (status < 0) load_machine(&e);
+    if (status < 0 && e.err.code) status = cli_error("estimate", &e.err);
     int fd = status < 0 ? mkstemp(e.profile) : -1;
     if (status < 0 && fd < 0) {
         fprintf(stderr, "ridge estimate: no temporary file: %s\n", strerror(errno));

@@ -268,8 +268,9 @@ enum os_talk os_child_send(const struct os_child *, const void *, size_t n, uint
 enum os_talk os_child_receive(const struct os_child *, void *, size_t n, uint64_t until);
 /* Ends it, if need be by force. The signal that ended it by itself, or 0. */
 int os_child_stop(struct os_child *);
-/* The file beside this one, or beside the program: where the helper `name` is, in the arena; NULL: nowhere. */
-const char *os_beside(struct arena *, const char *name);
+/* Where a file that comes with the library is, a program or data: near the library, near the program, under the PREFIX of
+ * `make install`. In the arena; NULL: nowhere. */
+const char *os_installed(struct arena *, const char *name, bool program);
 void *os_dlopen(struct err *, const char *path); /* NULL on error */
 void *os_dlsym(void *lib, const char *name);     /* NULL if absent */
 void os_dlclose(void *lib);

@@ -110,18 +110,45 @@ int os_child_stop(struct os_child *c) {
     return !forced && got > 0 && WIFSIGNALED(st) ? WTERMSIG(st) : 0;
 }
 
-/* In the folder of that file. */
-static const char *in_folder_of(struct arena *a, const char *file, const char *name) {
-    char real[PATH_MAX];
-    if (!file || !strchr(file, '/') || !realpath(file, real)) return NULL;
-    char *slash = strrchr(real, '/');
-    const char *path = arena_printf(a, "%.*s/%s", (int)(slash - real), real, name);
-    return access(path, X_OK) ? NULL : path;
+#ifndef RIDGE_PREFIX /* the Makefile says */
+#define RIDGE_PREFIX "/usr/local"
+#define RIDGE_MULTIARCH "."
+#define RIDGE_ABI "0"
+#endif
+
+/* Where a file is when its folder is asked from that of the library or the program: beside it (in a build tree, in a Python
+ * package), as `make install` puts it (PREFIX/lib, PREFIX/lib/TRIPLET, PREFIX/bin), in the source tree. */
+static const char *const folders[] = {
+    "",
+    "ridge-" RIDGE_ABI "/",
+    "../lib/ridge-" RIDGE_ABI "/",
+    "../lib/" RIDGE_MULTIARCH "/ridge-" RIDGE_ABI "/",
+    "../share/ridge/",
+    "../../share/ridge/",
+    "../../share/",
+};
+
+static const char *in_folders(struct arena *a, const char *folder, const char *name, int mode) {
+    for (size_t i = 0; i < RG_COUNT(folders); i++) {
+        char real[PATH_MAX];
+        const char *path = arena_printf(a, "%s/%s%s", folder, folders[i], name);
+        if (!access(path, mode) && realpath(path, real)) return arena_printf(a, "%s", real);
+    }
+    return NULL;
 }
 
-const char *os_beside(struct arena *a, const char *name) {
+static const char *near_file(struct arena *a, const char *file, const char *name, int mode) {
+    char real[PATH_MAX];
+    if (!file || !strchr(file, '/') || !realpath(file, real)) return NULL;
+    *strrchr(real, '/') = 0;
+    return in_folders(a, real, name, mode);
+}
+
+const char *os_installed(struct arena *a, const char *name, bool program) {
+    const int mode = program ? X_OK : R_OK;
     Dl_info at;
     const char *path =
-        dladdr((void *)(uintptr_t)make_socket, &at) ? in_folder_of(a, at.dli_fname, name) : NULL;
-    return path ? path : in_folder_of(a, "/proc/self/exe", name);
+        dladdr((void *)(uintptr_t)make_socket, &at) ? near_file(a, at.dli_fname, name, mode) : NULL;
+    if (!path) path = near_file(a, "/proc/self/exe", name, mode);
+    return path ? path : in_folders(a, RIDGE_PREFIX "/bin", name, mode);
 }

@@ -6,7 +6,7 @@
  * as before: real data and neighbours of the plan are here. What does not come back, or late, costs the candidate
  * ("trapped"), and the next one gets a new worker.
  * The worker reads compiled code from the disk cache; it lives until the plan was searched, and holds its memory until then.
- * It is RIDGE_WORKER, or ridge-worker beside the library's file or the program. Without it, or where it cannot open the
+ * It is RIDGE_WORKER, or the ridge-worker that was installed with the library (os_installed). Without it, or where it cannot open the
  * device, candidates run in this process at once, as they do on devices that only this process knows.
  * Tests: tests/unit/trial.c */
 #include "tune/search/trial.h"
@@ -34,9 +34,10 @@ static void start(struct engine *en, struct search_worker *w) {
     const char *path = env_str(ENV_WORKER);
     struct trial_answer r;
     struct err e = {0};
-    if (!path || !*path) path = os_beside(a, "ridge-worker");
+    if (!path || !*path) path = os_installed(a, "ridge-worker", true);
     if (!path || !strcmp(path, "0") || en->ops->interpret) {
-        give_up(w, path ? "RIDGE_WORKER=0" : "there is no ridge-worker beside the library or the program");
+        give_up(w, path ? "RIDGE_WORKER=0"
+                        : "there is no ridge-worker where the library or the program was installed");
         return;
     }
     if (os_child_start(&e, (const char *[]){path, en->ops->name, NULL}, &w->child)) {
