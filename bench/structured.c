@@ -4,7 +4,7 @@
  *
  * Chains, diamonds, ladders, trees, values that share one operand, unrolled recurrences with and without products, sums of many
  * reductions: each at about 10, 100 .. MOST (100000) nodes, planned on the device NULL, which runs nothing. Prints CPU seconds of
- * building and of planning, kernels, and the exponent of a line fitted to log(time) over log(nodes) of all sizes from 1000 nodes
+ * building and of planning, kernels, their predicted time, and the exponent of a line fitted to log(time) over log(nodes) of all sizes from 1000 nodes
  * on. The exit status is 1 if a plan fails or takes more than LIMIT seconds. The same structures, with counters instead of a
  * clock: tests/unit/plan_visits.c. */
 #include <ridge.h>
@@ -86,12 +86,49 @@ static rg_tensor reductions(rg_ctx *c, rg_tensor x, long nodes) {
     return x;
 }
 
+/* Escape time of z = z * z + c: steps that do nothing where |z| > 2. */
+static rg_tensor escape(rg_ctx *c, rg_tensor x, long nodes) {
+    rg_tensor z = x;
+    (void)c;
+    for (long i = 0; i < nodes; i += 4) z = rg_where(rg_lt(rg_abs(z), 2), rg_add(rg_mul(z, z), x), z);
+    return z;
+}
+
+/* Values of two earlier ones, most of them recent; some are reduced. */
+static rg_tensor random_graph(rg_ctx *c, rg_tensor x, long nodes) {
+    rg_tensor *v = calloc((size_t)nodes + 1, sizeof *v), y = x;
+    uint64_t state = 1;
+    (void)c;
+    v[0] = x;
+    for (long i = 0; i < nodes; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        uint64_t draw = state >> 33;
+        long recent = i < 16 ? i : 16, a = i - (long)(draw / 8 % (uint64_t)(recent + 1));
+        long b = draw % 8 ? i - (long)(draw / 256 % (uint64_t)(recent + 1))
+                          : (long)(draw / 256 % (uint64_t)(i + 1));
+        switch (draw / 8192 % 6) {
+        case 0: v[i + 1] = rg_mul(v[a], v[b]); break;
+        case 1: v[i + 1] = rg_maximum(v[a], v[b]); break;
+        case 2: v[i + 1] = rg_tanh(v[a]); break;
+        case 3:
+            v[i + 1] = draw % 32 ? rg_sub(v[a], v[b])
+                                 : rg_sub(v[a], rg_mean(v[b], .axes = RG_SHAPE(1), .keep = true));
+            break;
+        default: v[i + 1] = rg_add(v[a], v[b]);
+        }
+    }
+    for (long i = nodes > 16 ? nodes - 16 : 0; i <= nodes; i++) y = rg_add(y, v[i]);
+    free(v);
+    return y;
+}
+
 static const struct structure {
     const char *name;
     structure_fn *fn;
 } structure[] = {
     {"chain", chain},         {"diamonds", diamonds},     {"ladder", ladder}, {"tree", tree},
     {"constants", constants}, {"recurrence", recurrence}, {"rnn", rnn},       {"reductions", reductions},
+    {"escape", escape},       {"random", random_graph},
 };
 
 /* Seconds of planning; below 0: it failed. */
@@ -107,9 +144,10 @@ static double plan(const struct structure *s, long nodes) {
     rg_status e = rg_schedule_stats(RG_TENSORS(y), &st);
     double t2 = now();
     rg_stats(c, &use);
-    printf("%-12s %8llu nodes  build %8.4f s  plan %8.4f s  %6llu kernels, %5llu distinct%s%s\n", s->name,
-           (unsigned long long)use.nodes, t1 - t0, t2 - t1, (unsigned long long)st.kernels,
-           (unsigned long long)st.distinct, e ? ": " : "", e ? rg_error(c) : "");
+    printf("%-12s %8llu nodes  build %8.4f s  plan %8.4f s  %6llu kernels, %5llu distinct, %9.1f us "
+           "predicted%s%s\n",
+           s->name, (unsigned long long)use.nodes, t1 - t0, t2 - t1, (unsigned long long)st.kernels,
+           (unsigned long long)st.distinct, st.predicted * 1e6, e ? ": " : "", e ? rg_error(c) : "");
     fflush(stdout);
     rg_close(c);
     return e ? -1 : t2 - t1;

@@ -170,6 +170,18 @@ struct built {
 };
 void kernel_build(struct rangeify *, const uop *sink, struct built *);
 
+/* ---- regions.c: which units are planned together ------------------------------------------------------ */
+
+struct unit_list {
+    uint32_t *unit, n; /* in topological order; a CALL is alone */
+    bool block;        /* of a region that was cut */
+};
+struct plan_regions {
+    VEC(struct unit_list) region; /* each after those that it reads from, as far as they wait for no other */
+};
+/* All units but numbers. Those that cross a cut become UNIT_FORCED. */
+void plan_find_regions(struct sgraph *, struct plan_regions *);
+
 /* ---- plan.c: regions and their problems --------------------------------------------------------------- */
 
 struct planned_kernel {   /* a kernel of the plan */

@@ -12,155 +12,9 @@
 
 #include "schedule/internal.h"
 
-enum { IR_NODES = 4096 }; /* nodes of priced kernels that are kept to be shared */
-enum { JOIN_MAX = 48 };   /* units of regions that are joined because they read the same tensor */
+enum { IR_NODES = 4096 };                 /* nodes of priced kernels that are kept to be shared */
+enum { BRIEF_AFTER = 100000 };            /* evaluations of a program: its further blocks get fewer */
 enum { PLANS_LEAST = 4, PLANS_MOST = 8 }; /* that one search returns */
-
-/* ---- regions ------------------------------------------------------------------------------------------------- */
-
-struct regions {
-    struct sgraph *g;
-    uint32_t *up;         /* union-find over units */
-    uint32_t *count;      /* units of a root */
-    uint8_t *contraction; /* of a root: has one */
-    uint32_t *depth;      /* of a root: longest path of regions above it */
-    uint8_t *update;      /* by unit: it only feeds ASSIGNs */
-};
-
-static uint32_t find(struct regions *r, uint32_t u) {
-    while (r->up[u] != u) u = r->up[u] = r->up[r->up[u]];
-    return u;
-}
-
-static void join(struct regions *r, uint32_t a, uint32_t b) {
-    a = find(r, a), b = find(r, b);
-    if (a == b) return;
-    if (b < a) {
-        uint32_t t = a;
-        a = b, b = t;
-    }
-    r->up[b] = a;
-    r->count[a] += r->count[b];
-    r->contraction[a] |= r->contraction[b];
-}
-
-/* A scalar that is in memory anyway is read by larger values, never recomputed. Tensors that share it, the parameters of an
- * optimizer and its step, are planned separately, alike, and then batched. */
-static bool is_shared_scalar(struct sgraph *g, const struct plan_unit *s, const struct plan_unit *u) {
-    return s->hint == HINT_ELEMENTWISE && shape_size(sg_shape(g, s->n)) == 1 &&
-           shape_size(sg_shape(g, u->n)) > 1;
-}
-
-/* A stored value that only feeds in-place updates, such as a gradient: the updates are planned separately, so that those of
- * all parameters look alike and are batched. */
-static bool is_update(const struct regions *r, const struct plan_unit *s, uint32_t to) {
-    return s->n->op != OP_ASSIGN && r->update[to];
-}
-
-static void find_updates(struct regions *r) {
-    for (uint32_t u = r->g->units; u-- > 0;) {
-        const uint32_t *use = r->g->unit[u].use;
-        r->update[u] = r->g->unit[u].n->op == OP_ASSIGN || *use != UINT32_MAX;
-        for (; *use != UINT32_MAX; use++) r->update[u] &= r->update[*use];
-    }
-}
-
-/* Operands of a contraction, and its results that are reduced, are in memory between two kernels. */
-static bool is_cut(const struct regions *r, uint32_t from, uint32_t to) {
-    struct sgraph *g = r->g;
-    const struct plan_unit *s = &g->unit[from], *u = &g->unit[to];
-    if (s->hint == HINT_NUMBER || u->hint == HINT_NUMBER) return true;
-    if (s->n->op == OP_CALL || u->n->op == OP_CALL) return true;
-    if (s->forced != UNIT_FORCED) return false;
-    if (u->forced == UNIT_NEVER) return true; /* the MUL of a contraction */
-    if (is_shared_scalar(g, s, u) || is_update(r, s, to)) return true;
-    return s->cut;
-}
-
-static void find_depths(struct regions *r) {
-    struct sgraph *g = r->g;
-    for (bool again = true; again;) { /* few rounds: units are in topological order */
-        again = false;
-        for (uint32_t u = 0; u < g->units; u++) {
-            uint32_t to = find(r, u);
-            for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++) {
-                uint32_t from = find(r, *s);
-                if (from == to || r->depth[from] + 1 <= r->depth[to] || r->depth[from] > g->units) continue;
-                r->depth[to] = r->depth[from] + 1;
-                again = true;
-            }
-        }
-    }
-}
-
-/* Joins small regions of equal depth that read the same tensor in memory whole and in order. */
-static void join_readers(struct regions *r) {
-    struct sgraph *g = r->g;
-    struct map first; /* tensor -> unit that reads it */
-    map_init(&first, g->a);
-    for (uint32_t u = 0; u < g->units; u++) {
-        if (g->unit[u].hint == HINT_NUMBER || g->unit[u].forced == UNIT_NEVER || g->unit[u].n->op == OP_CALL)
-            continue;
-        for (uint32_t i = 0; i < g->unit[u].n->nsrc; i++) {
-            const uop *s = g->unit[u].n->src[i];
-            while (s->op == OP_RESHAPE) s = s->src[0];
-            uint32_t su = g->unit_of[s->id];
-            bool memory = sg_is_memory(g, s) || (su && g->unit[su - 1].forced == UNIT_FORCED);
-            if (!memory || shape_size(sg_shape(g, s)) < 2) continue;
-            uint64_t by;
-            if (!map_get(&first, s->id, &by)) {
-                map_put(&first, s->id, u);
-                continue;
-            }
-            uint32_t a = find(r, (uint32_t)by), b = find(r, u);
-            bool small = r->count[a] + r->count[b] <= JOIN_MAX && !r->contraction[a] && !r->contraction[b];
-            if (a != b && small && r->depth[a] == r->depth[b]) join(r, a, b);
-        }
-    }
-}
-
-/* The padded copy (repack.c) that unit u views or widens; none: UINT32_MAX. */
-static uint32_t copy_below(const struct regions *r, uint32_t u) {
-    const struct plan_unit *unit = r->g->unit;
-    while (unit[u].n->op == OP_CAST && unit[u].forced != UNIT_FORCED && *unit[u].src != UINT32_MAX)
-        u = *unit[u].src;
-    return unit[u].n->op == OP_PAD && unit[u].forced == UNIT_FORCED ? u : UINT32_MAX;
-}
-
-/* Padded copies of both operands of a GEMM: one kernel can make them if they have equal shape. */
-static void join_copies(struct regions *r) {
-    struct sgraph *g = r->g;
-    for (uint32_t u = 0; u < g->units; u++) {
-        const uint32_t *src = g->unit[u].src;
-        if (g->unit[u].n->op != OP_MUL || src[0] == UINT32_MAX || src[1] == UINT32_MAX) continue;
-        uint32_t x = copy_below(r, src[0]), y = copy_below(r, src[1]);
-        if (x == UINT32_MAX || y == UINT32_MAX || sg_shape(g, g->unit[x].n) != sg_shape(g, g->unit[y].n))
-            continue;
-        uint32_t a = find(r, x), b = find(r, y);
-        bool small = r->count[a] + r->count[b] <= JOIN_MAX && !r->contraction[a] && !r->contraction[b];
-        if (a != b && small && r->depth[a] == r->depth[b]) join(r, a, b);
-    }
-}
-
-static void find_regions(struct regions *r, struct sgraph *g) {
-    *r = (struct regions){.g = g,
-                          .up = arena_array(g->a, uint32_t, g->units + 1),
-                          .count = arena_array(g->a, uint32_t, g->units + 1),
-                          .contraction = arena_array(g->a, uint8_t, g->units + 1),
-                          .depth = arena_array(g->a, uint32_t, g->units + 1),
-                          .update = arena_array(g->a, uint8_t, g->units + 1)};
-    find_updates(r);
-    for (uint32_t u = 0; u < g->units; u++) {
-        r->up[u] = u, r->count[u] = 1;
-        r->contraction[u] = g->unit[u].hint == HINT_CONTRACTION;
-    }
-    for (uint32_t u = 0; u < g->units; u++)
-        for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
-            if (!is_cut(r, *s, u)) join(r, *s, u);
-    find_depths(r);
-    join_copies(r);
-    join_readers(r);
-}
 
 /* ---- canonical text of a region: equal text, equal plan ------------------------------------------------------------------- */
 
@@ -177,6 +31,7 @@ struct region {
     struct rangeify *rf;      /* only while it is planned */
     struct arena_mark start;  /* of g->region, likewise */
     uint32_t *unit, n;        /* of the region, topological */
+    bool brief;               /* few evaluations: see BRIEF_AFTER */
     uint32_t *local;          /* unit -> index in `unit`, or UINT32_MAX */
     VEC(const uop *) outside; /* memory that it reads, by first mention */
     uint8_t *stored;          /* by unit, of the program */
@@ -479,6 +334,7 @@ static void make_problem(struct region *x, struct plan_problem *p) {
                                .most_statements = KERNEL_STATEMENTS,
                                .cost = cost_of,
                                .cx = x,
+                               .brief = x->brief,
                                .no_multi = g->opts->no_multi};
     find_before(x, p);
 }
@@ -669,14 +525,12 @@ static void plan_region(struct region *x, struct map *known, struct region_templ
 }
 
 void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
-    struct regions r;
+    struct plan_regions regions;
     struct map known;
     *plan = (struct fusion_plan){.stored = arena_array(g->a, uint8_t, g->units + 1)};
     map_init(&known, g->a);
-    find_regions(&r, g);
-    uint32_t *local = arena_array(g->a, uint32_t, g->units + 1),
-             *head = arena_array(g->a, uint32_t, g->units + 1);
-    uint32_t *next = arena_array(g->a, uint32_t, g->units + 1), n = 0;
+    plan_find_regions(g, &regions);
+    uint32_t *local = arena_array(g->a, uint32_t, g->units + 1), n = 0;
     struct region_template **all = arena_array(g->a, struct region_template *, g->units + 1);
     uint8_t *stored = arena_array(g->a, uint8_t, g->units + 1);
     uint32_t *seen = arena_array(g->a, uint32_t, g->units + 1), mark = 0;
@@ -688,18 +542,16 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
     memset(local, 0xff, (g->units + 1) * sizeof *local);
     for (uint32_t u = 0; u < g->units; u++)
         stored[u] = g->unit[u].hint != HINT_NUMBER && g->unit[u].forced == UNIT_FORCED;
-    for (uint32_t u = g->units; u-- > 0;) { /* members of each root, in order */
-        uint32_t root = find(&r, u);
-        next[u] = head[root];
-        head[root] = u + 1;
-    }
-    for (uint32_t root = 0; root < g->units; root++) {
-        if (!head[root] || g->unit[root].hint == HINT_NUMBER || find(&r, root) != root) continue;
-        if (g->unit[root].n->op == OP_CALL) {
-            plan_call(g, root, plan);
+    for (uint32_t k = 0; k < regions.region.n; k++) {
+        const struct unit_list *list = &regions.region.p[k];
+        if (g->unit[list->unit[0]].n->op == OP_CALL) {
+            plan_call(g, list->unit[0], plan);
             continue;
         }
         struct region x = {.g = g,
+                           .unit = list->unit,
+                           .n = list->n,
+                           .brief = list->block && plan->evaluations > BRIEF_AFTER,
                            .local = local,
                            .stored = stored,
                            .seen = seen,
@@ -707,12 +559,7 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
                            .hash = hash,
                            .memo = &memo,
                            .stage = stage};
-        VEC(uint32_t) unit = {0};
-        for (uint32_t u = head[root]; u; u = next[u - 1]) {
-            local[u - 1] = unit.n;
-            vec_push(g->a, &unit, u - 1);
-        }
-        x.unit = unit.p, x.n = unit.n;
+        for (uint32_t i = 0; i < x.n; i++) local[x.unit[i]] = i;
         plan->regions++;
         plan_region(&x, &known, &all, &n, plan);
         for (uint32_t i = 0; i < x.n; i++) local[x.unit[i]] = UINT32_MAX;

@@ -21,6 +21,7 @@ struct sched_opts {
     bool no_multi;               /* one output per kernel */
     bool no_batch;               /* no BATCH kernels */
     bool no_split;               /* reductions are not split */
+    uint32_t block;              /* units of a block of a large region; 0: the default (tests: few) */
     bool gpu;                    /* thousands of threads: sums along columns are split too */
     const struct gpu_spec *spec; /* of that GPU; NULL: the default row */
     bool ordered;   /* scatter-adds of floats add in the order of the index, by a builtin kernel */
@@ -118,6 +119,7 @@ struct plan_problem {
     double (*cost)(void *cx, const uint32_t *out, uint32_t k, const uint8_t *stored, uint8_t *needs);
     void *cx;
     bool no_multi;
+    bool brief; /* a part of something large: fewer evaluations */
 };
 struct plan_result {
     uint8_t *stored;  /* [n] */

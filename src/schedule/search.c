@@ -181,6 +181,8 @@ static double *piece_costs(struct fusion_search *s) {
     return cost;
 }
 
+static bool is_huge(const struct fusion_search *s) { return s->n > HUGE_REGION || s->p->brief; }
+
 static void allow(struct search_run *r, uint64_t base, uint64_t per_node) {
     r->s.max_evals = r->s.evals + base + per_node * r->s.n;
     r->s.max_work = r->s.work + (base + per_node * r->s.n) * WORK_PER_EVAL;
@@ -194,7 +196,7 @@ static void from_seeds(struct search_run *r) {
     uint8_t *start_set[SEEDS];
     uint32_t n = 0;
     s->separate = true;
-    bool huge = s->n > HUGE_REGION;
+    bool huge = is_huge(s);
     for (uint32_t kind = 0; kind < SEEDS; kind++) {
         if (huge && kind != SEED_SHARED && kind != SEED_REDUCTIONS) continue;
         if (!seed(r, kind)) continue;
@@ -363,7 +365,7 @@ static double store_all(struct search_run *r) {
 static double fuse_all(struct search_run *r) {
     if (!seed(r, SEED_FORCED)) return INFINITY;
     load_alone(r);
-    allow(r, EVALS_MIN, r->s.n > HUGE_REGION ? 1 : EVALS_PER_NODE / 3);
+    allow(r, EVALS_MIN, is_huge(&r->s) ? 1 : EVALS_PER_NODE / 3);
     group(r, true);
     offer_current(r);
     return plan_seconds(&r->s);
@@ -372,7 +374,7 @@ static double fuse_all(struct search_run *r) {
 /* More runners-up: the best plan with one node flipped. */
 static void more_plans(struct search_run *r) {
     struct fusion_search *s = &r->s;
-    if (!r->nbest || r->nbest == r->keep || s->n > HUGE_REGION) return;
+    if (!r->nbest || r->nbest == r->keep || is_huge(s)) return;
     memcpy(r->want, r->best[0].stored, s->n);
     for (uint32_t v = 0, tries = 0; v < s->n && r->nbest < r->keep && tries < WIDE; v++) {
         if (!is_free(s, v)) continue;

@@ -271,6 +271,16 @@ TEST(schedule_random_modes) {
     CHECK(many(first_seed() + 50000, count(250), gen, (struct sched_opts){.rank = 3}, OPTS_NONE));
 }
 
+/* Regions cut into blocks of a few units, wherever the cuts fall: values, in-place stores and kept rows are right. */
+TEST(schedule_random_blocks) {
+    struct graph_gen gen = {.exact = true, .assigns = true};
+    for (uint32_t block = 1; block <= 4; block++)
+        CHECK(many(first_seed() + 60000 + block, count(150), gen, (struct sched_opts){.block = block},
+                   OPTS_NONE));
+    CHECK(
+        many(first_seed() + 61000, count(100), gen, (struct sched_opts){.block = 3, .gpu = true}, OPTS_GPU));
+}
+
 /* ---- through the C compiler: many programs in one batch -------------------------------------------------- */
 
 enum { BATCH_OF = 100 };
