@@ -71,7 +71,8 @@ struct api_store {
         left; /* c->tick when a handle of its value was last dropped, since the last collection; 0 never */
     uint64_t serial; /* of the tensor it belongs to, by creation: what BUFFERs of a plan are numbered by */
     uint32_t moves;  /* how often that tensor moved to other memory before */
-    const uop *head; /* pending ASSIGN, or NULL */
+    uint64_t stands_for; /* of a jit's input while it is recorded: serial of what it borrows; else 0 */
+    const uop *head;     /* pending ASSIGN, or NULL */
     const uop
         *promise; /* ASSIGN that will make the next version, which has users already (outer.c); or NULL */
     uint32_t version;

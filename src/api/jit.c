@@ -1,6 +1,6 @@
 /* jit.c: a step that is run once, recorded once, and then only launched.
  *
- *   call 1    fn runs as it is: what it needs is made and compiled
+ *   call 1    the queue runs and the inputs are computed, then fn runs as it is: what it needs is made and compiled
  *   call 2    fn runs again; every program that it realizes is noted (jit_note), with the stores that its buffers are
  *   call 3..  replay: the same programs with the addresses of today's inputs and the values of today's scalars
  *
@@ -202,14 +202,30 @@ static void drop_outputs(struct rg_jit *j) {
     for (uint32_t i = 0; i < j->nout; i++) slot_free(j->c, j->out[i].handle);
 }
 
+/* Runs the queue and computes the inputs, so that fn's program is the same in every call. */
+static void realize_inputs(struct api_call *k, const struct args *a) {
+    const uop **ask = arena_array(&k->c->scratch, const uop *, a->in.n + 1);
+    for (uint32_t i = 0; i < a->in.n; i++) ask[i] = call_slot(k, a->in.t[i], i)->node;
+    realize_nodes(k, ask, (uint32_t)a->in.n, false, NULL);
+    k->g = &k->c->graph->tg;
+}
+
+/* An input that leads to a parameter keeps its history: a gradient may go through it. */
 static void do_enter(struct api_call *k) {
     struct args *a = k->p;
+    uop_vec roots = {0};
     drop_outputs(a->j);
+    call_collect(k);
     check_inputs(k, a);
+    realize_inputs(k, a);
+    for (uint32_t i = 0; i < a->in.n; i++)
+        vec_push(&k->c->scratch, &roots, call_slot(k, a->in.t[i], i)->node);
+    const uint8_t *lead = gr_leads(k->c, &roots, false);
     for (uint32_t i = 0; i < a->in.n; i++) {
         struct api_slot *from = call_slot(k, a->in.t[i], i);
+        bool through = lead && lead[from->node->id] & LEAD_ANY;
         from->used = true;
-        a->own[i] = own_handle(k, from->node);
+        a->own[i] = own_handle(k, through ? from->node : gr_now(k->c, from->node));
     }
 }
 
@@ -222,6 +238,7 @@ static void borrow_input(struct api_call *k, struct rg_jit *j, struct jit_value 
     v->name = store_node(c, at, c->store[at].version, v->dt, tg_shape(k->g, n));
     c->store[store_of(n)].held++;
     c->store[at].mem = c->store[store_of(n)].mem;
+    c->store[at].stands_for = c->store[store_of(n)].serial;
     c->store[at].frozen = c->store[at].borrowed = true;
     v->from = n;
 }
@@ -271,10 +288,7 @@ static void do_prepare(struct api_call *k) {
     drop_outputs(j);
     call_collect(k);
     check_inputs(k, a);
-    const uop **ask = arena_array(&c->scratch, const uop *, a->in.n + 1);
-    for (uint32_t i = 0; i < a->in.n; i++) ask[i] = call_slot(k, a->in.t[i], i)->node;
-    realize_nodes(k, ask, (uint32_t)a->in.n, false, NULL);
-    k->g = &c->graph->tg;
+    realize_inputs(k, a);
     gr_collect(c);
     k->g = &c->graph->tg;
     j->in = arena_array(&j->arena, struct jit_value, a->in.n + 1);

@@ -317,6 +317,7 @@ static struct leaf leaf_age(rg_ctx *c, const uop *n) {
     if (n->op == OP_VAR) return map_get(&c->graph->var_of, n->arg.param.slot, &l.age), l;
     const struct api_store *s = &c->store[store_of(n)];
     RG_CHECK(&c->err, s->used && s->version == version_of(n)); /* the invariant above */
+    if (s->stands_for) return (struct leaf){n, s->stands_for, 1ull << 32 | store_of(n)};
     return (struct leaf){n, s->serial, s->moves};
 }
 

@@ -105,6 +105,71 @@ TEST(jit_second_call_of_an_rnn_plans_nothing) {
     }
 }
 
+enum { GRU_BATCH = 4, GRU_WIDTH = 8 };
+
+static rg_tensor part_of(rg_tensor x, int k) { return rg_narrow(x, 1, k * GRU_WIDTH, GRU_WIDTH); }
+
+struct gru {
+    rg_tensor par[4]; /* weights and biases of input and state */
+    int steps, kind;  /* kind: what the parameters are */
+};
+enum { GRU_INPUTS, GRU_PARAMS, GRU_BACKWARD, GRU_STATES, GRU_KINDS };
+
+/* Outputs: the loss, and the gradients of both weights and both biases. */
+static rg_status gru_step(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct gru *r = user;
+    const rg_tensor *p = r->kind == GRU_INPUTS ? in + 1 : r->par;
+    rg_tensor h = rg_zeros(rg_ctx_of(in[0]), RG_F32, RG_SHAPE(GRU_BATCH, GRU_WIDTH)), all[16], wrt[4];
+    for (int t = 0; t < r->steps; t++) {
+        rg_tensor gi = rg_linear(rg_select(in[0], 0, t), p[0], p[2]), gh = rg_linear(h, p[1], p[3]);
+        rg_tensor reset = rg_sigmoid(rg_add(part_of(gi, 0), part_of(gh, 0)));
+        rg_tensor z = rg_sigmoid(rg_add(part_of(gi, 1), part_of(gh, 1)));
+        rg_tensor n = rg_tanh(rg_add(part_of(gi, 2), rg_mul(reset, part_of(gh, 2))));
+        all[t] = h = rg_add(rg_mul(rg_sub(1, z), n), rg_mul(z, h));
+    }
+    rg_tensor stack = rg_stack(((rg_tensors){all, (size_t)r->steps}), 0);
+    out[0] = rg_mean(rg_square(stack));
+    memcpy(wrt, p, sizeof wrt);
+    if (r->kind == GRU_STATES) {
+        out[1] = stack, out[2] = h, out[3] = all[0], out[4] = out[0];
+        return RG_OK;
+    }
+    if (r->kind != GRU_BACKWARD) return rg_grad(out[0], ((rg_tensors){wrt, 4}), out + 1);
+    rg_status st = rg_backward(out[0]);
+    for (int i = 0; i < 4 && !st; i++) out[1 + i] = rg_param_grad(r->par[i]);
+    rg_zero_grad(rg_ctx_of(in[0]));
+    return st;
+}
+
+static void check_gru(int kind, int steps) {
+    static const float bias[3 * GRU_WIDTH] = {0.5f, 0.25f};
+    rg_ctx *c = rg_open("NULL");
+    struct gru r = {.steps = steps, .kind = kind};
+    rg_tensor x = rg_contiguous(rg_zeros(c, RG_F32, RG_SHAPE(steps, GRU_BATCH, GRU_WIDTH))), in[5] = {x},
+              g[5];
+    CHECK_EQ(rg_realize(x), 0);
+    for (int i = 0; i < 4; i++) {
+        rg_tensor w =
+            i < 2 ? ramps(c, 3 * GRU_WIDTH, GRU_WIDTH) : rg_from(c, RG_F32, bias, RG_SHAPE(3 * GRU_WIDTH));
+        in[1 + i] = r.par[i] = kind == GRU_INPUTS ? w : rg_param(w);
+    }
+    rg_jit *j = rg_jit_new(c, gru_step, &r, 5);
+    rg_tensors inputs = {in, kind == GRU_INPUTS ? 5 : 1};
+    rg_usage before, after;
+    if (rg_jit_call(j, inputs, g)) FAIL("%s", rg_error(c));
+    CHECK_EQ(rg_stats(c, &before), 0);
+    CHECK_EQ(rg_jit_call(j, inputs, g), 0);
+    CHECK_EQ(rg_stats(c, &after), 0);
+    if (after.cached - before.cached != after.realizes - before.realizes)
+        FAIL("kind %d, %d steps: the second call is another program", kind, steps);
+    CHECK_EQ(rg_close(c), 0);
+}
+
+TEST(jit_second_call_of_a_gru_plans_nothing) {
+    for (int kind = 0; kind < GRU_KINDS; kind++)
+        for (int steps = 2; steps <= 16; steps *= 2) check_gru(kind, steps);
+}
+
 TEST_SLOW(jit_ten_thousand_replays_leave_memory_flat, 120) {
     struct net n;
     net_open(&n);
