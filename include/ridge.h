@@ -276,6 +276,9 @@ RG_FN double rg_item(rg_tensor x);             /* the one element as a double; N
 /* out is filled by the next realize, read or rg_wait: many reads, one plan */
 RG_FN rg_status rg_read_async(rg_tensor x, void *out, size_t bytes);
 RG_FN rg_status rg_wait(rg_ctx *c);            /* until all of them are done */
+/* until everything that was launched is done: before looking at a clock. A device may work on its own after
+ * rg_realize; rg_read and rg_item wait by themselves */
+RG_FN rg_status rg_sync(rg_ctx *c);
 RG_FN rg_status rg_realize(rg_tensor x);       /* computes now and keeps the result */
 RG_FN rg_status rg_realize_all(rg_tensors xs); /* several in one plan */
 /* x computed and copied to another context: another device */
@@ -874,7 +877,9 @@ typedef struct rg_kernel_cost {
     /* "r_512_32_25"; "conv2d model.c:31", perhaps with a module's path; valid until the next call */
     const char *name, *where;
     uint64_t calls;
-    double seconds;             /* all calls together; also ops and bytes */
+    /* all calls together; also ops and bytes. On a device that works on its own (a GPU): calls times what the
+     * kernel took, by the device's clock, in the second run of its plan (the first, if there was no second) */
+    double seconds;
     double ops, bytes;
     double roof;                /* seconds that the machine model allows at best */
     const char *bound;          /* what limits it then: "DRAM", "FMA" .. */
@@ -882,6 +887,27 @@ typedef struct rg_kernel_cost {
 /* fills up to room rows; returns how many there are */
 RG_FN size_t rg_kernels(rg_ctx *c, rg_kernel_cost *out, size_t room);
 RG_FN rg_status rg_kernels_reset(rg_ctx *c);
+
+/* How long a function takes: rg_benchmark(c, step, &net, &r, .cold = true). It is called in a scope of its own, some
+ * times to warm up (which also compiles), then in samples of calls that last a millisecond together. */
+typedef void rg_benchmark_fn(rg_ctx *c, void *user);
+typedef struct rg_benchmark_opts {
+    RG_SIZE_(rg_benchmark_opts);
+    int warmup;                 /* calls before the clock starts; 0: 3 */
+    int samples;                /* 0: as many as fit into .. */
+    double seconds;             /* .. this time, 5 at least; 0: 0.5 */
+    bool cold;                  /* caches are flushed before each call; a sample is one call */
+} rg_benchmark_opts;
+typedef struct rg_benchmark_result {
+    double median, least, most; /* seconds of a call */
+    double spread;              /* the middle half of the samples, from end to end, by the median */
+    int samples;
+    uint64_t calls;             /* in all samples */
+    double kernels;             /* launched by a call */
+    bool device_clock;          /* by the device's clock; else by the host's, around work that was waited for */
+} rg_benchmark_result;
+RG_FN rg_status rg_benchmark(rg_ctx *c, rg_benchmark_fn *fn, void *user, rg_benchmark_result *out,
+                             rg_benchmark_opts o);
 /* F32 operations and DRAM bytes per second at best; half: F16 and BF16 tensor cores, 0: none */
 typedef struct rg_machine { double flops, bytes; int threads; double half; } rg_machine;
 RG_FN rg_status rg_machine_of(rg_ctx *c, rg_machine *out);

@@ -10,6 +10,7 @@ RG_API rg_status rg_read_at(const char *file, int line, rg_tensor x, void *out, 
 RG_API double rg_item_at(const char *file, int line, rg_tensor x);
 RG_API rg_status rg_read_async_at(const char *file, int line, rg_tensor x, void *out, size_t bytes);
 RG_API rg_status rg_wait_at(const char *file, int line, rg_ctx *c);
+RG_API rg_status rg_sync_at(const char *file, int line, rg_ctx *c);
 RG_API rg_status rg_realize_at(const char *file, int line, rg_tensor x);
 RG_API rg_status rg_realize_all_at(const char *file, int line, rg_tensors xs);
 RG_API rg_tensor rg_copy_to_at(const char *file, int line, rg_ctx *c, rg_tensor x);
@@ -300,6 +301,7 @@ RG_API rg_status rg_collect_at(const char *file, int line, rg_ctx *c);
 RG_API rg_status rg_memory_snapshot_at(const char *file, int line, rg_ctx *c, const char *path);
 RG_API size_t rg_kernels_at(const char *file, int line, rg_ctx *c, rg_kernel_cost *out, size_t room);
 RG_API rg_status rg_kernels_reset_at(const char *file, int line, rg_ctx *c);
+RG_API rg_status rg_benchmark_at(const char *file, int line, rg_ctx *c, rg_benchmark_fn *fn, void *user, rg_benchmark_result *out, rg_benchmark_opts o);
 RG_API rg_status rg_machine_of_at(const char *file, int line, rg_ctx *c, rg_machine *out);
 RG_API rg_status rg_profile_start_at(const char *file, int line, rg_ctx *c, const char *path, rg_profile_opts o);
 RG_API rg_status rg_profile_step_at(const char *file, int line, rg_ctx *c);
@@ -313,6 +315,7 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_item(x) rg_item_at(RG_HERE, RG_ARG(x, #x))
 #define rg_read_async(x, ...) rg_read_async_at(RG_HERE, RG_ARG(x, #x), __VA_ARGS__)
 #define rg_wait(...) rg_wait_at(RG_HERE, __VA_ARGS__)
+#define rg_sync(...) rg_sync_at(RG_HERE, __VA_ARGS__)
 #define rg_realize(x) rg_realize_at(RG_HERE, RG_ARG(x, #x))
 #define rg_realize_all(...) rg_realize_all_at(RG_HERE, __VA_ARGS__)
 #define rg_copy_to(c, x) rg_copy_to_at(RG_HERE, c, RG_ARG(x, #x))
@@ -603,6 +606,7 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_memory_snapshot(...) rg_memory_snapshot_at(RG_HERE, __VA_ARGS__)
 #define rg_kernels(...) rg_kernels_at(RG_HERE, __VA_ARGS__)
 #define rg_kernels_reset(...) rg_kernels_reset_at(RG_HERE, __VA_ARGS__)
+#define rg_benchmark(c, fn, user, out, ...) rg_benchmark_at(RG_HERE, c, fn, user, out, (rg_benchmark_opts){.size_ = sizeof(rg_benchmark_opts), __VA_ARGS__})
 #define rg_machine_of(...) rg_machine_of_at(RG_HERE, __VA_ARGS__)
 #define rg_profile_start(c, path, ...) rg_profile_start_at(RG_HERE, c, path, (rg_profile_opts){.size_ = sizeof(rg_profile_opts), __VA_ARGS__})
 #define rg_profile_step(...) rg_profile_step_at(RG_HERE, __VA_ARGS__)

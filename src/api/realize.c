@@ -662,3 +662,13 @@ static void do_wait(struct api_call *k) {
 }
 
 rg_status rg_wait_at(const char *file, int line, rg_ctx *c) { return call_work(CALL(wait, .c = c), do_wait); }
+
+static void do_sync(struct api_call *k) {
+    do_wait(k);
+    if (engine_sync(k->c->engine, &k->c->err))
+        err_throw(&k->c->err, k->c->err.code, "waiting for the device");
+}
+
+rg_status rg_sync_at(const char *file, int line, rg_ctx *c) {
+    return c ? call_work(CALL(sync, .c = c), do_sync) : RG_EINVAL;
+}

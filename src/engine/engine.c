@@ -83,7 +83,7 @@ const char *engine_warnings(const struct engine *en) { return en->warnings.n ? e
 
 /* What is copied out must be computed first. On a CPU it is by now; the wait is reported all the same, because a reader of
  * the lines looks for where the program waited. */
-static int wait_for_all(struct engine *en, struct err *e) {
+int engine_sync(struct engine *en, struct err *e) {
     uint64_t t0 = os_now_ns();
     int code = en->ops->wait ? en->ops->wait(en->dev, e) : 0;
     uint64_t t1 = os_now_ns();
@@ -92,8 +92,21 @@ static int wait_for_all(struct engine *en, struct err *e) {
     return code;
 }
 
+bool engine_has_clock(const struct engine *en) { return en->ops->span; }
+
+int engine_span(struct engine *en, struct err *e, uint64_t *ns) {
+    if (en->ops->span) return en->ops->span(en->dev, e, ns, 0);
+    if (en->ops->wait && en->ops->wait(en->dev, e)) return e->code;
+    uint64_t now = os_now_ns();
+    if (ns)
+        *ns = now - en->span_began;
+    else
+        en->span_began = now;
+    return 0;
+}
+
 int engine_copy(struct engine *en, struct err *e, enum dev_copy kind, void *dst, const void *src, size_t n) {
-    if (kind == COPY_OUT && wait_for_all(en, e)) return e->code;
+    if (kind == COPY_OUT && engine_sync(en, e)) return e->code;
     uint64_t t0 = os_now_ns();
     int code = en->ops->copy(en->dev, e, kind, dst, src, n);
     uint64_t t1 = os_now_ns();

@@ -144,6 +144,10 @@ int engine_fetch(struct engine *, struct err *, const struct dev_piece *, uint32
 int engine_order(struct engine *, struct err *, struct dev_fetch *);
 int engine_fetched(struct engine *, struct err *, struct dev_fetch *);
 /* OUT waits until everything that was started is done. */
+int engine_sync(struct engine *, struct err *); /* waits for everything that was launched */
+/* Time of everything launched between two calls, by the device's clock where it has one. ns NULL: start; else: end, waits. */
+int engine_span(struct engine *, struct err *, uint64_t *ns);
+bool engine_has_clock(const struct engine *);
 int engine_copy(struct engine *, struct err *, enum dev_copy, void *dst, const void *src, size_t n);
 
 /* ---- run.c: command lists --------------------------------------------------------------------------*/

@@ -48,6 +48,7 @@ struct engine {
     struct search_worker *worker;   /* the tuner's; NULL: none yet */
     const struct observer *observer;
     struct cost_table costs;
+    uint64_t span_began; /* engine_span on a device without a clock of its own */
     struct debug_totals shown;
 };
 

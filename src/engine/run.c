@@ -234,25 +234,25 @@ uint64_t list_time(struct engine_list *l, uint32_t times) {
     return ops->span(l->en->dev, &e, &ns, TIMED_MOST_NS) ? UINT64_MAX : ns / times;
 }
 
-/* All at once, where the device can. How long each command took is not known then: they share the time of asking. */
+/* All at once, where the device can. A command takes what it took when it was sampled. */
 static int run_as_one(struct engine_list *l, struct err *e, bool traced) {
     uint64_t t0 = os_now_ns();
     if (list_replay(l, e)) return e->code;
     uint64_t t1 = os_now_ns();
-    for (uint32_t i = 0; i < l->cmd.n; i++) l->cmd.p[i].ns = (t1 - t0) / l->cmd.n;
+    for (uint32_t i = 0; i < l->cmd.n; i++) l->cmd.p[i].ns = l->cmd.p[i].device;
     if (!traced) event_add(EVENT_LAUNCH, l->en->event_name, t0, t1, l->cmd.n, 0);
     return 0;
 }
 
-/* On a device that is not waited for, the clock sees only how long it took to ask; where people look at each operation
- * (DEBUG=2, a profile) the device is asked for the time instead. In a profile it may also note times by itself, without
- * being waited for. */
+/* On a device that is not waited for, the clock sees only how long it took to ask. The device is asked for the time of each
+ * command instead in a run that is a sample (later calls count as much), and where people look at each operation (DEBUG=2, a
+ * profile). In a profile it may also note times by itself, without being waited for. */
 int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, uint32_t to) {
     struct device *dev = l->en->dev;
     int (*launch)(struct device *, struct err *, const struct dev_launch *) = l->en->ops->launch;
     bool far = l->en->ops->wait, recording = far && event_recording();
     bool traced = recording && l->en->ops->trace && l->en->ops->trace(dev);
-    bool ask = far && (log_on(2) || (recording && !traced));
+    bool ask = far && (l->sample || log_on(2) || (recording && !traced));
     take_scratch(l);
     if (from == 0 && to >= l->cmd.n && !ask) {
         bool recorded;
@@ -265,12 +265,14 @@ int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, ui
         c->l.ns = ask ? &took : NULL;
         if (launch(dev, e, &c->l)) return e->code;
         uint64_t t1 = os_now_ns();
-        c->ns = ask ? took : t1 - t0;
+        if (ask) c->device = took;
+        c->ns = far && c->device ? c->device : t1 - t0;
         if (!traced)
             event_add_info(EVENT_KERNEL, c->l.name, c->l.info, ask ? t1 - RG_MIN(took, t1 - t0) : t0, t1,
                            c->l.ops, c->l.bytes);
         t0 = t1;
     }
+    if (ask && l->sample) l->runs++, l->sample = false;
     return 0;
 }
 

@@ -13,7 +13,8 @@ struct run_scratch {
 struct command {
     struct dev_launch l;
     const struct ekernel *k; /* counted, so that it stays loaded */
-    uint64_t ns;
+    uint64_t ns;     /* of the last call; on a device that works on its own: `device` once that is known */
+    uint64_t device; /* by its clock, in the last run that was sampled; 0: not yet */
     void **buf;
     int64_t *var;
     const uint8_t *use; /* by buffer: USE_LOADED .. ; NULL: not known */
@@ -32,6 +33,7 @@ struct engine_list {
     uint32_t ready; /* .. as far as here */
     int workers;
     uint32_t runs;              /* of the whole list */
+    bool sample;                /* the next run of the whole list times each command by the device's clock */
     VEC(struct list_part) part; /* once it is recorded */
 };
 /* Have these two pieces of memory bytes in common? */

@@ -2,6 +2,7 @@
 # The ABI of libridge.so: its names are those of tests/abi/symbols, a program of each release under tests/abi runs with it, and what
 # the releases' headers declare is still so. docs/abi.md has the rules; BLESS=1 adds new names to the list.
 . "$(dirname "$0")/common"
+export LC_ALL=C # one order for sort and comm
 command -v nm >/dev/null || { echo "no nm"; exit 77; }
 so=$build/libridge.so abi=$root/tests/abi
 # As the library was built: a sanitizer must be the program's too.
