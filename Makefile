@@ -62,7 +62,7 @@ STRIP   ?= strip
 VERSION := $(shell sed -n 's/^.define RG_VERSION "\(.*\)"/\1/p' include/ridge.h)
 ABI     := 0
 LIB  := $(OUT)/libridge.a
-SO   := $(if $(filter *,$(FOLDERS)),$(OUT)/libridge.so)
+SO   := $(if $(filter *,$(FOLDERS)),$(OUT)/libridge.so $(OUT)/libridge-report.so)
 PARTS := $(OUT)/libridge-parts.a
 OBJCOPY ?= objcopy
 ifeq ($(origin AR),default)
@@ -186,8 +186,17 @@ $(LIB): $(LIB_OBJ) $(OUT)/objects
 # nodelete: threads that computed leave their event buffers to the library when they end, also after dlclose.
 SO_LINK := -shared -Wl,-soname,libridge.so.$(ABI) -Wl,--version-script=src/libridge.map -Wl,-Bsymbolic-functions \
            -Wl,-z,relro -Wl,-z,nodelete
-$(OUT)/libridge.so.$(VERSION): $(LIB_OBJ) $(OUT)/objects src/libridge.map
-	@echo "  LD $@" && $(CC) $(ALL_CFLAGS) $(SO_LINK) -o $@.$$$$ $(LIB_OBJ) $(LDLIBS) && mv -f $@.$$$$ $@
+# Sanitizers leave their names to the program.
+NO_UNDEFINED := -Wl,-z,defs
+SO_LINK += $(if $(filter release debug,$(MODE)),$(NO_UNDEFINED))
+# The readers of profiles and traces are a library of their own, which libridge.so loads when rg_profile_table is called.
+READER_OBJ := $(filter $(OUT)/obj/src/analyze/% $(OUT)/obj/src/report/% $(OUT)/obj/gen/page.o,$(LIB_OBJ))
+CORE_OBJ := $(filter-out $(READER_OBJ),$(LIB_OBJ))
+$(OUT)/libridge.so.$(VERSION): $(CORE_OBJ) $(OUT)/objects src/libridge.map
+	@echo "  LD $@" && $(CC) $(ALL_CFLAGS) $(SO_LINK) -o $@.$$$$ $(CORE_OBJ) $(LDLIBS) && mv -f $@.$$$$ $@
+$(OUT)/obj/cli/readers/main.o: private ALL_CFLAGS += -fPIC
+$(OUT)/libridge-report.so: $(OUT)/obj/cli/readers/main.o $(READER_OBJ) $(filter $(addprefix $(OUT)/obj/src/,base/% event/% model/%),$(LIB_OBJ))
+	@echo "  LD $@" && $(CC) $(ALL_CFLAGS) -shared -Wl,-z,relro -Wl,-z,nodelete -o $@.$$$$ $^ $(LDLIBS) && mv -f $@.$$$$ $@
 $(OUT)/libridge.so.$(ABI): $(OUT)/libridge.so.$(VERSION)
 	@ln -sfn $(<F) $@
 $(OUT)/libridge.so: $(OUT)/libridge.so.$(ABI)
@@ -342,4 +351,4 @@ help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
 	@echo "targets: all lib install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
 
--include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(OUT)/obj/cli/readers/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)

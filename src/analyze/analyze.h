@@ -215,10 +215,6 @@ int trace_read(struct trace *, struct err *, const char *path);
 int trace_read_mem(struct trace *, struct err *, const void *data, size_t n, uint32_t limit);
 void trace_free(struct trace *);
 
-/* Writes records of src/event as a Ridge profile, which trace_read reads. */
-struct event_list;
-int trace_save_events(struct err *, struct arena *, const char *path, const struct event_list *);
-
 const char *trace_str(const struct trace *, uint32_t id);
 size_t trace_str_len(const struct trace *, uint32_t id);
 const void *trace_blob(const struct trace *, uint32_t id, size_t size); /* NULL if it is not one */

@@ -14,7 +14,7 @@ static void write_dump(void *arg) {
         engine_blocks(x->c->engine, &x->arena, &l);
     else
         event_snapshot(&x->arena, &l);
-    trace_save_events(&x->e, &x->arena, x->path, &l);
+    event_save(&x->e, &x->arena, x->path, &l);
 }
 
 int event_dump(struct event_dump *x) {

@@ -187,58 +187,51 @@ void rg_range_pop(void) {
 
 /* ---- tables --------------------------------------------------------------------------------------------------- */
 
+/* The readers of profiles are linked to the archive and the command; libridge.so does without them and loads them when a
+ * table is asked for: they would be a tenth of it, and most programs read none. */
+#define READERS "libridge-report.so"
+extern __typeof__(report_profile_table) report_profile_table __attribute__((weak, visibility("hidden")));
+
 struct profile_table {
     const char *path;
-    rg_table_opts o;
+    struct report_pick pick;
     char *out;
     size_t room, n;
-    struct trace t;
-    struct diag d;
 };
 
-static void write_table(void *arg) {
-    struct profile_table *x = arg;
-    struct str s;
-    str_init(&s, &x->d.arena);
-    report_table(&s, &x->d, (int)x->o.by, (int)x->o.sort, x->o.rows > 0 ? (uint32_t)x->o.rows : UINT32_MAX);
-    x->n = s.n;
-    if (!x->out || !x->room) return;
-    size_t n = RG_MIN(s.n, x->room - 1);
-    memcpy(x->out, s.p, n);
-    x->out[n] = 0;
+static __typeof__(report_profile_table) *find_readers(struct api_call *k) {
+    struct err e = {0};
+    const char *path = os_installed(&k->c->scratch, READERS, false);
+    if (!path)
+        call_fail(k, RG_EIO,
+                  "profiles are read by " READERS ", which is not where the library was installed; "
+                  "install it too, or run: ridge report FILE");
+    void *lib = os_dlopen(&e, path); /* stays: tables are asked for more than once */
+    const char *version = lib ? os_dlsym(lib, "ridge_report_version") : NULL;
+    if (!lib) call_fail(k, RG_EIO, "%s", e.msg);
+    if (!version || strcmp(version, RG_VERSION))
+        call_fail(k, RG_EIO,
+                  "%s is of version %s, and the library of " RG_VERSION "; install both from one package",
+                  path, version ? version : "none");
+    __typeof__(report_profile_table) *fn;
+    *(void **)&fn = os_dlsym(lib, "ridge_report_table");
+    return fn;
 }
 
 /* The reader has guards of its own: what it throws is caught there, and told here. */
 static void do_table(struct api_call *k) {
     struct profile_table *x = k->p;
     struct err e = {0};
-    int bad =
-        x->path ? trace_read(&x->t, &e, x->path) : err_set(&e, RG_EINVAL, "the path of the profile is NULL");
-    if (bad) call_fail(k, bad, "%s", e.msg);
-    if ((unsigned)x->o.by >= GROUPS)
-        bad = err_set(&e, RG_EINVAL, "there is no group number %d; use RG_BY_KERNEL ..", (int)x->o.by);
-    else if ((unsigned)x->o.sort >= SORTS)
-        bad = err_set(&e, RG_EINVAL, "there is no order number %d; use RG_SORT_DEVICE ..", (int)x->o.sort);
-    else if (x->o.rows < 0)
-        bad = err_set(&e, RG_EINVAL, "rows is %d; it is 0 for all, or how many", x->o.rows);
-    if (!bad && x->t.format != TRACE_RIDGE) bad = err_set(&e, RG_EINVAL, "%s is no Ridge profile", x->path);
-    if (!bad && !(bad = diagnose(&x->d, &x->t, &e))) {
-        bad = err_guard(&e, write_table, x);
-        diag_free(&x->d);
-    }
-    trace_free(&x->t);
+    __typeof__(report_profile_table) *fn = report_profile_table ? report_profile_table : find_readers(k);
+    if (!x->path) call_fail(k, RG_EINVAL, "the path of the profile is NULL");
+    int bad = fn(&e, x->path, &x->pick, x->out, x->room, &x->n);
     if (bad) call_fail(k, bad, "%s", e.msg);
 }
 
 size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const char *path, char *out, size_t room,
                            rg_table_opts o) {
-    struct profile_table *x = mem_alloc(sizeof *x);
+    struct profile_table x = {path, {(int)o.by, (int)o.sort, o.rows}, out, room, 0};
     if (out && room) *out = 0;
-    if (!x) return 0;
-    memset(x, 0, sizeof *x);
-    x->path = path, x->o = o, x->out = out, x->room = room;
-    bool bad = !c || call_work(CALL(profile_table, .c = c, .p = x), do_table);
-    size_t n = bad ? 0 : x->n;
-    mem_free(x);
-    return n;
+    bool bad = !c || call_work(CALL(profile_table, .c = c, .p = &x), do_table);
+    return bad ? 0 : x.n;
 }

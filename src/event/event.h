@@ -193,6 +193,8 @@ const char *event_name_text(uint32_t name); /* "" for a number that was not give
 const char *event_kind_text(uint32_t kind);
 const char *event_memory_text(uint32_t kind); /* "parameters" .. */
 /* One line per record: start and length in microseconds, thread, kind, name, a, b. */
+/* save.c: writes them as a profile. */
+int event_save(struct err *, struct arena *, const char *path, const struct event_list *);
 void event_print(struct str *, const struct event_list *);
 
 /* ---- warn.c ------------------------------------------------------------------------------------------------ */

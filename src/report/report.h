@@ -13,6 +13,12 @@ void report_json(struct str *, const struct diag *, const char *path);
 void report_html(struct str *, struct diag *, const char *path);
 /* What a Ridge program cost by enum group_by, in the order of enum group_sort, at most `rows` of them and their sum. */
 void report_table(struct str *, struct diag *, int by, int sort, uint32_t rows);
+/* The same of the profile at `path`, cut to `room`, which has a zero at its end; *n: its length. What was picked is checked. */
+struct report_pick {
+    int by, sort, rows; /* rows: 0 for all */
+};
+int report_profile_table(struct err *, const char *path, const struct report_pick *, char *out, size_t room,
+                         size_t *n);
 /* Its device memory at the peak by kind (GROUPS) or by op, line, module or shape; what is alive at the end, what grows. */
 void report_memory(struct str *, struct diag *, int by, uint32_t rows);
 /* export.c: a Ridge profile for other tools, streamed to `path`; bytes may be NULL. 0, or an error. */

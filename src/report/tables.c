@@ -54,3 +54,56 @@ void report_table(struct str *o, struct diag *d, int by, int sort, uint32_t rows
     if (n > rows) table_row(o, &rest, all, arena_printf(o->arena, "(%u more)", n - rows), true);
     table_row(o, &sum, all, "sum", true);
 }
+
+/* ---- of a file ------------------------------------------------------------------------------------------------- */
+
+struct table_of_file {
+    struct trace t;
+    struct diag d;
+    const struct report_pick *pick;
+    char *out;
+    size_t room, n;
+};
+
+static void write_table(void *arg) {
+    struct table_of_file *x = arg;
+    struct str s;
+    str_init(&s, &x->d.arena);
+    report_table(&s, &x->d, x->pick->by, x->pick->sort,
+                 x->pick->rows > 0 ? (uint32_t)x->pick->rows : UINT32_MAX);
+    x->n = s.n;
+    if (!x->out || !x->room) return;
+    size_t n = RG_MIN(s.n, x->room - 1);
+    memcpy(x->out, s.p, n);
+    x->out[n] = 0;
+}
+
+static int check_pick(struct err *e, const struct report_pick *p) {
+    if ((unsigned)p->by >= GROUPS)
+        return err_set(e, RG_EINVAL, "there is no group number %d; use RG_BY_KERNEL ..", p->by);
+    if ((unsigned)p->sort >= SORTS)
+        return err_set(e, RG_EINVAL, "there is no order number %d; use RG_SORT_DEVICE ..", p->sort);
+    if (p->rows < 0) return err_set(e, RG_EINVAL, "rows is %d; it is 0 for all, or how many", p->rows);
+    return 0;
+}
+
+int report_profile_table(struct err *e, const char *path, const struct report_pick *pick, char *out,
+                         size_t room, size_t *n) {
+    struct table_of_file *x = mem_alloc(sizeof *x);
+    if (!x) return err_set(e, RG_ENOMEM, "out of memory");
+    memset(x, 0, sizeof *x);
+    x->pick = pick, x->out = out, x->room = room;
+    int bad = trace_read(&x->t, e, path);
+    if (!bad) {
+        bad = check_pick(e, pick);
+        if (!bad && x->t.format != TRACE_RIDGE) bad = err_set(e, RG_EINVAL, "%s is no Ridge profile", path);
+        if (!bad && !(bad = diagnose(&x->d, &x->t, e))) {
+            bad = err_guard(e, write_table, x);
+            diag_free(&x->d);
+        }
+        trace_free(&x->t);
+    }
+    *n = x->n;
+    mem_free(x);
+    return bad;
+}

@@ -42,6 +42,28 @@ out=$(RIDGE_CACHE_DIR=$here/cache2 BEAM=1 DEBUG=1 LD_LIBRARY_PATH=$prefix/lib ./
 case $out in *"there is no ridge-worker"*) ;; *) fail "without a worker: expected a line about it in: $out" ;; esac
 mv "$prefix/lib/elsewhere" "$prefix/lib/ridge-0"
 
+# Tables of a profile are read by a library of their own.
+cat > table.c <<'C'
+#include <ridge.h>
+#include <stdio.h>
+int main(void) {
+    char text[4096];
+    rg_ctx *c = rg_open("NULL");
+    rg_profile_start(c, "t.profile");
+    rg_realize(rg_ones(c, RG_F32, RG_SHAPE(4)));
+    rg_profile_stop(c);
+    size_t n = rg_profile_table(c, "t.profile", text, sizeof text, .by = RG_BY_OP);
+    printf("%s%s\n", n ? text : "", rg_error(c));
+    return rg_close(c) != 0;
+}
+C
+${CC:-cc} $flags -I"$prefix/include" -o table table.c -L"$prefix/lib" -lridge 2> why || fail "a program with a table: $(head -3 why)"
+out=$(LD_LIBRARY_PATH=$prefix/lib ./table 2>&1) || fail "rg_profile_table: $out"
+case $out in *share*calls*) ;; *) fail "rg_profile_table gives: $out" ;; esac
+rm "$prefix/lib/ridge-0/libridge-report.so"
+out=$(LD_LIBRARY_PATH=$prefix/lib ./table 2>&1) && fail "rg_profile_table needs no libridge-report.so: $out"
+case $out in *"table.c:9: rg_profile_table: profiles are read by libridge-report.so, which is not where"*) ;; *) fail "without readers: $out" ;; esac
+
 # ---- the command and its data, from its own prefix
 RIDGE=$prefix/bin/ridge
 has 0 "AT BEST" estimate --machine h200 -- "$build/examples/dot"

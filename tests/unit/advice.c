@@ -26,7 +26,7 @@ static void record(const char *name, const char *info, double flops, double byte
                        1000 + (i + 1) * 100000000, (int64_t)flops, (int64_t)bytes);
     event_add(EVENT_RECORD, 0, 1000001000, 1000001000, 0, 1000000000);
     event_snapshot(&arena, &l);
-    CHECK_EQ(trace_save_events(&err, &arena, path, &l), 0);
+    CHECK_EQ(event_save(&err, &arena, path, &l), 0);
     if (trace_read(&t, &err, path) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
     unlink(path);
     CHECK_EQ(d.wall_ns, 1000000000);

@@ -367,7 +367,7 @@ TEST(analyze_reads_a_ridge_profile_back) {
     event_snapshot(&a, &l);
     char path[] = "/tmp/ridge-profile-XXXXXX";
     close(mkstemp(path));
-    CHECK_EQ(trace_save_events(&e, &a, path, &l), 0);
+    CHECK_EQ(event_save(&e, &a, path, &l), 0);
     CHECK_EQ(trace_read(&t, &e, path), 0);
     unlink(path);
     CHECK_EQ(t.format, TRACE_RIDGE);
@@ -411,7 +411,7 @@ TEST(analyze_device_rows) {
     event_snapshot(&a, &l);
     char path[] = "/tmp/ridge-profile-XXXXXX";
     close(mkstemp(path));
-    CHECK_EQ(trace_save_events(&e, &a, path, &l), 0);
+    CHECK_EQ(event_save(&e, &a, path, &l), 0);
     CHECK_EQ(trace_read(&t, &e, path), 0);
     unlink(path);
     CHECK_EQ(t.dropped, 0);

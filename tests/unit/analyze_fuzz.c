@@ -247,7 +247,7 @@ static void ridge_seeds(struct arena *a, struct pool_of *s) {
     char path[] = "/tmp/ridge-fuzz-XXXXXX", *p;
     size_t n;
     close(mkstemp(path));
-    CHECK_EQ(trace_save_events(&e, a, path, &l), 0);
+    CHECK_EQ(event_save(&e, a, path, &l), 0);
     CHECK_EQ(os_read_file(&e, a, path, 1 << 20, &p, &n), 0);
     unlink(path);
     s->seed[s->n++] = (struct bytes){p, n};

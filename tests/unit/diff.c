@@ -33,7 +33,7 @@ static void load(int side) {
     char path[64];
     snprintf(path, sizeof path, "/tmp/ridge-diff-%d", (int)getpid());
     event_snapshot(&arena, &l);
-    CHECK_EQ(trace_save_events(&err, &arena, path, &l), 0);
+    CHECK_EQ(event_save(&err, &arena, path, &l), 0);
     if (trace_read(&t[side], &err, path) || diagnose(&d[side], &t[side], &err)) FAIL("%s", err.msg);
     unlink(path);
 }

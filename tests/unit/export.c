@@ -57,7 +57,7 @@ static void make(uint64_t which, uint64_t length, bool damaged) {
     event_snapshot(&arena, &l);
     snprintf(path, sizeof path, "/tmp/ridge-export-%d", (int)getpid());
     snprintf(out, sizeof out, "%s.out", path);
-    CHECK_EQ(trace_save_events(&err, &arena, path, &l), 0);
+    CHECK_EQ(event_save(&err, &arena, path, &l), 0);
     if (trace_read(&t, &err, path) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
     unlink(path);
 }

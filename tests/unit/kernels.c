@@ -19,7 +19,7 @@ static void load(void) {
     snprintf(path, sizeof path, "/tmp/ridge-kernels-%d", (int)getpid());
     arena_init(&arena, &err);
     event_snapshot(&arena, &l);
-    CHECK_EQ(trace_save_events(&err, &arena, path, &l), 0);
+    CHECK_EQ(event_save(&err, &arena, path, &l), 0);
     if (trace_read(&t, &err, path) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
     unlink(path);
 }

@@ -96,7 +96,7 @@ TEST(profile_budget_of_200_random_streams_is_exact) {
         event_add(EVENT_RECORD, 0, t1, t1, 0, 0);
         nest(t0, t1, BUDGET_USER, 4);
         event_snapshot(&a, &l);
-        CHECK_EQ(trace_save_events(&err, &a, fresh_path(), &l), 0);
+        CHECK_EQ(event_save(&err, &a, fresh_path(), &l), 0);
         read_profile();
         CHECK_EQ(d.wall_ns, (int64_t)(t1 - t0));
         for (int k = 0; k < BUDGET_KEYS; k++) {
@@ -129,7 +129,7 @@ TEST(profile_budget_counts_recorded_time_only) {
     event_add(EVENT_RECORD, 0, 2500, 2500, 1, 0);
     event_add(EVENT_CALL, event_name("rg_load_npy"), 2900, 3000, 0, 0);
     event_snapshot(&a, &l);
-    CHECK_EQ(trace_save_events(&err, &a, fresh_path(), &l), 0);
+    CHECK_EQ(event_save(&err, &a, fresh_path(), &l), 0);
     read_profile();
     CHECK_EQ(d.wall_ns, 1000 + 500);
     CHECK_EQ(d.budget[BUDGET_KERNELS], 500 + 400);
@@ -156,7 +156,7 @@ TEST(profile_of_a_shared_machine_says_so) {
                        11000000, 8, 8);
         event_add(EVENT_RECORD, 0, 11000000, 11000000, 0, shared ? 7000000 : 15000000);
         event_snapshot(&a, &l);
-        CHECK_EQ(trace_save_events(&err, &a, fresh_path(), &l), 0);
+        CHECK_EQ(event_save(&err, &a, fresh_path(), &l), 0);
         read_profile();
         CHECK_EQ(t.cpu_ns, shared ? 2000000 : 10000000);
         CHECK_EQ(d.verdict, CAUSE_ROOF);
@@ -395,7 +395,7 @@ TEST(profile_verdicts_of_planted_streams) {
         arena_init(&a, &err);
         plant(&of[i]);
         event_snapshot(&a, &l);
-        CHECK_EQ(trace_save_events(&err, &a, fresh_path(), &l), 0);
+        CHECK_EQ(event_save(&err, &a, fresh_path(), &l), 0);
         read_profile();
         CHECK_EQ(d.wall_ns, 8000000);
         str_init(&s, &d.arena);

@@ -47,7 +47,7 @@ static void save_events(void) {
     struct event_list l;
     arena_init(&a, &err);
     event_snapshot(&a, &l);
-    CHECK_EQ(trace_save_events(&err, &a, fresh_path(), &l), 0);
+    CHECK_EQ(event_save(&err, &a, fresh_path(), &l), 0);
     arena_free(&a);
 }
 

@@ -196,7 +196,7 @@ TEST(report_page_shows_source_and_nothing_else) {
     }
     event_add_info(EVENT_KERNEL, event_name("E_4"), event_name("exp report.c:2\t10\tmemory"), 10, 40, 1, 1);
     event_snapshot(&a, &l);
-    CHECK_EQ(trace_save_events(&e, &a, "/tmp/ridge-report-profile", &l), 0);
+    CHECK_EQ(event_save(&e, &a, "/tmp/ridge-report-profile", &l), 0);
     CHECK_EQ(trace_read(&t, &e, "/tmp/ridge-report-profile"), 0);
     CHECK_EQ(diagnose(&d, &t, &e), 0);
     os_remove("/tmp/ridge-report-profile");

@@ -1,4 +1,4 @@
-/* ridge.c: Ridge's own profile: the records of src/event, written to a file and read back.
+/* ridge.c: reads Ridge's own profile: the records of src/event, which wrote it.
  *
  * The layout stands in event.h. A file may end anywhere (the program was killed) and hold anything: blocks are read as
  * far as they go. Records wait with the numbers of their names until the whole file was read, because a name may stand
@@ -14,41 +14,6 @@
 #define MOST_SOURCES 1000
 
 bool is_ridge(const uint8_t *p, size_t n) { return n >= 8 && !memcmp(p, EVENT_FILE_MAGIC, 8); }
-
-/* ---- writing ------------------------------------------------------------------------------------------- */
-
-static void add_block(struct str *s, uint32_t tag, const void *p, size_t n) {
-    struct event_block b = {tag, 0, (uint32_t)n, (uint32_t)n};
-    str_addn(s, (const char *)&b, sizeof b);
-    str_addn(s, p, n);
-}
-
-static void add_name(struct str *s, struct map *seen, uint32_t name) {
-    if (!name || map_get(seen, name, NULL)) return;
-    const char *t = event_name_text(name);
-    uint32_t head[2] = {name, (uint32_t)strlen(t)};
-    map_put(seen, name, 1);
-    str_addn(s, (const char *)head, sizeof head);
-    str_addn(s, t, head[1]);
-}
-
-int trace_save_events(struct err *e, struct arena *a, const char *path, const struct event_list *l) {
-    struct str s, names;
-    struct map seen;
-    struct event_head head = {.version = EVENT_FILE_VERSION, .bytes = sizeof head, .dropped = l->dropped};
-    memcpy(head.magic, EVENT_FILE_MAGIC, sizeof head.magic);
-    str_init(&s, a);
-    str_init(&names, a);
-    map_init(&seen, a);
-    for (size_t i = 0; i < l->n; i++) {
-        add_name(&names, &seen, l->p[i].name);
-        add_name(&names, &seen, l->p[i].info);
-    }
-    str_addn(&s, (const char *)&head, sizeof head);
-    add_block(&s, EVENT_BLOCK_NAMES, names.p, names.n);
-    add_block(&s, EVENT_BLOCK_RECORDS, l->p, l->n * sizeof *l->p);
-    return os_write_file(e, path, s.p, s.n, 0644);
-}
 
 /* ---- bytes ---------------------------------------------------------------------------------------------- */
 
