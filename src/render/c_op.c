@@ -378,6 +378,19 @@ static struct c_text bool_op(struct render *r, enum op op, unsigned lanes, const
     return made(x, DT_BOOL, lanes, mask);
 }
 
+/* A limit that is neither zero nor NaN: x86 has one instruction for that (MAXK in c_pre.c). */
+static bool is_limit(const struct c_text *v) {
+    const uop *n = v->node;
+    return n && n->op == OP_CONST && n->arg.f == n->arg.f && n->arg.f != 0;
+}
+
+static const char *max_text(struct render *r, enum op op, const char *t, unsigned lanes,
+                            const struct c_text *s) {
+    unsigned limit = lanes == 1 || r->lang != LANG_C ? 2 : is_limit(&s[1]) ? 1 : is_limit(&s[0]) ? 0 : 2;
+    if (limit == 2) return fmt(r, "%s_%s(%s, %s)", op == OP_MAX ? "max" : "min", t, s[0].s, s[1].s);
+    return fmt(r, "%s(%s, %s, %s)", op == OP_MAX ? "MAXK" : "MINK", t, s[!limit].s, s[limit].s);
+}
+
 static struct c_text float_op(struct render *r, enum op op, enum dtype d, unsigned lanes,
                               const struct c_text *s) {
     const char *t = type_of(r, d, lanes, 0), *a = s[0].s, *b = s[1].s, *x;
@@ -403,8 +416,8 @@ static struct c_text float_op(struct render *r, enum op op, enum dtype d, unsign
     case OP_FDIV: x = fmt(r, "(%s / %s)", a, b); break;
     case OP_ADD: x = fmt(r, "(%s + %s)", a, b); break;
     case OP_SUB: x = fmt(r, "(%s - %s)", a, b); break;
-    case OP_MAX: x = fmt(r, "max_%s(%s, %s)", t, a, b); break;
-    case OP_MIN: x = fmt(r, "min_%s(%s, %s)", t, a, b); break;
+    case OP_MAX:
+    case OP_MIN: x = max_text(r, op, t, lanes, s); break;
     case OP_FMA: x = fmt(r, "fma_%s(%s, %s, %s)", t, a, b, s[2].s); break;
     default: return made(NULL, d, lanes, 0);
     }

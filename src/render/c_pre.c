@@ -138,7 +138,9 @@ static const char vectors[] =
     "#else\n";
 
 /* x86 with AVX2 and FMA has 32-byte primitives; anything else computes lane by lane. Comparisons and
- * masks need no builtin: max and min are written with them. */
+ * masks need no builtin: max and min are written with them. MAXK, MINK: the second operand is a constant, neither zero nor
+ * NaN; vmaxps returns its second source where they are unordered, which is then the NaN. FMA: gcc chooses among the three
+ * forms of the instruction by what dies, and spills accumulators over it, so that asm says which operand is the sum. */
 static const char portable[] =
     "#define X1(N, T) I T##x2 N##_##T##x2(T##x2 a) { return (T##x2){N##_##T(a[0]), N##_##T(a[1])}; }\n"
     "#define XC(N, R, T) I R##x2 N##_##T##x2(T##x2 a) { return (R##x2){N##_##T(a[0]), N##_##T(a[1])}; }\n"
@@ -156,11 +158,24 @@ static const char portable[] =
     "return SEL(T, M, a != a, a, r); }\n"
     "XM(f32x2, i32x2) XM(f32x4, i32x4) XM(f64x2, i64x2)\n"
     "#if defined(__AVX2__) && defined(__FMA__)\n"
+    "#ifndef __AVX512DQ__\n"
     "#define WIDE 32\n"
+    "#endif\n"
     "V(i32, 8) V(u32, 8) V(f32, 8)\n"
     "XM(f32x8, i32x8) XM(f64x4, i64x4)\n"
-    "#define XF(T, B) I T fma_##T(T a, T b, T c) { return __builtin_ia32_vfmadd##B(a, b, c); }\n"
-    "XF(f32x4, ps) XF(f32x8, ps256) XF(f64x4, pd256)\n"
+    "#define MAXK(T, a, b) maxk_##T(a, b)\n"
+    "#define MINK(T, a, b) mink_##T(a, b)\n"
+    "#define XK(T, B) I T maxk_##T(T a, T b) { return __builtin_ia32_max##B(b, a); } I T mink_##T(T a, T b) { return "
+    "__builtin_ia32_min##B(b, a); }\n"
+    "XK(f32x4, ps) XK(f32x8, ps256) XK(f64x2, pd) XK(f64x4, pd256)\n"
+    "#define maxk_f32x2(a, b) max_f32x2(a, b)\n"
+    "#define mink_f32x2(a, b) min_f32x2(a, b)\n"
+    "#ifdef __clang__\n"
+    "#define XF(T, B, S) I T fma_##T(T a, T b, T c) { return __builtin_ia32_vfmadd##B(a, b, c); }\n"
+    "#else\n"
+    "#define XF(T, B, S) I T fma_##T(T a, T b, T c) { __asm__(\"vfmadd231\" S \" %2, %1, %0\" : \"+v\"(c) : \"v\"(a), \"v\"(b)); return c; }\n"
+    "#endif\n"
+    "XF(f32x4, ps, \"ps\") XF(f32x8, ps256, \"ps\") XF(f64x4, pd256, \"pd\")\n"
     "#define XR(N, K) \\\n"
     "    I f32x4 N##_f32x4(f32x4 a) { return __builtin_ia32_roundps(a, K); } \\\n"
     "    I f32x8 N##_f32x8(f32x8 a) { return __builtin_ia32_roundps256(a, K); } \\\n"
@@ -178,6 +193,41 @@ static const char portable[] =
     "return SEL(i32x8, i32x8, a == a, r ^ over, over & 0); }\n"
     "#else\n"
     "#define WIDE 8\n"
+    "#endif\n";
+
+/* AVX-512 (F, DQ): whole 64-byte registers. max, min: vrange orders zeros but drops a NaN, so that unordered lanes take the
+ * sum of both. Conversions give the integer with the top bit (signed) or all bits (unsigned) set where the value does not
+ * fit. */
+static const char avx512[] =
+    "#if defined(__AVX512DQ__) && defined(__AVX2__) && defined(__FMA__)\n"
+    "#define WIDE 64\n"
+    "V(i32, 16) V(u32, 16) V(f32, 16) V(i64, 8) V(u64, 8) V(f64, 8)\n"
+    "typedef long long zq __attribute__((vector_size(64)));\n"
+    "#ifdef __clang__\n"
+    "#define Z1(T, B) I T sqrt_##T(T a) { return __builtin_ia32_sqrt##B##512(a, 4); }\n"
+    "#define ZB(B, M, a, b) __builtin_ia32_select##B##_512(M, b, a)\n"
+    "#define ZK(N, T, B) I T N##k_##T(T a, T b) { return __builtin_ia32_##N##B##512(b, a, 4); }\n"
+    "#else\n"
+    "#define Z1(T, B) I T sqrt_##T(T a) { return __builtin_ia32_sqrt##B##512_mask(a, a, -1, 4); }\n"
+    "#define ZB(B, M, a, b) __builtin_ia32_blendm##B##_512_mask(a, b, M)\n"
+    "#define ZK(N, T, B) I T N##k_##T(T a, T b) { return __builtin_ia32_##N##B##512_mask(b, a, a, -1, 4); }\n"
+    "#endif\n"
+    "#define ZR(N, K, T, B) I T N##_##T(T a) { return __builtin_ia32_rndscale##B##_mask(a, K, a, -1, 4); }\n"
+    "#define ZM(N, K, T, B) I T N##_##T(T a, T b) { T r = __builtin_ia32_range##B##512_mask(a, b, K, a, -1, 4); \\\n"
+    "    return ZB(B, __builtin_ia32_cmp##B##512_mask(a, b, 3, -1, 4), r, a + b); }\n"
+    "#define ZF(T, B) Z1(T, B) ZR(floor, 9, T, B) ZR(ceil, 10, T, B) ZR(trunc, 11, T, B) ZR(round, 8, T, B) \\\n"
+    "    ZM(max, 5, T, B) ZM(min, 4, T, B) ZK(max, T, B) ZK(min, T, B)\n"
+    "#ifdef __clang__\n"
+    "#define ZA(T, B) I T fma_##T(T a, T b, T c) { return __builtin_ia32_vfmadd##B##512_mask(a, b, c, -1, 4); }\n"
+    "#else\n"
+    "#define ZA(T, B) XF(T, B, #B)\n"
+    "#endif\n"
+    "ZF(f32x16, ps) ZF(f64x8, pd) ZA(f32x16, ps) ZA(f64x8, pd)\n"
+    "#define ZC(T, IT, UT, B, Q, MAX, Z) \\\n"
+    "    I IT toi_##T(T a) { IT over = (IT)(a >= MAX), r = (IT)__builtin_ia32_cvtt##B##2##Q##512_mask(a, (Z)over, -1, 4); \\\n"
+    "        return SEL(IT, IT, (IT)(a == a), r ^ over, over & 0); } \\\n"
+    "    I UT tou_##T(T a) { UT pos = (UT)(a > 0); return (UT)__builtin_ia32_cvtt##B##2u##Q##512_mask(a, (Z)pos, -1, 4) & pos; }\n"
+    "ZC(f32x16, i32x16, u32x16, ps, dq, 0x1p31f, i32x16) ZC(f64x8, i64x8, u64x8, pd, qq, 0x1p63, zq)\n"
     "#endif\n"
     "#endif\n";
 
@@ -196,14 +246,21 @@ static const char twice_as_wide[] =
     "T, T, TH, TH) H1(round, T, T, TH, TH)\n"
     "#define HM(T, TH) H2(max, T, TH) H2(min, T, TH)\n"
     "#define HA(T, TH) HR(T, TH) HM(T, TH) H3(fma, T, TH)\n"
+    "#ifdef MAXK\n"
+    "#define HK(T, TH) H2(maxk, T, TH) H2(mink, T, TH)\n"
+    "#else\n"
+    "#define HK(T, TH)\n"
+    "#define MAXK(T, a, b) max_##T(a, b)\n"
+    "#define MINK(T, a, b) min_##T(a, b)\n"
+    "#endif\n"
     "#define HC(T, IT, UT, TH, IH, UH) H1(toi, IT, T, IH, TH) H1(tou, UT, T, UH, TH)\n"
     "#if WIDE == 8\n"
     "HR(f32x4, f32x2) H3(fma, f32x4, f32x2) HC(f32x4, i32x4, u32x4, f32x2, i32x2, u32x2)\n"
-    "#elif WIDE == 32\n"
+    "#elif WIDE >= 32\n"
     "H1(tou, u32x4, f32x4, u32x2, f32x2) H1(tou, u32x8, f32x8, u32x4, f32x4) HC(f64x4, i64x4, u64x4, "
     "f64x2, i64x2, u64x2)\n"
     "#endif\n"
-    "#define HW(F, IE, UE, N, M) HA(F##x##N, F##x##M) HC(F##x##N, IE##x##N, UE##x##N, F##x##M, "
+    "#define HW(F, IE, UE, N, M) HA(F##x##N, F##x##M) HK(F##x##N, F##x##M) HC(F##x##N, IE##x##N, UE##x##N, F##x##M, "
     "IE##x##M, UE##x##M)\n"
     "#if WIDE < 32\n"
     "HW(f64, i64, u64, 4, 2)\n"
@@ -284,10 +341,14 @@ static void preamble(struct str *o, int lanes, bool half_types) {
     str_add(o, scalars);
     str_add(o, vectors);
     str_add(o, portable);
+    str_add(o, avx512);
     str_add(o, twice_as_wide);
-    for (int n = 8; n <= lanes; n *= 2)
-        str_printf(o, "%sHW(f32, i32, u32, %d, %d)\n%sHW(f64, i64, u64, %d, %d)\n",
-                   n == 8 ? "#if WIDE < 32\n" : "", n, n / 2, n == 8 ? "#endif\n" : "", n, n / 2);
+    for (int n = 8; n <= lanes; n *= 2) {
+        if (n <= 16) str_printf(o, "#if WIDE < %d\n", 4 * n);
+        str_printf(o, "HW(f32, i32, u32, %d, %d)\n%s", n, n / 2, n <= 16 ? "#endif\n" : "");
+        if (n <= 8) str_add(o, "#if WIDE < 64\n");
+        str_printf(o, "HW(f64, i64, u64, %d, %d)\n%s", n, n / 2, n <= 8 ? "#endif\n" : "");
+    }
     if (!half_types) return;
     str_add(o, half_macros);
     for (int n = 4; n <= lanes; n *= 2) str_printf(o, "BF(%d) HF(%d) EF(%d)\n", n, n, n);

@@ -6,8 +6,8 @@
  * only costs time: code is vectorised and unrolled already when it comes here, so the compiler's own
  * vectorisers and unroller, unwind tables and jump tables have nothing to add. With clang, -O1 kernels ran as
  * fast as -O2 ones wherever both were timed, and compile in 10 % less time; with gcc in a third less, and
- * register-tiled ones run 1.5 times faster (it is -O2's first scheduling pass that costs the speed). The gcc
- * spelling of each flag is one that clang takes too.
+ * register-tiled ones run 1.5 times faster (it is -O2's first scheduling pass that costs the speed). On x86 gcc has no such
+ * pass, and -O1 makes it spill accumulators that -O2 keeps in registers. The gcc spelling of each flag is one that clang takes too.
  * The instruction set comes from os_cpu(), never from `native`.
  * A failed compile keeps the source and says where.
  * Tests: tests/unit/engine.c (errors), tests/unit/cache.c (no compiler); cost: bench/compile.c */
@@ -41,18 +41,20 @@ static const char *const base_flags[] = {
     "-fno-unroll-loops",
 };
 
-#define MAX_FLAGS 64
-
-/* base_flags and the machine's; the strings of the latter live in the arena. Returns the count. */
-static int all_flags(struct arena *a, const char **out) {
+int cc_flags(struct arena *a, const char *arch, const char *machine, const char **out) {
     int n = 0;
     for (size_t i = 0; i < RG_COUNT(base_flags); i++) out[n++] = base_flags[i];
-    for (const char *s = os_cpu()->flags; *s && n < MAX_FLAGS;) {
+    if (!strcmp(arch, "x86_64")) out[n++] = "-O2";
+    for (const char *s = machine; *s && n < CC_MAX_FLAGS;) {
         size_t k = strcspn(s, " ");
         if (k) out[n++] = arena_strdup(a, s, k);
         s += k + (s[k] == ' ');
     }
     return n;
+}
+
+static int host_flags(struct arena *a, const char **out) {
+    return cc_flags(a, os_cpu()->arch, os_cpu()->flags, out);
 }
 
 static const char *find_compiler(struct arena *a, const char **request) {
@@ -78,10 +80,10 @@ static int no_compiler(struct err *e, const char *request) {
 
 int cc_target(struct device *dev, struct err *e, struct arena *a, struct dev_target *t) {
     (void)dev, (void)e;
-    const char *flag[MAX_FLAGS];
+    const char *flag[CC_MAX_FLAGS];
     struct str s;
     str_init(&s, a);
-    int n = all_flags(a, flag);
+    int n = host_flags(a, flag);
     for (int i = 0; i < n; i++) str_printf(&s, i ? " %s" : "%s", flag[i]);
     *t = (struct dev_target){.flags = s.p, .arch = os_cpu()->arch};
     const char *found = find_compiler(a, &t->request);
@@ -132,7 +134,7 @@ static int compile_error(struct err *e, const char *cc, const char *dir, int uni
 }
 
 struct cc_unit {
-    const char *argv[MAX_FLAGS + 8];
+    const char *argv[CC_MAX_FLAGS + 8];
     const char *source, *object;
 };
 
@@ -149,7 +151,7 @@ static int write_units(struct err *e, struct arena *a, const char *cc, const cha
         if (bad) return err_set(e, RG_EIO, "cannot write %s; is the disk full? TMPDIR moves it", u[i].source);
         int k = 0;
         u[i].argv[k++] = cc;
-        k += all_flags(a, u[i].argv + k);
+        k += host_flags(a, u[i].argv + k);
         u[i].argv[k++] = u[i].source;
         u[i].argv[k++] = "-o";
         u[i].argv[k++] = u[i].object;

@@ -5,6 +5,9 @@
 #include "device/device.h"
 
 /* cc.c */
+enum { CC_MAX_FLAGS = 64 };
+/* Flags for an architecture, and `machine`, those of its instruction set. Strings live in the arena. Returns the count. */
+int cc_flags(struct arena *, const char *arch, const char *machine, const char **out);
 int cc_target(struct device *, struct err *, struct arena *, struct dev_target *);
 int cc_version(struct device *, struct err *, struct arena *, const char **);
 int cc_compile(struct device *, struct err *, struct arena *, const char *const *text, int n,

@@ -140,6 +140,8 @@ static inline bool has_axis(const struct view *v, uint64_t mask, int axis) {
 }
 static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 double filled(int64_t n, int64_t tile); /* fraction of the tiles that is not padding */
+/* Share of the FMA rate that the loads of a tile of x rows by y vectors leave; 0: it does not fit the registers. */
+double tile_share(const struct isa *, double x, double y, double row_load);
 /* The best register tile of mr rows by nv vectors, and its score. `rows` values in rows, `cols` in vectors of `lanes`; loading
  * a row's value costs row_load of a vector load. in_place: partial tiles of rows are predicated. */
 double tile_of(const struct view *, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,

@@ -469,7 +469,7 @@ static double even_tile(const struct view *v, int64_t rows, int64_t cols, int la
     for (int64_t y = 1; y <= 6; y++)
         for (int64_t x = 1; x <= 12 && x * y <= isa_accumulators(v->isa); x++) {
             if (rows % x || cols % (y * lanes)) continue;
-            double sums = (double)(x * y), e = sums / (sums + 0.5 * ((double)y + 0.25 * (double)x));
+            double sums = (double)(x * y), e = tile_share(v->isa, (double)x, (double)y, 0.25);
             e *= RG_MIN(1, sums / isa_chains(v->isa)) * (x > 8 && x < rows ? 0.95 : 1);
             if (e > best * 1.001) best = e, *mr = x, *nv = y;
         }

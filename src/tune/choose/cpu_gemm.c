@@ -37,15 +37,16 @@ enum {
 
 /* Scores of register tiles: factors of the peak FMA rate. Tuned with bench/golden. */
 static const struct {
-    double load_cost, broadcast_cost, few_sums, all_sums, odd_rows, many_rows, tail_rows, strided_b, better,
-        l2_share;
+    double load_cost, issue_cost, broadcast_cost, few_sums, all_sums, odd_rows, many_rows, tail_rows,
+        strided_b, better, l2_share;
 } score = {
     .load_cost = 0.5,       /* of an FMA, per vector load */
+    .issue_cost = 0.1,      /* of a cycle, per cycle of loads: they compete for issue slots */
     .broadcast_cost = 0.25, /* of a vector load, per row of a packed panel */
     .few_sums = 0.7,        /* with few accumulators .. */
     .all_sums = 0.3,        /* .. plus this with all of them: fewer bubbles */
     .odd_rows = 0.98,       /* rows that are no multiple of 4: partial vectors when packing */
-    .many_rows = 0.93,      /* above 8 rows: broadcast values do not stay in registers */
+    .many_rows = 0.93,      /* FMAs by lane, above 8 rows: broadcast values do not stay in registers */
     .tail_rows = 0.8,       /* predicated partial tiles */
     .strided_b = 0.3,       /* gathered vectors of b */
     .better = 1.001,        /* a later tile must win by this */
@@ -152,21 +153,31 @@ bool contraction_find(const struct view *v, struct contraction *c) {
 
 double filled(int64_t n, int64_t tile) { return (double)n / (double)((n + tile - 1) / tile * tile); }
 
+/* FMAs by lane: vectors of both operands are loaded, on ports that FMAs want too. Else a row is one load that broadcasts, and
+ * loads have ports of their own. */
+double tile_share(const struct isa *isa, double x, double y, double row_load) {
+    double fma = x * y;
+    if (isa->by_lane) return fma / (fma + score.load_cost * (y + x * row_load));
+    if (fma + y + 1 > isa->regs) return 0;
+    double cycles = fma / isa->fma, loads = (x + y) / isa->loads;
+    return cycles / (RG_MAX(cycles, loads) + score.issue_cost * loads);
+}
+
 double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
                int64_t *mr, int64_t *nv) {
     double best = 0;
-    int64_t sums = isa_accumulators(v->isa);
+    int64_t sums = isa_accumulators(v->isa), most_rows = RG_MAX(MOST_TILE_ROWS, sums / 2);
     *mr = *nv = 1;
     for (int64_t y = 1; y <= MOST_TILE_VECTORS; y++)
-        for (int64_t x = 1; x <= MOST_TILE_ROWS && x * y <= sums; x++) {
+        for (int64_t x = 1; x <= most_rows && x * y <= sums; x++) {
             if (x > rows || (y > 1 && (y - 1) * lanes >= cols)) continue;
             double fma = (double)(x * y);
-            double e = fma / (fma + score.load_cost * ((double)y + (double)x * row_load)) *
-                       RG_MIN(1, fma / isa_chains(v->isa));
+            double e =
+                tile_share(v->isa, (double)x, (double)y, row_load) * RG_MIN(1, fma / isa_chains(v->isa));
             e *= score.few_sums + score.all_sums * fma / (double)sums;
             e *= filled(rows, x) * filled(cols, y * lanes);
             if (x % 4 && x < rows) e *= score.odd_rows;
-            if (x > 8 && x < rows) e *= score.many_rows;
+            if (x > 8 && x < rows && v->isa->by_lane) e *= score.many_rows;
             if (in_place && rows % x) e *= score.tail_rows;
             if (e > best * score.better) best = e, *mr = x, *nv = y;
         }
