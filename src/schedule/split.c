@@ -7,7 +7,8 @@
  *   columns     CPU: column sums of a matrix larger than the caches are split into blocks of rows, so that each core streams
  *               whole rows (docs/measurements/2026-11-15-neoverse-v1.md, Reading memory).
  *               GPU: one thread per column; split until the GPU has threads enough (threads_columns per SM). Rows: one thread block per row.
- *   split-K     GPU: a GEMM with fewer output tiles than SMs and a long K becomes a batch of GEMMs and a small reduction. For
+ *   split-K     CPU: a GEMM with few results and a very long K, by its sizes: results x splits are tiles for 64 threads.
+ *               GPU: a GEMM with fewer output tiles than SMs and a long K becomes a batch of GEMMs and a small reduction. For
  *               16-bit operands the cost model picks the number of splits: larger tiles load fewer bytes from L2, more splits
  *               write and read more partial sums.
  *   wgrad       GPU: a convolution's weight gradient is split until every SM holds a share of the accumulators in registers.
@@ -35,9 +36,14 @@ enum {
     PART_LEAST = 1024, /* terms of a sum that are worth a block */
     MOST_PARTS = 64,
     MOST_TAPS = 11,
-    FACTOR_DEPTH = 6, /* nested MULs and CASTs whose operands are reshaped */
-    PART_ROWS = 8,    /* of an image, per block: the rows it reads besides are the halo */
-    LONG_TAPS = 4096, /* products of a result of the gradient of weights, at least */
+    FACTOR_DEPTH = 6,            /* nested MULs and CASTs whose operands are reshaped */
+    PART_ROWS = 8,               /* of an image, per block: the rows it reads besides are the halo */
+    LONG_TAPS = 4096,            /* products of a result of the gradient of weights, at least */
+    CPU_SPLIT_FMAS = 1 << 25,    /* split-K on a CPU: FMAs of a GEMM worth a second kernel */
+    CPU_SPLIT_RESULTS = 1 << 14, /* most results .. */
+    CPU_SPLIT_FULL = 1 << 16,    /* .. and, times splits, what makes tiles enough */
+    CPU_PART_LEAST = 2048,       /* terms of a split */
+    CPU_MOST_PARTS = 32,
 };
 
 struct split_state {
@@ -377,6 +383,18 @@ static int64_t gemm_splits(struct split_state *s, const uop *n, const struct sha
     return parts;
 }
 
+/* The same on a CPU. By the sizes alone: the order of a sum must not depend on the number of threads. */
+static int64_t cpu_gemm_splits(struct split_state *s, const uop *n, int64_t total, int64_t results) {
+    int64_t terms = total / RG_MAX(results, 1), parts = 1;
+    if (n->nsrc != 2 || total < CPU_SPLIT_FMAS || results < MANY_RESULTS || results > CPU_SPLIT_RESULTS ||
+        !dt_is_float((enum dtype)n->dt) || !graph_contraction(s->sh, n))
+        return 1;
+    while (parts < CPU_MOST_PARTS && parts * results < CPU_SPLIT_FULL &&
+           terms / (2 * parts) >= CPU_PART_LEAST)
+        parts *= 2;
+    return parts;
+}
+
 /* Columns that fill a GPU with a thread each. */
 static int64_t full_columns(const struct gpu_spec *gpu) {
     return (int64_t)gpu_whole(gpu, gpu_cost.threads_columns);
@@ -413,7 +431,7 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     int64_t total = shape_size(in), results = shape_size(out);
     int64_t many = gpu ? many_on_gpu(gpu, n, in) : MANY_RESULTS;
     bool columns = !gpu && results >= many && has_long_columns(&s, n, total, results);
-    int64_t parts = gpu ? gemm_splits(&s, n, in) : 1;
+    int64_t parts = gpu ? gemm_splits(&s, n, in) : cpu_gemm_splits(&s, n, total, results);
     int64_t cut[SHAPE_MAX], terms = total / RG_MAX(results, 1);
     uint32_t taps =
         gpu && results <= wgrad_accumulators(gpu) / 8 && terms >= PART_LEAST ? tap_axes(n, in) : 0;

@@ -262,6 +262,30 @@ TEST(schedule_cpu_splits_long_columns) {
     }
 }
 
+/* A GEMM with few results and a long K is a batch of GEMMs and a sum on a CPU too, by its sizes alone; one with results for many
+ * threads, or with a K of some thousand terms, stays one kernel. */
+TEST(schedule_cpu_splits_k) {
+    static const struct {
+        int64_t m, n, k;
+        uint32_t calls;
+    } job[] = {{16, 64, 131072, 2}, {64, 64, 65536, 2},  {128, 128, 8192, 2}, {10, 100, 100000, 2},
+               {64, 64, 4096, 1},   {512, 512, 4096, 1}, {256, 256, 65536, 1}};
+    for (size_t i = 0; i < RG_COUNT(job); i++) {
+        long long m = job[i].m, n = job[i].n, k = job[i].k;
+        char text[400];
+        struct one o = {.opts = {.model = planned_model()}};
+        snprintf(text, sizeof text,
+                 "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (BUFFER<f32>[0] %lld 1 %lld) %lld %lld "
+                 "%lld) (EXPAND "
+                 "(BUFFER<f32>[1] 1 %lld %lld) %lld %lld %lld)) 2))\n",
+                 m, k, m, n, k, n, k, m, n, k);
+        arena_init(&o.arena, &o.err);
+        if (err_guard(&o.err, plan_text, &(struct split_case){&o, text})) FAIL("%s", o.err.msg);
+        if (o.run.sched.call.n != job[i].calls) FAIL("%u calls of %s", o.run.sched.call.n, text);
+        arena_free(&o.arena);
+    }
+}
+
 TEST(schedule_random_modes) {
     struct graph_gen gen = {.exact = true, .assigns = true};
     CHECK(
