@@ -39,6 +39,17 @@ struct access_view {
     bool store, add;
 };
 
+/* Steps to a larger grid, in order of cost; each includes those before. Recipes read view.finer, heuristic.c raises it while the
+ * grid has fewer than view.tasks iterations. */
+enum finer {
+    FINER_NONE,
+    FINER_JOINED, /* fewer images, rows and panels per grid iteration */
+    FINER_AXES, /* an axis that is usually a loop inside (rows of an image, taps of a gradient) is in the grid */
+    FINER_TILE,      /* half the register tile across the grid */
+    FINER_HALF_TILE, /* a quarter */
+    FINER_STEPS
+};
+
 struct view {
     struct ir *ir;
     const struct kernel *kernel;
@@ -60,6 +71,8 @@ struct view {
     int reduces, scans, stages;
     const uop *reduce[8]; /* the first ones */
     double ns;            /* of the whole kernel on one core, estimated */
+    double tasks;         /* grid iterations that keep all threads busy */
+    int finer;            /* enum finer: what a recipe gives up for more grid iterations */
     int new_axes;         /* names made so far */
 };
 
@@ -146,6 +159,8 @@ double tile_share(const struct isa *, double x, double y, double row_load);
  * a row's value costs row_load of a vector load. in_place: partial tiles of rows are predicated. */
 double tile_of(const struct view *, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
                int64_t *mr, int64_t *nv);
+/* A smaller register tile for more grid iterations (enum finer). */
+void shrink_tile(const struct view *, int64_t *mr, int64_t *nv);
 /* Tile axes m and n and unroll the tile. *inner, *lane: the new axes; NULL where there is none. */
 void tile_rows(struct view *, struct contraction *, struct str *out, const char **inner);
 void tile_columns(struct view *, struct contraction *, struct str *out, const char **inner,

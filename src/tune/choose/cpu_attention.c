@@ -148,7 +148,7 @@ bool recipe_attention(struct view *v, int level, struct str *out) {
     struct attention_rows w;
     if (level > 3 || !find_rows(v, &w)) return false;
     const struct axis_view *m = &v->axis[w.m];
-    w.nv = m->size >= 2 * w.lanes && level < 3 ? 2 : 1;
+    w.nv = m->size >= 2 * w.lanes && level < 3 && v->finer < FINER_TILE ? 2 : 1;
     int64_t most = v->isa->regs / 4; /* elements at a time: accumulators of two vectors each */
     w.urow = RG_MAX(most / most_sharing(v, w.own), 2);
     w.uout = w.out < 0 ? 1 : RG_MAX(most / most_sharing(v, v->axis[w.out].ranges), 2);

@@ -217,11 +217,38 @@ static const char *summed(struct view *v, int not ) { /* the reduced axes, outer
     return all;
 }
 
+/* Grid iterations without those of positions; those of channels by tiles. */
+static double tiles_in_grid(const struct view *v, const struct cpu_conv *k, bool channels) {
+    const struct contraction *c = &k->c;
+    double n = 1;
+    int64_t tile = c->m == k->channel ? c->mr : c->nv * c->lanes;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && window_of(k, i) < 0 && i != k->channel) n *= c->in_grid[i];
+    double all = c->in_grid[k->channel];
+    return channels && all > 1 ? n * (double)ceil_div((int64_t)all, tile) : n;
+}
+
+/* For more grid iterations: the rows of the image in parts, without the channels if the image is packed for all of them. Returns the
+ * loop over the rows of a part, "": it has one row, NULL: all rows are a loop. */
+static const char *tile_image_rows(struct view *v, struct cpu_conv *k, struct str *out, bool copy) {
+    struct contraction *c = &k->c;
+    int row = k->pos[0];
+    int64_t n = size_of(v, row), want = (int64_t)ceil(v->tasks / tiles_in_grid(v, k, !copy));
+    if (v->finer < FINER_AXES || k->phases || k->windows < 2 || want < 2) return NULL;
+    int64_t part = divisor(n, RG_MAX(n / want, 1));
+    if (part == n) return NULL;
+    c->in_grid[row] = (double)(n / part);
+    if (part == 1) return "";
+    const char *loop = view_new_axis(v, v->axis[row].name, "l");
+    str_printf(out, " TILE(%s,%lld,%s)", v->axis[row].name, (long long)part, loop);
+    return loop;
+}
+
 /* Several images per grid iteration amortize the packing of filters. Returns the loop over them. */
 static const char *tile_batch(struct view *v, struct cpu_conv *k, struct str *out, int64_t most) {
     struct contraction *c = &k->c;
-    if (k->batch < 0 || c->in_grid[k->batch] <= 1) return NULL;
-    double spare = grid_size(v, c) / (8.0 * v->threads);
+    if (k->batch < 0 || c->in_grid[k->batch] <= 1 || v->finer >= FINER_JOINED) return NULL;
+    double spare = tiles_in_grid(v, k, true) / (8.0 * v->threads);
     most =
         RG_MIN(RG_MIN(most, (int64_t)spare), (int64_t)c->in_grid[k->batch] - 1); /* keep some in the grid */
     int64_t n = divisor((int64_t)c->in_grid[k->batch], most);
@@ -232,8 +259,9 @@ static const char *tile_batch(struct view *v, struct cpu_conv *k, struct str *ou
     return loop;
 }
 
-/* Packs the image with its halo, for one value of the batch. */
-static bool stage_image(struct view *v, struct cpu_conv *k, struct str *out, const char *at) {
+/* Packs the image with its halo, for one value of the batch. rows: the loop over some of its rows; NULL: all are packed. */
+static bool stage_image(struct view *v, struct cpu_conv *k, struct str *out, const char *at,
+                        const char *rows) {
     const char *b = access_name(v, k->image.access), *dims = "", *last = "";
     int64_t wide = 0;
     for (int i = 0; i < v->naxis; i++)
@@ -242,6 +270,7 @@ static bool stage_image(struct view *v, struct cpu_conv *k, struct str *out, con
     for (int i = 0; i < k->windows; i++) {
         struct tiled_axis pos = whole(v, k->pos[i]), tap = whole(v, k->tap[i]);
         wide = size_of(v, k->pos[i]) + size_of(v, k->tap[i]) - 1;
+        if (!i && rows) pos.loop = rows;
         if (k->shift[i] >= 0) pos.out = v->axis[k->shift[i]].name, wide += size_of(v, k->shift[i]) - 1;
         dims = LIST(v, dims, window_dim(v, &pos, &tap));
         last = pos.loop;
@@ -269,15 +298,16 @@ static void stage_filter(struct view *v, struct cpu_conv *k, struct str *out, co
 static bool write_by_position(struct view *v, struct cpu_conv *k, struct str *out, bool copy) {
     struct contraction *c = &k->c;
     int inner = k->pos[k->windows - 1], tap = k->tap[k->windows - 1];
-    for (int i = 0; i < k->windows; i++) make_loop(v, c, out, k->pos[i]);
+    const char *cut = tile_image_rows(v, k, out, copy);
+    for (int i = cut != NULL; i < k->windows; i++) make_loop(v, c, out, k->pos[i]);
     double filters = c->depth * (double)size_of(v, k->channel) * k->filter.access->bytes;
     for (int i = 0; i < k->phases; i++) filters *= (double)size_of(v, k->phase[i]);
     double each = grid_size(v, c) / c->in_grid[k->channel];
-    if (copy && (each >= 2 * v->threads || each >= c->in_grid[k->channel]) && filters <= (double)v->l2 / 2)
-        make_loop(v, c, out, k->channel);
+    double need = v->finer ? v->tasks : RG_MIN(2.0 * v->threads, c->in_grid[k->channel]);
+    if (copy && each >= need && filters <= (double)v->l2 / 2) make_loop(v, c, out, k->channel);
     const char *loop = tile_batch(v, k, out, copy ? 8 : 64), *at;
     if (copy && !(at = loop ? loop : grid_axis(v, c))) return false;
-    if (copy) stage_image(v, k, out, at);
+    if (copy) stage_image(v, k, out, at, cut);
     bool looped = c->in_grid[k->channel] <= 1;
     struct tiled_axis rows = tile_rows_or_columns(v, c, out, true),
                       cols = tile_rows_or_columns(v, c, out, false);
@@ -381,12 +411,14 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
                       cols = tile_rows_or_columns(v, c, out, false);
     double bytes = (double)size_of(v, c->m) * (double)size_of(v, c->n) * k->filter.access->bytes;
     const char *positions = "", *around = "", *inside = "", *fdim = "", *idim = "";
-    for (int i = 0; i < k->windows; i++) {
+    bool cut = v->finer >= FINER_AXES && k->windows > 1; /* the first positions stay in the grid */
+    for (int i = cut; i < k->windows; i++) {
         make_loop(v, c, out, k->pos[i]);
         bytes *= (double)size_of(v, k->pos[i]);
         positions = LIST(v, positions, v->axis[k->pos[i]].name);
     }
-    double want = RG_MAX((double)v->threads, bytes / ((double)v->l2 / 4)); /* each part packs its own tiles */
+    double want = v->finer ? v->tasks : v->threads;
+    want = RG_MAX(want, bytes / ((double)v->l2 / 4)); /* each part packs its own tiles */
     want /= grid_size(v, c) / (c->in_grid[c->m] * c->in_grid[c->n]);
     const char *ml = tile_grid(v, c, out, c->m, &want), *nl = tile_grid(v, c, out, c->n, &want);
     struct tiled_axis inner = unroll_sum(v, out, last, c->mr * c->nv);
@@ -401,10 +433,11 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
                 str_printf(out, " TILE(%s,%lld,%s)", s.loop, (long long)part, more);
                 inside = fdim = idim = more;
             }
-            if (w >= 0) idim = LIST(v, idim, v->axis[k->pos[w]].name);
+            if (w >= cut) idim = LIST(v, idim, v->axis[k->pos[w]].name);
             continue;
         }
         struct tiled_axis pos = w >= 0 ? whole(v, k->pos[w]) : s, none = {"", "", ""};
+        if (cut && !w) pos = none;
         inside = LIST(v, inside, s.loop), fdim = LIST(v, fdim, s.loop, s.out);
         idim = LIST(v, idim, w >= 0 ? window_dim(v, &s, &pos) : window_dim(v, &s, &none));
     }
@@ -508,6 +541,7 @@ static bool write_conv(struct view *v, int level, struct str *out) {
                    filled(size_of(v, along), view_lanes(v, along)) > 0.7 && write_dots(v, &k, out, along);
         c->m = k.batch, c->n = k.channel;
         even_tile(v, size_of(v, c->m), channels, c->lanes, &c->mr, &c->nv);
+        shrink_tile(v, &c->mr, &c->nv);
         return c->mr > 1 && write_gradient(v, &k, out);
     }
     if (image_bytes(v, &k, 0) > (double)v->l2 / 2 && pred) return false;
@@ -520,6 +554,10 @@ static bool write_conv(struct view *v, int level, struct str *out) {
     if ((!by_channels && (!pred || k.phases)) || level > 1 || step != 1) return false;
     c->m = by_channels ? inner : k.channel, c->n = by_channels ? k.channel : inner;
     if (!by_channels) c->mr = mr, c->nv = nv, c->lanes = view_lanes(v, inner);
+    if (v->finer >= FINER_TILE && by_channels)
+        c->nv = ceil_div(c->nv, v->finer >= FINER_HALF_TILE ? 4 : 2);
+    else if (v->finer >= FINER_TILE)
+        c->mr = RG_MAX(ceil_div(c->mr, v->finer >= FINER_HALF_TILE ? 4 : 2), 2);
     return c->mr > 1 && write_by_position(v, &k, out, pred || k.phases || level > 0);
 }
 
@@ -558,7 +596,7 @@ static void write_rest(void *cx, struct sched *s, const uop *sink) {
     k.sink = sink;
     str_init(&out, s->ir->arena);
     if (!view_init(v, s->ir, &k, p->v->isa, p->v->threads)) return;
-    v->vec_bytes = p->v->vec_bytes;
+    v->vec_bytes = p->v->vec_bytes, v->finer = p->v->finer;
     if (write_conv(v, p->level, &out))
         snprintf(p->text, sizeof p->text, "%s", out.n < sizeof p->text ? out.p : "");
 }

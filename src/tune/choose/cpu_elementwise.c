@@ -244,6 +244,11 @@ int64_t even_part(int64_t n, int64_t most) {
     return best;
 }
 
+/* Vectors of an unrolled loop, fewer for more grid iterations. */
+static int64_t smaller(const struct view *v, int64_t n) {
+    return v->finer >= FINER_HALF_TILE ? ceil_div(n, 4) : v->finer >= FINER_TILE ? ceil_div(n, 2) : n;
+}
+
 static double body_weight(const struct view *v, int axis) {
     double w = 0;
     for (uint32_t i = 0; i < v->topo.n; i++)
@@ -482,7 +487,10 @@ static int run_axis(const struct view *v, const struct elementwise_plan *f, int6
     if (best < 0 || v->axis[best].size % STREAMS) return -1;
     int64_t n = v->axis[best].size / STREAMS;
     for (*run = 1; *run <= n && (n % *run || (double)*run * row < RUN_LEAST); ++*run) {}
-    return *run <= n && (double)*run * row <= RUN_MOST && n / *run >= RUNS ? best : -1;
+    bool runs = *run <= n && (double)*run * row <= RUN_MOST && n / *run >= RUNS;
+    for (int64_t most = *run; v->finer && runs && most > 1 && (double)n / (double)*run < v->tasks;)
+        if (n % --most == 0) *run = most; /* shorter streams, all threads */
+    return runs ? best : -1;
 }
 
 static void write_runs(struct view *v, struct elementwise_plan *f, struct str *out, int axis, int64_t run) {
@@ -581,6 +589,7 @@ static bool columns_in_runs(const struct view *v, const struct elementwise_plan 
 static bool write_near_columns(struct view *v, struct elementwise_plan *f, struct str *out, int inner) {
     const struct axis_view *a = &v->axis[f->axis], *k = &v->axis[inner];
     int64_t u = v->isa->regs / 2 / RG_MIN(sums_along(v, inner), 4);
+    u = RG_MAX(smaller(v, u), 1);
     if (a->size % (f->lanes * u) || f->vectors < 2 * u || k->size % 2 || k->size < 4) return false;
     tile_vector(v, f, out, u);
     const char *two = view_new_axis(v, k->name, "u");
@@ -747,6 +756,7 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
         f.vectors /= streams;
     }
     int64_t u = level < 4 ? streams > 1 ? 4 : unroll_of(v, &f) : 1;
+    if (a->grid && !a->reduce) u = smaller(v, u);
     tile_vector(v, &f, out, u);
     struct twins t = twins_of(v, f.axis);
     for (int i = 1; i < t.n && streams == 1; i++) {

@@ -20,7 +20,8 @@ enum {
     K_BLOCK = 256,      /* terms of a packed block */
     K_WHOLE = 320,      /* up to here k is one block */
     K_STEP = 4,         /* blocks of k are a multiple */
-    MIN_PANEL = 4,      /* register tiles of a panel: a loop to amortize packing */
+    MIN_PANEL = 4,      /* register tiles of a panel: a loop to amortize packing .. */
+    LEAST_PANEL = 2,    /* .. and the fewest, for threads that would be idle */
     LEAST_PACKED_K = 8, /* terms of a sum worth packing .. */
     LEAST_PACKED_KBIG = 32,         /* .. of its longest axis, if there are several */
     PACKED_TERMS = 1 << 19,         /* FMAs of a GEMM worth packing, if both operands are contiguous */
@@ -184,6 +185,13 @@ double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, doub
     return best;
 }
 
+void shrink_tile(const struct view *v, int64_t *mr, int64_t *nv) {
+    for (int i = FINER_TILE; i <= v->finer; i++) {
+        int64_t *n = *mr > 2 * *nv ? mr : *nv > 1 ? nv : mr;
+        *n = (*n + 1) / 2;
+    }
+}
+
 void tile_rows(struct view *v, struct contraction *c, struct str *out, const char **inner) {
     const struct axis_view *m = &v->axis[c->m];
     *inner = NULL;
@@ -234,18 +242,20 @@ static void split_panels(const struct view *v, const struct contraction *c, int6
     double rest = 1, best = 1e30, rows = (double)c->mr, cols = (double)(c->nv * c->lanes);
     for (int i = 0; i < v->naxis; i++)
         if (i != c->m && i != c->n) rest *= c->in_grid[i];
-    int64_t m0 = ceil_div(mt, PANEL_ROWS), n0 = ceil_div(nt, PANEL_ROWS), most = RG_MAX(MORE, 2 * v->threads);
+    int64_t m0 = ceil_div(mt, PANEL_ROWS), n0 = ceil_div(nt, PANEL_ROWS), most = RG_MAX(MORE, 2 * v->threads),
+            least = v->finer >= FINER_AXES ? LEAST_PANEL : MIN_PANEL;
     *gm = m0, *gn = n0;
     for (int64_t y = m0; y <= m0 + most; y++)
         for (int64_t x = n0; x <= n0 + most; x++) {
             int64_t pm = ceil_div(mt, y), pn = ceil_div(nt, x);
-            bool small = (y > m0 && pm < MIN_PANEL) || (x > n0 && pn < MIN_PANEL);
+            bool small = (y > m0 && pm < least) || (x > n0 && pn < least);
             if (small || rest * (double)(x * y) < 2) continue;
             double all = rest * (double)(ceil_div(mt, pm) * ceil_div(nt, pn)), n = RG_MIN(v->threads, all);
             double idle = (double)ceil_div((int64_t)all, (int64_t)n) * v->threads / all;
             double work = (double)(pm * ceil_div(mt, pm)) * (double)(pn * ceil_div(nt, pn));
             double cost =
                 work * idle * (1 + PACK_COLUMNS / (rows * (double)pm) + PACK_ROWS / (cols * (double)pn));
+            if (v->finer && all < v->tasks) cost *= v->tasks / all;
             if (cost < 0.999 * best) best = cost, *gm = y, *gn = x;
         }
 }
@@ -493,14 +503,22 @@ static bool tile_window(struct view *v, struct contraction *c, struct str *out, 
     tile_columns(v, c, out, &p->nr, &p->lane);
     int64_t tiles = ceil_div(m->size, c->mr),
             fit = (int64_t)((double)v->l2 / 2 / (c->depth * (double)c->mr * 4));
+    double others = 1; /* grid iterations without rows and columns of the tile */
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && i != c->m && i != c->n) others *= c->in_grid[i];
+    if (v->finer >= FINER_AXES && others < v->tasks) /* rows of the filters in the grid, too */
+        fit = RG_MIN(fit, RG_MAX((int64_t)((double)tiles * others / v->tasks), 1));
     if (fit < 1 || !p->mr || !p->lane) return false;
     p->ml = m->name, p->nl = "", *row = "", c->in_grid[c->m] = 1;
-    if (tiles > fit) {
-        p->ml = view_new_axis(v, m->name, "t");
-        str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)even_part(tiles, fit), p->ml);
-        c->in_grid[c->m] = (double)ceil_div(tiles, even_part(tiles, fit));
-    } else {
+    int64_t part = even_part(tiles, fit);
+    c->in_grid[c->m] = (double)ceil_div(tiles, part);
+    if (tiles <= fit) {
         str_printf(out, " LOOP(%s)", p->ml);
+    } else if (part == 1) {
+        p->ml = "";
+    } else {
+        p->ml = view_new_axis(v, m->name, "t");
+        str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)part, p->ml);
     }
     if (c->in_grid[c->n] > 1) str_printf(out, " LOOP(%s)", p->nl = n->name);
     c->in_grid[c->n] = 1;
@@ -604,13 +622,17 @@ bool recipe_gemm(struct view *v, int level, struct str *out) {
     if (!pack && !window)
         outer = tile_of(v, m->size, n->size, c.lanes, score.broadcast_cost, true, &c.mr, &c.nv) *
                 (unit ? 1 : score.strided_b);
+    shrink_tile(v, &c.mr, &c.nv), shrink_tile(v, &dot_m, &dot_n);
     reset_grid(v, &c);
     if (dot > outer) {
         write_dot(v, &c, out, k, dot_m, dot_n);
         return level < 1;
     }
     if ((pack && write_packed(v, &c, out)) || (window && write_window(v, &c, out))) return true;
-    if (pack || window) tile_of(v, m->size, n->size, c.lanes, score.broadcast_cost, true, &c.mr, &c.nv);
+    if (pack || window) {
+        tile_of(v, m->size, n->size, c.lanes, score.broadcast_cost, true, &c.mr, &c.nv);
+        shrink_tile(v, &c.mr, &c.nv);
+    }
     out->n = 0;
     reset_grid(v, &c);
     if (!unit && k >= 0) write_dot(v, &c, out, k, dot_m, dot_n);

@@ -3,10 +3,13 @@
  * The kernel is analyzed once (kernel_view.c). Recipes are asked in order, specialized ones first: attention
  * (cpu_attention.c), convolution (cpu_conv.c), contraction (cpu_gemm.c), anything else (cpu_elementwise.c). Each writes
  * complete lists, its best first and then simpler ones; the first that opts_legal accepts is the answer, and the empty list
- * is the last resort. So the answer is always legal; a recipe's own checks only save time.
+ * is the last resort. So the answer is always legal; a recipe's own checks only save time. If its grid is too small for the
+ * threads, the recipe is asked for smaller grid iterations (enum finer), last of all, when every cut is made.
  * Requires: a kernel without opts. Gives: the text of a legal opt list; nothing else stays in the arena.
  * Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
 #include "tune/choose/choose.h"
+
+#include <math.h>
 
 bool recipe_list(struct view *v, int recipe, int level, struct str *out) {
     static recipe_fn *const fn[CHOOSE_RECIPES] = {recipe_attention, recipe_conv, recipe_gemm,
@@ -14,17 +17,61 @@ bool recipe_list(struct view *v, int recipe, int level, struct str *out) {
     return level < CHOOSE_LEVELS && fn[recipe](v, level, out);
 }
 
+/* The product of the grid axes of a list. */
+static void note_grid(void *cx, struct sched *s, const uop *sink) {
+    double *grid = cx;
+    (void)sink;
+    *grid = 1;
+    for (uint32_t i = 0; i < s->axis.n; i++)
+        if (axis_is_grid(&s->axis.p[i])) *grid *= (double)s->axis.p[i].most;
+}
+
+/* The list of a recipe; NULL: no more levels, or too long. */
+static const char *list_at(struct view *v, int recipe, int level) {
+    struct str s;
+    str_init(&s, v->arena);
+    if (!recipe_list(v, recipe, level, &s) || s.n >= CHOOSE_TEXT) return NULL;
+    return s.n ? s.p + (s.p[0] == ' ') : "";
+}
+
+/* Time, relative to one thread's at its best: rounds of tasks, and part of a task because some thread is late, the more of them there
+ * are. */
+static double time_of(const struct view *v, double grid, int finer) {
+    static const double cost[FINER_STEPS] = {1, 1.02, 1.08, 1.3, 1.7};
+    double late = RG_MIN(v->threads / 64.0, 0.25);
+    return (ceil(grid / v->threads) + late) / grid * cost[finer];
+}
+
+/* A grid of fewer than v->tasks iterations leaves threads idle: the recipe is asked again for smaller ones, as long as that pays. The
+ * order of sums stays, since it must not depend on the number of threads. */
+static const char *fill_threads(struct view *v, int recipe, int level, const char *list, double grid) {
+    const char *order = NULL, *best = list;
+    double least = time_of(v, grid, FINER_NONE), now;
+    for (int i = FINER_JOINED; i < FINER_STEPS && grid < v->tasks; i++) {
+        if (time_of(v, v->tasks, i) >= least) continue;
+        v->finer = i;
+        const char *other = list_at(v, recipe, level);
+        if (!other || !*other || !strcmp(other, best)) continue;
+        if (!opts_look(v->ir, v->kernel, other, v->gpu, NULL, note_grid, &now) || time_of(v, now, i) >= least)
+            continue;
+        if (!order) order = opts_rounding(v->ir, v->kernel, list, v->gpu);
+        const char *its = opts_rounding(v->ir, v->kernel, other, v->gpu);
+        if (!order || !its || strcmp(order, its)) continue;
+        best = other, grid = now, least = time_of(v, now, i);
+    }
+    v->finer = FINER_NONE;
+    return best;
+}
+
 static const char *choose(struct view *v) {
-    const char *last = "";
+    const char *last = "", *list;
+    double grid;
     for (int i = 0; i < CHOOSE_RECIPES; i++) {
-        for (int level = 0; level < CHOOSE_LEVELS; level++) {
-            struct str s;
-            str_init(&s, v->arena);
-            if (!recipe_list(v, i, level, &s)) break;
-            if (!s.n) return "";
-            const char *list = s.p + (s.p[0] == ' ');
-            if (!strcmp(list, last) || s.n >= CHOOSE_TEXT) continue;
-            if (opts_legal(v->ir, v->kernel, list, v->gpu, NULL)) return list;
+        for (int level = 0; level < CHOOSE_LEVELS && (list = list_at(v, i, level)); level++) {
+            if (!*list) return "";
+            if (!strcmp(list, last)) continue;
+            if (opts_look(v->ir, v->kernel, list, v->gpu, NULL, note_grid, &grid))
+                return fill_threads(v, i, level, list, grid);
             last = list;
         }
     }

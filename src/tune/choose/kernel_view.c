@@ -6,10 +6,13 @@
  * Requires: a kernel graph. Gives: struct view. Tests: tests/unit/heuristic.c */
 #include "tune/choose/choose.h"
 
+#include <math.h>
+
 /* Rough rates of one core: only to decide how much work a grid iteration needs. */
 enum { CORE_FLOP_PER_NS = 30, CORE_BYTES_PER_NS = 20 };
 enum { DEFAULT_L1 = 32 << 10, DEFAULT_L2 = 512 << 10 }; /* bytes, where the OS does not tell */
 enum { MOST_LANES = 16 };
+enum { TASK_NS = 20000, TASKS_PER_THREAD = 2 }; /* a task worth a thread; tasks that balance uneven threads */
 
 /* ---- axes ------------------------------------------------------------------------------------------ */
 
@@ -145,6 +148,8 @@ bool view_init(struct view *v, struct ir *ir, const struct kernel *k, const stru
     if (!walk(v) || !v->naxis) return false;
     estimate_asked(ir, k->sink, &v->est);
     v->ns = RG_MAX(v->est.flops / CORE_FLOP_PER_NS, v->est.bytes / CORE_BYTES_PER_NS) + v->est.special;
+    double most = v->threads > 1 ? TASKS_PER_THREAD * v->threads : 1;
+    v->tasks = RG_MAX(RG_MIN(most, floor(v->ns / TASK_NS)), 1);
     return true;
 }
 

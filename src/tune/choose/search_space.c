@@ -169,7 +169,12 @@ static void note_rounding(void *cx, struct sched *s, const uop *sink) {
         if (!order_matters(n)) continue;
         str_init(&one, a);
         if (n->op == OP_STORE_ADD)
-            for (uint32_t k = 0; k < free_of(&fr, n)->n; k++) vec_push(a, &r, free_of(&fr, n)->p[k]);
+            for (uint32_t k = 0; k < free_of(&fr, n)->n; k++) {
+                const uop *range = free_of(&fr, n)->p[k];
+                const struct axis *axis = sched_axis(s, range->arg.range.cls);
+                if (!axis || !axis->grid)
+                    vec_push(a, &r, range); /* no two values of a grid axis meet in one element */
+            }
         for (uint32_t k = 1; k < n->nsrc && n->op == OP_REDUCE; k++) vec_push(a, &r, n->src[k]);
         str_printf(&one, "%s%s", op_info[n->op].name, n->src[0]->op == OP_REDUCE ? " of sums" : "");
         write_order(o, s->ir, &r, inner[n->id], &one);
