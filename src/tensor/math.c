@@ -467,13 +467,20 @@ static const uop *sign_differs(struct tg *g, const uop *r, const uop *x) {
     return tg_op2(g, OP_AND, tg_op2(g, OP_NE, r, zero), sides);
 }
 
-/* x - trunc(x/y)*y of floats. The quotient as rounded may be one off when it is close to a whole number; one fused
- * multiply-subtract makes the remainder exact, and then shows by its sign or size if it was. Exact while |x/y| is
- * below 2^24 (2^53 in f64); 16-bit floats are computed in float32. */
-static const uop *fmod_float(struct tg *g, const uop *x, const uop *y) {
-    const uop *q = tg_op1(g, OP_TRUNC, tg_op2(g, OP_FDIV, x, y)), *zero = tg_like(g, x, 0);
+/* x - q*y with q the whole part of x/y as rounded; *quotient: q. One fused multiply-subtract makes it exact: where q has n bits and
+ * x/y more, what is left is below y * ulp(q) and a multiple of ulp(y) * ulp(q). */
+static const uop *reduce_once(struct tg *g, const uop *x, const uop *y, const uop **quotient) {
+    const uop *q = *quotient = tg_op1(g, OP_TRUNC, tg_op2(g, OP_FDIV, x, y));
     const uop *r = tg_op3(g, OP_FMA, neg(g, q), y, x);
-    r = where(g, tg_op2(g, OP_EQ, q, zero), x, r); /* an infinite y: 0 * inf is no remainder */
+    return where(g, tg_op2(g, OP_EQ, q, tg_like(g, x, 0)), x, r); /* an infinite y: 0 * inf is no remainder */
+}
+
+/* x - trunc(x/y)*y of floats. Each reduction takes 23 bits off the quotient (52 in f64): exact while |x/y| is below 2^69
+ * (2^104), which all integers are. The last may be one off when the quotient is close to a whole number, which the remainder
+ * shows by its sign or size. 16-bit floats are computed in float32. */
+static const uop *fmod_float(struct tg *g, const uop *x, const uop *y) {
+    const uop *q, *rest, *r = reduce_once(g, x, y, &q), *zero = tg_like(g, x, 0);
+    for (int i = x->dt == DT_F64 ? 1 : 0; i < 2; i++) r = reduce_once(g, r, y, &rest);
     const uop *toward = where(g, tg_op2(g, OP_LT, q, zero), neg(g, y), y); /* one |y|, with x's sign */
     const uop *over = sign_differs(g, r, x);
     const uop *under = tg_op2(g, OP_LE, tg_op1(g, OP_ABS, y), tg_op1(g, OP_ABS, r));

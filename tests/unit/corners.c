@@ -223,6 +223,32 @@ CORNER(integers_divided_by_zero) {
     SAME(rg_shr(I(-8, -8, 8), I(1, 40, 40)), -4, -1, 0);
 }
 
+/* C's fmod is exact; the quotient has up to 64 bits here, and a float 24 (53). */
+CORNER(remainders_of_large_quotients) {
+    enum { N = 64 };
+    float x[N], y[N];
+    double xd[N], yd[N], want[N], want_d[N];
+    uint64_t r = 42;
+    for (int i = 0; i < N; i++) {
+        for (int k = 0; k < 2; k++) {
+            r = r * 6364136223846793005u + 1442695040888963407u;
+            double v = (double)(r >> 11) * 0x1p-53 + 0.5;
+            if (k)
+                xd[i] = ldexp(i % 2 ? v : -v, i + (i % 4 < 2 ? 0 : 30));
+            else
+                yd[i] = i % 3 ? v : -v;
+        }
+        x[i] = (float)ldexp(xd[i], i % 4 < 2 ? 0 : -30), y[i] = (float)yd[i];
+        want[i] = (double)fmodf(x[i], y[i]), want_d[i] = fmod(xd[i], yd[i]);
+    }
+    int64_t n = N;
+    same(c, "fmod of f32", rg_fmod(f32(c, x, N), f32(c, y, N)), want, N);
+    rg_tensor a = rg_from(c, RG_F64, xd, RG_LIST(&n, 1)), b = rg_from(c, RG_F64, yd, RG_LIST(&n, 1));
+    same(c, "fmod of f64", rg_fmod(a, b), want_d, N);
+    rg_tensor u = rg_from(c, RG_U64, (uint64_t[]){5, 7}, RG_SHAPE(2)); /* beside a signed one: f32 */
+    SAME(rg_fmod(I(1185056210, 2147483647), u), 1, 2);
+}
+
 /* ---- empty and broadcast ----------------------------------------------------------------------------------- */
 
 CORNER(empty_tensors) {
