@@ -90,6 +90,13 @@ static const uop *fit(struct tg *g, const uop *d, const uop *source) {
     return tg_reshape(g, tg_reduce(g, OP_ADD, d, ((uint32_t)1 << have->n) - 1), want);
 }
 
+/* 8-bit floats have no sums: in bf16, which holds them. */
+static const uop *add_flows(struct tg *g, const uop *x, const uop *y) {
+    enum dtype dt = (enum dtype)x->dt;
+    if (!tg_is_f8(dt)) return tg_op2(g, OP_ADD, x, y);
+    return t_cast(g, tg_op2(g, OP_ADD, t_cast(g, x, DT_BF16), t_cast(g, y, DT_BF16)), dt);
+}
+
 static void arrive(struct back *b, const uop *source, const uop *d) {
     const uop **at = &b->flow[source->id];
     d = fit(b->g, d, source);
@@ -99,7 +106,7 @@ static void arrive(struct back *b, const uop *source, const uop *d) {
         b->outer[source->id] = b->outer_flow.n;
         return;
     }
-    *at = *at ? tg_op2(b->g, OP_ADD, *at, d) : d;
+    *at = *at ? add_flows(b->g, *at, d) : d;
 }
 
 enum { SOURCES = 32 }; /* no op with a gradient has more that are not numbers */

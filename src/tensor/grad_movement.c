@@ -33,6 +33,8 @@ const uop *grad_expand(struct rw *rw, const uop *d, const uop *a) {
 
 /* A sum of a sum is one sum. */
 static const uop *sum_of(struct tg *g, const uop *d, uint32_t mask) {
+    enum dtype dt = (enum dtype)d->dt;
+    if (mask && tg_is_f8(dt)) return t_cast(g, sum_of(g, t_cast(g, d, DT_F32), mask), dt);
     if (mask && d->op == OP_REDUCE_AXES && d->arg.i == OP_ADD) {
         for (uint32_t i = 1; i < d->nsrc; i++) mask |= (uint32_t)1 << uop_const_i(g->ir, d, i);
         d = d->src[0];

@@ -384,12 +384,13 @@ const uop *t_cat(struct tg *g, const uop *const *x, uint32_t n, int64_t axis) {
         if (__builtin_add_overflow(total, tg_shape(g, x[i])->d[at], &total))
             tg_bad(g, "cat: axis %u passes 2^63", at);
     const uop **part = arena_array(g->ir->arena, const uop *, n);
+    enum dtype in = tg_is_f8(dt) ? DT_BF16 : dt;      /* no sums of 8 bits; bf16 holds them all */
     for (uint32_t i = 0; i < n && (total || !m); i++) /* of empty ones, one stands for all */
-        if (tg_shape(g, x[i])->d[at] || !total) part[m++] = t_cast(g, x[i], dt);
+        if (tg_shape(g, x[i])->d[at] || !total) part[m++] = t_cast(g, t_cast(g, x[i], dt), in);
     for (; m > CAT_MOST; m = (m + CAT_MOST - 1) / CAT_MOST)
         for (uint32_t i = 0; i < m; i += CAT_MOST)
             part[i / CAT_MOST] = t_contiguous(g, cat_few(g, part + i, RG_MIN((uint32_t)CAT_MOST, m - i), at));
-    return cat_few(g, part, m, at);
+    return t_cast(g, cat_few(g, part, m, at), dt);
 }
 
 const uop *t_stack(struct tg *g, const uop *const *x, uint32_t n, int64_t axis) {
