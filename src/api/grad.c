@@ -76,6 +76,15 @@ static const uint8_t *reached(struct api_call *k, const uop *n, const uop *const
     return mark;
 }
 
+/* Does no float lead to the value but constants, as to the sum of an empty tensor? What did was folded: its gradients are 0. */
+static bool folded(const uop_vec *order) {
+    for (uint32_t i = 0; i < order->n; i++) {
+        const uop *n = order->p[i];
+        if (n->op == OP_DETACH || (n->op == OP_BUFFER && dt_is_float((enum dtype)n->dt))) return false;
+    }
+    return true;
+}
+
 static const char hint_realized[] = "; its value was computed (rg_read, rg_item, rg_realize) before, which "
                                     "forgets how: ask for gradients first";
 
@@ -116,7 +125,7 @@ static void do_grad(struct api_call *k) {
     uop_vec order = {0};
     const uint8_t *mark = reached(k, of, wrt, n, &order);
     for (uint32_t i = 0; i < n && !a->o.unused_ok; i++)
-        if (!mark[wrt[i]->id])
+        if (!mark[wrt[i]->id] && !folded(&order))
             call_fail(k, RG_EINVAL,
                       "tensor %u does not lead to what is differentiated%s; .unused_ok = true gives zeros",
                       i + 2, of->op == OP_BUFFER ? hint_realized : "");
@@ -182,6 +191,7 @@ static void do_backward(struct api_call *k) {
         params.p[used++] = params.p[i];
         vec_push(&c->scratch, &wrt, all.p[i]);
     }
+    if (!used && params.n && folded(&order)) return;
     if (!used)
         call_fail(k, RG_EINVAL, "no parameter leads to the loss%s",
                   of->op == OP_BUFFER ? hint_realized : "; rg_param makes one");

@@ -137,6 +137,21 @@ CASE(backward_without_a_parameter_is_an_error) {
     rg_backward(rg_sum(V(1, 2)));
     FAILS(RG_EINVAL, "no parameter leads to the loss");
 }
+CASE(
+    backward_of_a_sum_of_nothing_is_zero) { /* folded to a constant; a loss that never saw a parameter is still an error */
+    rg_tensor p = rg_param(V(1, 2, 3)), none = rg_param(rg_zeros(c, RG_F32, RG_SHAPE(0, 3))), g[2];
+    rg_tensor loss = rg_sum(rg_mul(none, p));
+    CHECK_EQ(rg_backward(loss), 0);
+    IS(rg_param_grad(p), 0, 0, 0);
+    CHECK_EQ(rg_grad(loss, RG_TENSORS(p, none), g), 0);
+    IS(g[0], 0, 0, 0);
+    CHECK_EQ(rg_size(g[1]), 0);
+    CHECK_EQ(rg_backward(rg_sum(rg_gather(rg_sum(rg_mul(none, p), RG_AXES(0)), 0, VI(2, 0)))), 0);
+    rg_backward(rg_add(loss, rg_sum(p)));
+    IS(rg_param_grad(p), 1, 1, 1);
+    rg_backward(rg_sum(rg_detach(p)));
+    FAILS(RG_EINVAL, "no parameter leads to the loss");
+}
 CASE(backward_after_reading_the_loss) { /* printing first is what people do */
     rg_tensor p = rg_param(V(1, 2)), loss = rg_sum(rg_square(p));
     IS(loss, 5);
