@@ -56,6 +56,7 @@ def parse(path=os.path.join(ROOT, "include", "ridge.h")):
         ret, name, params = m.group(1).strip(), m.group(2), m.group(3)
         params = [] if params == "void" else [re.match(r"(.*?)(\w+)$", p.strip()).groups() for p in params.split(",")]
         funcs[name] = Func(ret, name, [(t.strip(), n) for t, n in params], kind == "FN")
+    text = re.sub(r"RG_SIZE_\(\w+\);", "int size_;", text)
     structs = {}
     for name, body in re.findall(r"typedef struct (rg_\w+) \{(.*?)\} \1;", text, flags=re.S):
         fields = []
@@ -189,7 +190,9 @@ class Lib:
             return ENUMS[a]
         if isinstance(a, dict):
             kinds = {n: ft for ft, n in STRUCTS[t]}
-            return class_of(t)(**{n: self.arg(kinds[n], v) for n, v in a.items()})
+            made = class_of(t)
+            size = {"size_": C.sizeof(made)} if "size_" in kinds else {}
+            return made(**size, **{n: self.arg(kinds[n], v) for n, v in a.items()})
         if isinstance(a, str):
             return a.encode()
         return a
