@@ -1,11 +1,13 @@
 """Programs: what they are, what PyTorch says they compute, what Ridge computes, and the same program as C.
 
 A program is a list of steps over numbered values; leaves hold data. The reference runs every step in float64 (integers in int64, wrapped
-to their dtype), then again a few times with each rounding replaced by noise of its size: how far the results of these runs lie apart is
-how far an honest implementation may be off. So no tolerance is written down anywhere; a row only says what is computed.
-The noisy runs are made in float32, so that what cancels inside a formula shows too; a program of float64 alone may be off by 2^-26 of that (2^-29, and the reference is no better than float64 itself).
-Noise: operands by one unit roundoff of the type that a function computes in, results by two of their dtype. A function that only moves
-elements has none. What decides by order or equality (floor, argmax, casts to integers) takes operands that are free of noise.
+to their dtype), then again a few times with each rounding replaced by noise of its size (noise.py): how far the results of these runs lie
+apart is how far an honest implementation may be off. So no tolerance is written down anywhere; a row only says what is computed.
+The noisy runs are made in float32; a program of float64 alone may be off by 2^-26 of that (2^-29, and the reference is no better than
+float64 itself).
+Noise: operands by one unit roundoff of the type that a function computes in, each operation inside it by one, results by two of their
+dtype; in programs with gradients every operation by that of the dtype, as the graph of a gradient is made of functions. A function that
+only moves elements has none. What decides by order or equality (floor, argmax, casts to integers) takes operands that are free of noise.
 """
 
 import ctypes as C
@@ -16,6 +18,7 @@ import numpy as np
 import torch
 
 from header import E, FUNCS, V, Tensor, text
+from noise import Noise
 
 torch.set_num_threads(1)
 torch.set_default_dtype(torch.float64)
@@ -206,6 +209,7 @@ class Reference:
         self.rows, self.noise, self.grad = rows, noise, grad
         self.val, self.tag, self.exact = {}, {}, {}
         self.gen = torch.Generator().manual_seed(seed)
+        self.inner, self.coarse = Noise(self.gen, noise), {}
         self.drawn, self.seed = 0, 0
         self.modules = {}
 
@@ -214,6 +218,7 @@ class Reference:
             x = x.to(ft())
             x = x.detach().clone().requires_grad_(True) if self.grad else x
         self.val[i], self.tag[i], self.exact[i] = x, leaf.tag, True
+        self.coarse[i] = eps(leaf.tag) if is_float(leaf.tag) else 0.0
 
     def shake(self, x, by):
         return (
@@ -221,6 +226,13 @@ class Reference:
             if x.dtype == ft() and x.numel()
             else x
         )
+
+    def roundoff(self, s, tags, out):
+        """Of the operations inside a step; those of a gradient round to the coarsest type that led to the value."""
+        if s.f in ("grad", "backward"):
+            return self.coarse[s.args[0]]
+        some = [t for t in list(tags) + (out if isinstance(out, list) else [out]) if is_float(t)]
+        return max((eps(t if self.grad else work(t)) for t in some), default=eps("f32"))
 
     def step(self, s, row=None):
         row = row or self.rows[s.f]
@@ -234,7 +246,12 @@ class Reference:
             args = map_values(s.args, lambda v: self.val[v])
         tags = [self.tag[v] for v in ids]
         out = row.out_tags(tags, s.args)
-        ys = row.ref(self, s.args, args, tags, out)
+        self.inner.eps = 0.0 if row.move or row.discrete else self.roundoff(s, tags, out)
+        if self.noise:
+            with self.inner:
+                ys = row.ref(self, s.args, args, tags, out)
+        else:
+            ys = row.ref(self, s.args, args, tags, out)
         ys = list(ys) if row.many else [ys]
         still = all(self.exact[v] for v in ids)
         for k, (i, y) in enumerate(zip(s.outs, ys)):
@@ -250,6 +267,7 @@ class Reference:
                 if row.rounds:
                     y = round_to(y, tag)
             self.val[i], self.tag[i] = y, tag
+            self.coarse[i] = max([eps(tag) if is_float(tag) else 0.0] + [self.coarse[v] for v in ids])
             self.exact[i] = not is_float(tag) or (still and (row.move or row.discrete))
 
 
@@ -269,7 +287,7 @@ def reference(p, rows, noise=0.0, seed=0):
     return got
 
 
-def tolerances(p, rows, want, runs=4):
+def tolerances(p, rows, want, runs=32):
     """For each output how far off it may be, from runs in float32 with noise; where all is float64, by so much less."""
     dev = [[torch.zeros_like(y, dtype=torch.float64) if is_float(t) else None for t, y in call] for call in want]
     compute_in(torch.float32)
@@ -287,13 +305,9 @@ def tolerances(p, rows, want, runs=4):
         for j, (t, y) in enumerate(call):
             if is_float(t) and y.numel():
                 finite = y.abs()[torch.isfinite(y)]
-                top = max(
-                    finite.max().item() if finite.numel() else 0.0, 1.0 if p.grads else 0.0
-                )  # seeds of gradients are about 1
+                top = finite.max().item() if finite.numel() else 0.0
                 least = {"f16": 2.0**-24, "f8e4m3": 2.0**-9, "f8e5m2": 2.0**-16, "f64": 1e-300}.get(t, 1e-36)
                 d[j] = 4 * d[j] + 2 * d[j].mean()
-                # every node of a gradient's graph rounds, and 1 - y * y cancels: once more for each order; 16 bits at each node
-                d[j] = d[j] * (1 + p.grads * (4 if work(t) != t else 1))
                 if pure[j]:
                     d[j] = d[j] * 2.0**-26
                 d[j] = (
@@ -528,7 +542,9 @@ def compare(p, rows, got, want=None):
     """None, or what is wrong. The noisy runs are made only where results differ by more than a few units in the last place."""
     want = want or reference(p, rows)
     why = differs(p, got, want, [[None if not is_float(t) else tight(t, y) for t, y in call] for call in want])
-    return why and differs(p, got, want, tolerances(p, rows, want))
+    for runs in (4, 32):
+        why = why and differs(p, got, want, tolerances(p, rows, want, runs))
+    return why
 
 
 def tight(t, y):
