@@ -29,7 +29,7 @@ class Gen:
         self.p = Program()
         self.p.grads = self.grads
         self.ref = Reference(ROWS, grad=self.grads > 0)
-        self.dead, self.views, self.next = set(), set(), 0
+        self.dead, self.views, self.next, self.decides = set(), set(), 0, set()
         self.tags = (
             self.r.choice((FL, ("f32",), ("f32", "f64"), ALL))
             if not self.grads
@@ -130,6 +130,7 @@ class Gen:
         if self.r.random() < 0.75 or (len(live) > 8):
             for v in live:
                 if self.fits(v, tags, shape, rank, lo, hi, exact, nonzero, least):
+                    self.decides.update([v] if exact else [])
                     return V(v)
         tags = [t for t in tags if t in self.tags] or list(tags)
         tag = self.r.choice(tags)
@@ -143,7 +144,9 @@ class Gen:
                 shape[self.r.randrange(len(shape))] = 1
             if small:
                 shape = [min(n, 4) for n in shape]
-        return self.leaf(tag, shape, lo, hi, nonzero)
+        made = self.leaf(tag, shape, lo, hi, nonzero)
+        self.decides.update([made] if exact else [])
+        return made
 
     def draw(self, tag, shape, lo, hi, nonzero):
         """Data of a leaf."""
@@ -371,7 +374,11 @@ class Gen:
                 self.val(of), [self.val(v) for v in leaves], allow_unused=True, retain_graph=True
             )
             wrt = [v for v, g in zip(leaves, used) if g is not None]
-            if not any(g is not None and g.abs().sum() > 0 for g in used) or not self.step("backward", [of, wrt]):
+            # where all that led to the loss is empty, floats beside it that lead to no parameter are an error
+            beside = any(ROWS[s.f].order == 0 or s.f in ("detach", "no_grad") for s in self.p.steps)
+            if beside and not any(g is not None and g.abs().sum() > 0 for g in used):
+                raise Reject
+            if not wrt or not self.step("backward", [of, wrt]):
                 raise Reject
             self.want = list(self.p.steps[-1].outs)
             return
@@ -423,9 +430,22 @@ class Gen:
         if self.mode in ("jit", "loop"):
             p.jit = self.jit
             p.calls = self.r.choice((3, 4, 5)) if self.jit else self.r.choice((2, 3, 5, 12))
+            if not self.decided():
+                raise Reject
             self.vary()
         p.tags = dict(self.ref.tag)
         return p
+
+    def decided(self):
+        """Is what decides by order or equality free of roundings in later calls too, where state is what a call assigned?"""
+        exact, p = dict(self.ref.exact), self.p
+        for _ in range(len(p.state) + 1):
+            exact.update({i: exact[i] and exact[j] for i, j in p.state.items()})
+            for s in p.steps:
+                row, still = ROWS[s.f], all(exact[v] for v in p.values(s.args))
+                for i in s.outs:
+                    exact[i] = not is_float(self.ref.tag[i]) or (still and (row.move or row.discrete))
+        return all(exact[v] for v in self.decides if v in self.ref.val)
 
     def vary(self):
         """Other data for each call."""

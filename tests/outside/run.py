@@ -4,6 +4,8 @@
     run.py --lib build/release/libridge.so --device REF --seed 1 --n 1000     counts by function and dtype, failures as C
     run.py --check                                                            every function of the header has a row or a reason
     run.py --show 17                                                          the program of a seed as C
+    run.py --jobs 8 ..                                                        the same by eight processes
+    run.py --programs 17,33                                                   these programs again, by the seeds that failures name
     run.py --sample FILE                                                      writes the programs that `make test` runs
 
 A batch runs in a child process: a crash costs the batch and names its program. Exit status 1 if a program is wrong, crashes, is refused,
@@ -20,6 +22,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 
 warnings.filterwarnings("ignore")
@@ -32,7 +35,7 @@ torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], 0.1)  # imports what it ne
 
 import generate  # noqa: E402
 from coverage import uncovered  # noqa: E402
-from header import FUNCS, Lib  # noqa: E402
+from header import FUNCS, STRUCTS, Lib, class_of  # noqa: E402
 from program import Machine, Refused, c_program, compare, is_float  # noqa: E402
 from rows import ROWS  # noqa: E402
 from shrink import shrink  # noqa: E402
@@ -101,6 +104,8 @@ class Campaign:
         return Machine(Lib(self.args.lib), ROWS, self.args.device)
 
     def seeds(self):
+        if self.args.programs:
+            return [int(s) for s in self.args.programs.split(",")]
         return [self.args.seed * 1_000_000_007 + k for k in range(self.args.n)]
 
     def record(self, p, why, seconds):
@@ -115,6 +120,8 @@ class Campaign:
             os.environ.update(env)
             try:
                 self.work(seeds, log.name)
+            except Exception:
+                traceback.print_exc(limit=-4)
             finally:
                 sys.stdout.flush()
                 os._exit(0)
@@ -197,7 +204,44 @@ class Campaign:
         print(c_program(small, ROWS, "%s\n * %s" % ("seed %d" % seed, why)), flush=True)
 
     def run(self):
-        seeds, k, start = self.seeds(), 0, time.time()
+        """All of the programs, by as many processes as were asked for; the status of the campaign."""
+        start, jobs = time.time(), self.args.jobs
+        if jobs <= 1:
+            self.share(self.seeds(), 0)
+        else:
+            size = -(-self.args.n // jobs)
+            pids = [self.part(self.seeds()[j * size : (j + 1) * size], j) for j in range(jobs)]
+            for pid, pipe in pids:
+                with os.fdopen(pipe) as f:
+                    self.merge(f.read(), pid)
+        self.report(time.time() - start)
+        return 1 if self.failures else 0
+
+    def part(self, seeds, j):
+        r, w = os.pipe()
+        sys.stdout.flush()
+        pid = os.fork()
+        if pid == 0:
+            os.close(r)
+            with os.fdopen(w, "w") as f:
+                self.share(seeds, j)
+                json.dump([self.count, self.by, self.failures], f)
+            sys.stdout.flush()
+            os._exit(0)
+        os.close(w)
+        return pid, r
+
+    def merge(self, text, pid):
+        os.waitpid(pid, 0)
+        count, by, failures = json.loads(text) if text else ({}, {}, [[0, "ends: a process of the campaign", {}]])
+        self.count.update(count)
+        for f, tags in by.items():
+            self.by[f].update(tags)
+        self.failures += failures
+
+    def share(self, seeds, k):
+        """Programs of these seeds, batch after batch; k: the variant to begin with."""
+        start = time.time()
         variants = VARIANTS.get(self.args.device, ({},)) if self.args.variants else ({},)
         variants = [v for v in variants if shutil.which(v.get("RIDGE_CC", "sh"))]
         while seeds and time.time() - start < self.args.seconds and not (self.args.stop and self.failures):
@@ -206,14 +250,12 @@ class Campaign:
             while left:
                 left = self.batch(left, variants[k % len(variants)])
             k += 1
-            if k % 20 == 0:
+            if k % 20 == 0 and self.args.jobs <= 1:
                 print(
                     "  %d programs, %d failures, %.0f s"
                     % (sum(self.count.values()), len(self.failures), time.time() - start),
                     flush=True,
                 )
-        self.report(time.time() - start)
-        return 1 if self.failures else 0
 
     def report(self, seconds):
         tags = sorted({t for c in self.by.values() for t in c})
@@ -227,7 +269,8 @@ class Campaign:
         if never and not self.args.only:
             print("rows that no program used: " + " ".join(never))
         kinds = ", ".join("%s %d" % kv for kv in sorted(self.count.items()))
-        bad = collections.Counter(why.split(":")[0].split(" ")[0] for _, why, _ in self.failures)
+        kind = lambda why: why.split(":")[0].split(" ")[0]
+        bad = collections.Counter("crashes" if kind(why) == "ends" else kind(why) for _, why, _ in self.failures)
         print(
             "\n%s, seed %d: %d programs (%s), %d functions; %.0f s"
             % (self.args.device, self.args.seed, sum(self.count.values()), kinds, len(self.by), seconds)
@@ -240,6 +283,8 @@ class Campaign:
 
 def check():
     missing, stale = uncovered()
+    for t in STRUCTS:
+        class_of(t)
     for f in missing:
         print("%s: no row of tests/outside computes it, and coverage.py gives no reason" % f)
     for f in stale:
@@ -267,7 +312,9 @@ def main():
     )
     a.add_argument("--stop", action="store_true", help="after the batch of the first failure")
     a.add_argument("--check", action="store_true")
+    a.add_argument("--jobs", type=int, default=1, help="processes")
     a.add_argument("--show", type=int)
+    a.add_argument("--programs", default="", help="seeds of programs, separated by commas")
     a.add_argument("--sample")
     args = a.parse_args()
     args.kinds, args.only = args.kinds.split(","), [x for x in args.only.split(",") if x]

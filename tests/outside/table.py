@@ -9,7 +9,7 @@ function without context and output array."""
 import torch
 
 from header import FUNCS, V, Tensor, text
-from program import FLOATS, FL, IN, INTS, dtype, is_float, map_values, ft
+from program import FLOATS, FL, IN, INTS, dtype, is_float, map_values, round_to, ft
 
 ROWS = {}
 SIGNED_UP = {"u8": "i16", "u16": "i32", "u32": "i64"}
@@ -67,6 +67,9 @@ OUT = {
 
 
 def kind(x, tag):
+    """x as the type: an integer beside a float becomes a float of that type, rounded."""
+    if is_float(tag) and not x.is_floating_point():
+        return round_to(x.to(torch.float64), tag).to(ft())
     return x.to(ft() if is_float(tag) else torch.bool if tag == "bool" else torch.int64)
 
 
@@ -111,7 +114,8 @@ class Row:
         if self.raw:
             return self.lam(r, raw, args, tags, out)
         if self.conv == "float":
-            args = [x.to(ft()) if isinstance(x, torch.Tensor) else x for x in args]
+            t = promoted(tags) if is_float(promoted(tags)) else "f32"
+            args = [kind(x, t) if isinstance(x, torch.Tensor) else x for x in args]
         elif self.conv == "promote":
             t = promoted(tags, raw)
             args = [kind(x, t) if isinstance(x, torch.Tensor) else x for x in args]
