@@ -12,10 +12,11 @@ HARNESS = """rg_open rg_close rg_status_of rg_error rg_clear_error rg_begin rg_e
 
 REASONS = {
     "words, no values: tests/unit/api_warning.c": "rg_on_warning",
+    "rg_open, which every program calls, with the version of a header: tests/unit/api.c": "rg_open_for",
     "names and sizes, no values: tests/unit/api.c": "rg_status_text rg_device rg_version rg_dtype_size rg_dtype_name rg_rank rg_dim rg_is_alive",
     "the value of a one-element tensor by rg_read: tests/unit/api.c": "rg_item",
     "which scope a handle belongs to: tests/semantics/life.c": "rg_keep",
-    "counts of launches, bytes and seconds, no values: tests/unit/profile.c, tests/unit/profile_memory.c, tests/unit/api_memory.c": "rg_schedule_stats rg_stats rg_memory_of rg_memory_reset_peak rg_memory_snapshot rg_kernels rg_kernels_reset rg_machine_of rg_profile_start "
+    "counts of launches, bytes and seconds, no values: tests/unit/profile.c, tests/unit/profile_memory.c, tests/unit/api_memory.c": "rg_schedule_stats rg_stats rg_memory_of rg_memory_reset_peak rg_memory_snapshot rg_kernels rg_kernels_reset rg_machine_of rg_benchmark rg_profile_start "
     "rg_profile_step rg_profile_stop rg_range_push rg_range_pop rg_profile_table rg_flight_dump rg_jit_info",
     "formats of others, from files that others wrote: tests/unit/io.c, tests/unit/api_files.c": "rg_load_idx rg_file_count rg_file_name rg_file_note",
     "a thread that fills buffers: tests/unit/api_loader.c": "rg_loader_new rg_loader_next rg_loader_free",

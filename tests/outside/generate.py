@@ -329,7 +329,7 @@ class Gen:
         while len(self.p.steps) < steps and tries < 10 * steps:
             tries += 1
             if self.r.random() < 0.08 and not (self.grads and self.mode != "backward") and not self.jit:
-                self.step(self.r.choice(("realize", "realize", "realize_all", "collect")))
+                self.step(self.r.choice(("realize", "realize", "realize_all", "collect", "sync")))
                 continue
             share = {"assign": 0.35, "jit": 0.2, "loop": 0.3}.get(self.mode, 0.0)
             if self.r.random() < share:

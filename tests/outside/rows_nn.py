@@ -773,6 +773,9 @@ effect("realize_all", lambda g: [[g.any() for _ in range(g.r.randint(1, 3))]], "
 effect("collect", lambda g: [None], "rg_collect")
 ROWS["collect"].run = lambda m, s: m.lib.call("rg_collect", m.ctx)
 ROWS["collect"].c = lambda s: ["rg_collect(c);"]
+effect("sync", lambda g: [None], "rg_sync")
+ROWS["sync"].run = lambda m, s: m.lib.call("rg_sync", m.ctx)
+ROWS["sync"].c = lambda s: ["rg_sync(c);"]
 
 
 def run_no_grad(m, s):
