@@ -116,19 +116,25 @@ extern const char *const space_name[SPACE_COUNT];
 
 enum mma {
 #define MMA(name, ...) MMA_##name,
+#define MMA_CPU(name, ...) MMA_##name,
 #include "mma.def"
 #undef MMA
+#undef MMA_CPU
     MMA_COUNT
 };
+enum mma_sum { MMA_ROUND_ONCE, MMA_ODD_PAIRS, MMA_FMA_PAIRS, MMA_EXACT }; /* order of additions: mma.def */
 enum { MMA_M, MMA_N, MMA_K }; /* the sides, and the operand that lacks each: b, a, d are not along m, n, k */
 enum { MMA_A, MMA_B, MMA_D, MMA_LANES = 32, WARPGROUP = 128 };
 enum { MAPS_MOST = 8 };    /* different MAPs of a kernel: each is a parameter of 128 bytes */
 enum { TF32_DIGITS = 11 }; /* of a float that a MMA instruction sees */
 struct mma_info {
     const char *name, *ptx;
-    int size[3]; /* m, n, k */
-    enum dtype in, acc;
-    int count; /* machine instructions, side by side along n */
+    const char *feature; /* of a CPU: the compiler flag that stands for it; NULL: a GPU's */
+    int size[3];         /* m, n, k */
+    enum dtype in, in_b, acc;
+    int count;    /* machine instructions, side by side along n */
+    unsigned vec; /* digits of d that are the lanes of one vector */
+    enum mma_sum sum;
     const char *map[3];
 };
 extern const struct mma_info mma_info[MMA_COUNT];
@@ -138,10 +144,14 @@ struct mma_digit {
 struct mma_map {
     struct mma_digit lane[4], reg[4]; /* the fastest first */
     unsigned nlane, nreg, regs;
+    bool memory; /* an operand that is read from memory */
 };
 /* Of a warpgroup: b, and a if it has no map either, is read from shared memory. */
 static inline bool mma_is_wgmma(enum mma i) { return !*mma_info[i].map[MMA_B]; }
-static inline unsigned mma_lanes(enum mma i) { return mma_is_wgmma(i) ? WARPGROUP : MMA_LANES; }
+static inline bool mma_is_cpu(enum mma i) { return mma_info[i].feature != NULL; }
+static inline unsigned mma_lanes(enum mma i) {
+    return mma_is_cpu(i) ? 1 : mma_is_wgmma(i) ? WARPGROUP : MMA_LANES;
+}
 /* 8-bit operands: the instruction accumulates with about 14 bits of precision, whatever the accumulators could hold. */
 static inline bool mma_low_precision_acc(enum mma i) {
     return mma_info[i].in == DT_F8E4M3 || mma_info[i].in == DT_F8E5M2;

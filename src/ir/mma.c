@@ -4,10 +4,30 @@
 #include "ir.h"
 
 const struct mma_info mma_info[MMA_COUNT] = {
-#define MMA(name, m, n, k, in, acc, a, b, d, count, ptx) \
-    {#name, ptx, {m, n, k}, DT_##in, DT_##acc, count, {a, b, d}},
+#define MMA(id, m, n, k, type, type_acc, a, b, d, number, text) \
+    {.name = #id,                                               \
+     .ptx = text,                                               \
+     .size = {m, n, k},                                         \
+     .in = DT_##type,                                           \
+     .in_b = DT_##type,                                         \
+     .acc = DT_##type_acc,                                      \
+     .count = number,                                           \
+     .vec = 1,                                                  \
+     .map = {a, b, d}},
+#define MMA_CPU(id, m, n, k, type, type_b, type_acc, a, b, d, digits, order, flag) \
+    {.name = #id,                                                                  \
+     .feature = flag,                                                              \
+     .size = {m, n, k},                                                            \
+     .in = DT_##type,                                                              \
+     .in_b = DT_##type_b,                                                          \
+     .acc = DT_##type_acc,                                                         \
+     .count = 1,                                                                   \
+     .vec = digits,                                                                \
+     .sum = MMA_##order,                                                           \
+     .map = {a, b, d}},
 #include "mma.def"
 #undef MMA
+#undef MMA_CPU
 };
 
 static const char *digit(const char *p, struct mma_digit *d) {
@@ -22,8 +42,10 @@ struct mma_map mma_map(enum mma instr, unsigned operand) {
     struct mma_map m = {0};
     bool reg = false;
     for (const char *p = mma_info[instr].map[operand]; *p;) {
-        if (*p == ' ') {
+        if (*p == ' ' || *p == ']') {
             p++;
+        } else if (*p == '[') {
+            reg = m.memory = true, p++;
         } else if (*p == '/') {
             reg = true, p++;
         } else {

@@ -287,6 +287,10 @@ static uint32_t resolve_wgmma_tiles(struct machine *m, struct step *s, uint32_t 
 
 static void resolve_mma(struct machine *m, struct step *s, uint32_t at) {
     const uop *u = s->u;
+    if (u->arg.mma.instr < MMA_COUNT && mma_is_cpu((enum mma)u->arg.mma.instr)) {
+        lin_resolve_cpu_mma(m, s, at);
+        return;
+    }
     if (u->arg.mma.instr >= MMA_COUNT || m->lin->threads % mma_lanes((enum mma)u->arg.mma.instr) ||
         m->nthread > MOST_GROUPS * WARPGROUP)
         lin_bad_program(m, u, "entry %u: no such instruction, or no whole warps", at);
@@ -768,6 +772,7 @@ uint32_t lin_step(struct machine *m, uint32_t at) {
         for (unsigned l = 0; l < s->mem.lanes; l++) store_lane(m, s, l);
         return at + 1;
     case OP_DSMEM_STORE: send(m, s); return at + 1;
+    case OP_MMA: lin_cpu_mma(m, s); return at + 1; /* a GPU's is collective: threads.c */
     case OP_SET:
         for (unsigned l = 0; l < s->out.lanes; l++) set_lane(m, s, l);
         return at + 1;

@@ -174,6 +174,11 @@ void lin_begin_threads(struct machine *, uint32_t at, uint32_t block);
 uint32_t lin_threads(struct machine *, uint32_t at);
 void lin_as_block(struct machine *, uint32_t block); /* its shared memory becomes current */
 
+/* ---- mma.c: MMA instructions of a CPU ---------------------------------------------------------------- */
+
+void lin_resolve_cpu_mma(struct machine *, struct step *, uint32_t at);
+void lin_cpu_mma(struct machine *, struct step *);
+
 /* ---- tma.c --------------------------------------------------------------------------------------- */
 
 bool lin_is_box(enum op); /* TMA_LOAD, TMA_STORE, TMA_STORE_WAIT, MBAR_..: ops of tma.c */

@@ -337,6 +337,27 @@ static void prefetch(struct render *r, const uop *n) {
     line(r, "__builtin_prefetch(&%s, 0, %d);", element(r, &p, 0), n->arg.i > 1 ? 2 : 3);
 }
 
+/* An MMA instruction of a CPU: one or more machine instructions, each with the next accumulator and, if a is in memory, the next
+ * elements of it (c_pre.c: mma_NAME). */
+static void matrix_multiply(struct render *r, const uop *n) {
+    enum mma instr = (enum mma)n->arg.mma.instr;
+    if (!mma_is_cpu(instr)) bad(r, n, "is a GPU's instruction");
+    const uop *src_a = n->src[n->nsrc - 2], *src_b = n->src[n->nsrc - 1];
+    struct c_text b = named(r, operand(r, src_b));
+    const char *name = mma_info[instr].name;
+    if (src_a->op != OP_INDEX) {
+        struct c_text a = named(r, operand(r, src_a));
+        for (uint32_t i = 0; i + 2 < n->nsrc; i++)
+            line(r, "%s = mma_%s(%s, %s, %s);", val(r, n->src[i])->s, name, val(r, n->src[i])->s, a.s, b.s);
+        return;
+    }
+    struct c_access p = access_of_index(r, src_a);
+    unsigned each = mma_map(instr, MMA_A).regs / (n->nsrc - 2);
+    for (uint32_t i = 0; i + 2 < n->nsrc; i++)
+        line(r, "%s = mma_%s(%s, %s + (%s) + %u, %s);", val(r, n->src[i])->s, name, val(r, n->src[i])->s,
+             p.base, bare(r, p.index.s), i * each, b.s);
+}
+
 static void entry(struct render *r, const uop *n) {
     r->tmp = 0;
     switch (n->op) {
@@ -358,6 +379,7 @@ static void entry(struct render *r, const uop *n) {
     case OP_STORE_ADD: store(r, n); break;
     case OP_PREFETCH: prefetch(r, n); break;
     case OP_SET: set(r, n); break;
+    case OP_MMA: matrix_multiply(r, n); break;
     default: value(r, n);
     }
 }

@@ -329,9 +329,25 @@ static const char half_macros[] =
     "I f32 up_f16(f16 a) { return up_f16x2((f16x2){a, 0})[0]; }\n"
     "I f16 down_f16(f32 a) { return down_f16x2((f32x2){a, 0})[0]; }\n"
     "#endif\n";
+
+/* MMA instructions (ir/mma.def): c + a*b. On Arm both operands are registers; AVX-512 broadcasts a pair or quad of a from memory. */
+static const char matrix_macros[] =
+    "#if defined(__aarch64__)\n"
+    "#define MM(N, INS, D, A, B, Q) I D mma_##N(D c, A a, B b) { __asm__(INS \" %0.4s, %1.\" Q \", %2.\" Q : \"+w\"(c) : "
+    "\"w\"(a), \"w\"(b)); return c; }\n"
+    "MM(BFMMLA, \"bfmmla\", f32x4, bf16x8, bf16x8, \"8h\") MM(SMMLA, \"smmla\", i32x4, i8x16, i8x16, \"16b\")\n"
+    "MM(UMMLA, \"ummla\", i32x4, u8x16, u8x16, \"16b\") MM(USMMLA, \"usmmla\", i32x4, u8x16, i8x16, \"16b\")\n"
+    "#elif defined(__AVX512F__)\n"
+    "V(bf16, 32) V(i16, 32) V(i8, 64)\n"
+    "#define MM(N, INS, D, A, B) I D mma_##N(D c, const A *a, B b) { i32 p; __builtin_memcpy(&p, a, 4); i32x16 w = "
+    "S16(i32x16, p); \\\n"
+    "    __asm__(INS \" %2, %1, %0\" : \"+v\"(c) : \"v\"(w), \"v\"(b)); return c; }\n"
+    "MM(VDPBF16PS, \"vdpbf16ps\", f32x16, bf16, bf16x32) MM(VPDPWSSD, \"vpdpwssd\", i32x16, i16, i16x32)\n"
+    "MM(VPDPBUSD, \"vpdpbusd\", i32x16, u8, i8x64)\n"
+    "#endif\n";
 /* clang-format on */
 
-static void preamble(struct str *o, int lanes, bool half_types) {
+static void preamble(struct str *o, int lanes, bool half_types, bool matrix) {
     str_add(o, basics);
     for (int n = 2; n <= lanes; n *= 2) { /* S4(T, x): all lanes x */
         str_printf(o, "VS(%d)\n#define S%d(T, x) ((T){", n, n);
@@ -349,12 +365,14 @@ static void preamble(struct str *o, int lanes, bool half_types) {
         if (n <= 8) str_add(o, "#if WIDE < 64\n");
         str_printf(o, "HW(f64, i64, u64, %d, %d)\n%s", n, n / 2, n <= 8 ? "#endif\n" : "");
     }
-    if (!half_types) return;
-    str_add(o, half_macros);
-    for (int n = 4; n <= lanes; n *= 2) str_printf(o, "BF(%d) HF(%d) EF(%d)\n", n, n, n);
+    if (half_types) {
+        str_add(o, half_macros);
+        for (int n = 4; n <= lanes; n *= 2) str_printf(o, "BF(%d) HF(%d) EF(%d)\n", n, n, n);
+    }
+    if (matrix) str_add(o, matrix_macros);
 }
 
-void render_c_preamble(struct str *o) { preamble(o, MAX_LANES, true); }
+void render_c_preamble(struct str *o) { preamble(o, MAX_LANES, true, true); }
 
 /* The greatest N in names like f32xN; a hexadecimal number may look like one, which costs nothing. */
 static int widest(const char *s) {
@@ -369,10 +387,12 @@ static int widest(const char *s) {
 
 void render_c_preamble_for(struct str *o, const char *const *text, uint32_t n) {
     int lanes = 4;
-    bool half_types = false;
+    bool half_types = false, matrix = false;
     for (uint32_t i = 0; i < n; i++) {
         lanes = RG_MAX(lanes, widest(text[i]));
         half_types |= strstr(text[i], "f16") != NULL || strstr(text[i], "f8e") != NULL;
+        matrix |= strstr(text[i], "mma_") != NULL;
     }
-    preamble(o, lanes, half_types);
+    if (matrix) lanes = RG_MAX(lanes, 16);
+    preamble(o, lanes, half_types, matrix);
 }

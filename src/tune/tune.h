@@ -12,6 +12,10 @@
 /* heuristic.c: a good opt list without any search, in the arena; "" where nothing helps. Always legal. threads: that
  * will run it (0: all); vec_bytes: isa_of_width. */
 const char *opts_heuristic(struct ir *, const struct kernel *, int vec_bytes, int threads);
+/* The same with the MMA instructions of a CPU that has these features, flags of os_cpu(); "" none. opts_heuristic: those of this
+ * machine, if vec_bytes is 0. */
+const char *opts_heuristic_for(struct ir *, const struct kernel *, int vec_bytes, const char *features,
+                               int threads);
 /* The same for a GPU, by its compute capability: 80: mma.sync; 90: wgmma, TMA; 0: no tiles in shared memory (OpenCL). */
 const char *opts_heuristic_gpu(struct ir *, const struct kernel *, const struct gpu_spec *);
 #define GPU_OF_CC(cc) ((const struct gpu_spec[]){gpu_spec_with_cc(cc)}) /* the default GPU restricted to cc */

@@ -1,4 +1,4 @@
-/* mma.c: contractions become MMA instructions, the opt TC.
+/* mma.c: contractions become MMA instructions, the opt TC, on GPUs and CPUs.
  *
  * TC gives three axes, tiled to the instruction's shape, the kind MMA. Up to the loop tree they are axes like others:
  * tiles are staged over them, accumulators have them as coordinates. Here the register layouts (ir/mma.def) map them to
@@ -18,7 +18,10 @@
  * registers of the one are the operand registers of the other (same_registers compares the layouts). Reductions along n (a row's
  * maximum) are combined in the lane, then over the lanes of the row (WARP_REDUCE); values along m alone are
  * held by all of them and stored by one.
- * Requires: tree_build. Gives: no range of kind MMA. Tests: tests/unit/gpu_threads.c */
+ * A CPU's instruction has one lane, and elements of its operands are lanes of vectors, loaded whole where packing put them in the
+ * order of the layout; an operand in brackets (ir/mma.def) is an address. Where one vector holds several rows of the result
+ * (BFMMLA: 2 x 2), other statements are unrolled and take elements out of it.
+ * Requires: tree_build. Gives: no range of kind MMA. Tests: tests/unit/gpu_threads.c, tests/unit/cpu_mma.c */
 #include "codegen/internal.h"
 
 enum { LANE_POS = 249, REG_POS = 232, LAID_MAX = 6, PARTIAL_K = 128 };
@@ -50,6 +53,7 @@ struct mma_cx {
     struct laid laid[LAID_MAX];
     uint32_t nlaid;
     const uop *lane;
+    unsigned vec;           /* digits of d in one vector */
     struct map accumulated; /* ids of accumulators of MMA instructions */
     uint32_t accs;
 };
@@ -138,18 +142,20 @@ static const uop *cell(struct mma_cx *t, const uop *acc, const struct pick *p, u
             *(l->side == MMA_M ? &m : &n) = l;
     }
     const struct mma_map *map = n ? n->map : m->map;
-    const uop *vec = NULL;
+    int64_t at_lane = -1, wide = 1; /* the element's lane of its vector; lanes of that */
     for (unsigned i = 0, im = 0, in = 0; i < map->nreg; i++) {
         const struct laid *l = map->reg[i].dim == MMA_M ? m : n;
         if (!l) continue;
         const uop *at = p->reg[l - t->laid][l == m ? im++ : in++];
-        if (l == n && in == 1 && uop_is_const(at)) vec = at, at = constant(t, 0);
+        if ((i < t->vec || (l == n && in == 1)) && uop_is_const(at)) {
+            at_lane = RG_MAX(at_lane, 0) + at->arg.i * wide, wide *= map->reg[i].extent;
+            at = constant(t, 0);
+        }
         vec_push(t->a, &src, at);
     }
-    if (vec && lanes == 1) {
-        const uop *all = uop_new(t->ir, OP_ACC, (enum dtype)acc->dt, (unsigned)n->reg[0]->src[0]->hi, src.p,
-                                 src.n, acc->arg);
-        return uop_new(t->ir, OP_EXTRACT, (enum dtype)acc->dt, 1, &all, 1, ARG_INT(vec->arg.i));
+    if (at_lane >= 0 && lanes == 1) {
+        const uop *all = uop_new(t->ir, OP_ACC, (enum dtype)acc->dt, (unsigned)wide, src.p, src.n, acc->arg);
+        return uop_new(t->ir, OP_EXTRACT, (enum dtype)acc->dt, 1, &all, 1, ARG_INT(at_lane));
     }
     return uop_new(t->ir, OP_ACC, (enum dtype)acc->dt, lanes, src.p, src.n, acc->arg);
 }
@@ -283,6 +289,31 @@ static const uop *fragment(struct mma_cx *t, const uop *x, unsigned operand, int
     return uop_new(t->ir, OP_BUILD, (enum dtype)part[0]->dt, n, part, n, ARG_NONE);
 }
 
+/* A CPU's operand: a vector whose lanes are the layout's registers, loaded whole where they are contiguous; or its address. */
+static const uop *vector_operand(struct mma_cx *t, const uop *x, unsigned operand, int k0) {
+    const struct mma_map *m = &t->p->map[operand];
+    int side = operand == MMA_A ? MMA_M : MMA_N;
+    const uop **part = arena_array(t->a, const uop *, m->regs);
+    bool contiguous = x->op == OP_LOAD;
+    for (unsigned i = 0; i < m->regs; i++) {
+        int at[3];
+        mma_element(m, 0, i, at);
+        part[i] = element(t, x, side, constant(t, at[side]), constant(t, at[MMA_K] + k0));
+        if (!contiguous) continue;
+        struct affine f =
+            affine_of(t->a, uop2(t->ir, OP_SUB, access_offset(part[i]), access_offset(part[0])));
+        contiguous = !f.n && f.k == i;
+    }
+    contiguous &= !m->memory || access_buf(x)->op == OP_LOCAL;
+    if (!contiguous && m->memory)
+        opt_fail(t->s, "TC",
+                 "%s reads the tile along axis %s from memory, and it is not packed in that order",
+                 mma_info[t->p->instr].name, ir_name(t->ir, t->p->side[side]->arg.range.cls));
+    if (!contiguous) return uop_new(t->ir, OP_BUILD, (enum dtype)x->dt, m->regs, part, m->regs, ARG_NONE);
+    const uop *index = mk_index(t->ir, access_buf(x), access_offset(part[0]), m->memory ? 1 : m->regs);
+    return m->memory ? index : uop_new(t->ir, OP_LOAD, (enum dtype)x->dt, m->regs, &index, 1, ARG_NONE);
+}
+
 /* ---- tiles ------------------------------------------------------------------------------------------------ */
 
 /* A K step: the operands and where each half of it starts. The second half continues the first, or is the
@@ -360,12 +391,14 @@ static const uop *smem_operand(struct mma_cx *t, const struct k_step *s, int ope
 
 /* An operand as the instruction takes it: a widening cast to the accumulator's type is dropped; 8-bit
  * integers, exact in every type, are widened to the instruction's. */
-static const uop *operand_of(struct mma_cx *t, const uop *x) {
+static const uop *operand_of(struct mma_cx *t, const uop *x, int operand) {
     const struct mma_info *i = &mma_info[t->p->instr];
-    if (x->op == OP_CAST && is_byte(x->src[0]) && i->in != i->acc) return uop_cast(t->ir, x->src[0], i->in);
-    if (x->op == OP_CAST && x->src[0]->dt == i->in) x = x->src[0];
-    if (x->dt != i->in)
-        opt_fail(t->s, "TC", "instruction %s multiplies %s, found %s", i->name, dtype_info[i->in].name,
+    enum dtype in = operand == MMA_A ? i->in : i->in_b;
+    if (x->op == OP_CAST && is_byte(x->src[0]) && in != i->acc && dtype_info[in].bytes > 1)
+        return uop_cast(t->ir, x->src[0], in);
+    if (x->op == OP_CAST && x->src[0]->dt == in) x = x->src[0];
+    if (x->dt != in)
+        opt_fail(t->s, "TC", "instruction %s multiplies %s, found %s", i->name, dtype_info[in].name,
                  dtype_info[x->dt].name);
     return x;
 }
@@ -402,7 +435,9 @@ static const uop *in_register(struct mma_cx *t, const uop *x, uop_vec *before) {
 static void cells(struct mma_cx *t, const uop *acc, uop_vec *out) {
     const struct mma_map *d = &t->p->map[MMA_D];
     const struct laid *m = laid_of(t, t->p->side[MMA_M]), *n = laid_of(t, t->p->side[MMA_N]);
-    for (unsigned r = 0; r < d->regs; r += (unsigned)d->reg[0].extent) {
+    unsigned wide = 1; /* elements of a vector */
+    for (unsigned i = 0; i < t->vec; i++) wide *= (unsigned)d->reg[i].extent;
+    for (unsigned r = 0; r < d->regs; r += wide) {
         struct pick p = {0};
         unsigned rest = r, im = 0, in = 0;
         for (unsigned i = 0; i < d->nreg; i++) {
@@ -413,7 +448,7 @@ static void cells(struct mma_cx *t, const uop *acc, uop_vec *out) {
             else
                 p.reg[n - t->laid][in++] = v;
         }
-        vec_push(t->a, out, cell(t, acc, &p, (unsigned)d->reg[0].extent));
+        vec_push(t->a, out, cell(t, acc, &p, wide));
     }
 }
 
@@ -422,8 +457,9 @@ static const uop *instruction(struct mma_cx *t, const struct k_step *s, uop_vec 
     union arg arg = {.mma = {.instr = (uint8_t)s->instr}};
     for (uint32_t i = 0; i < s->acc->n; i++) cells(t, s->acc->p[i], &src);
     for (int i = 0; i < 2; i++) {
-        const uop *x = *mma_info[t->p->instr].map[i] ? fragment(t, s->x[0][i], (unsigned)i, s->k0[0])
-                                                     : smem_operand(t, s, i, &arg);
+        const uop *x = mma_is_cpu(t->p->instr)         ? vector_operand(t, s->x[0][i], (unsigned)i, s->k0[0])
+                       : *mma_info[t->p->instr].map[i] ? fragment(t, s->x[0][i], (unsigned)i, s->k0[0])
+                                                       : smem_operand(t, s, i, &arg);
         if (mma_is_wgmma(t->p->instr) && x->op == OP_BUILD) x = in_register(t, x, before);
         vec_push(t->a, &src, x);
     }
@@ -537,7 +573,7 @@ static void multiply(struct mma_cx *t, const uop *acc, const uop *mul, uop_vec *
         opt_fail(t->s, "TC", "expected one operand along axis %s only, the other along axis %s only",
                  ir_name(t->ir, side[MMA_M]->arg.range.cls), ir_name(t->ir, side[MMA_N]->arg.range.cls));
     int step = mma_info[t->p->instr].size[MMA_K];
-    a = operand_of(t, a), b = operand_of(t, b);
+    a = operand_of(t, a, MMA_A), b = operand_of(t, b, MMA_B);
     map_put(&t->accumulated, (uint64_t)acc->arg.i, 1);
     uop_vec all = {0};
     bool partial = partial_accumulate(t->p->instr);
@@ -700,6 +736,100 @@ static bool split_pred(struct mma_cx *t, const uop *stmt, uop_vec *out) {
     return true;
 }
 
+/* The values of a laid-out axis that the statement has in one vector, 1 if it does not depend on it. */
+static int64_t unrolled_of(struct mma_cx *t, const uop *stmt, const struct laid *l) {
+    return free_has(&t->fr, stmt, l->range) ? l->reg[0]->src[0]->hi : 1;
+}
+
+/* Do index expressions of the statement depend on r and n only as coordinates r * size(n) + n? */
+static bool continues(struct mma_cx *t, const uop *stmt, const uop *r, const uop *n) {
+    uop_vec topo = {0};
+    int64_t size = n->src[0]->hi;
+    uop_topo(t->a, &stmt, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        for (uint32_t k = 0; k < topo.p[i]->nsrc && topo.p[i]->op != OP_ACC; k++) {
+            const uop *x = topo.p[i]->src[k];
+            if (x->dt != DT_IDX || topo.p[i]->dt == DT_IDX ||
+                (!free_has(&t->fr, x, r) && !free_has(&t->fr, x, n)))
+                continue;
+            struct affine f = affine_of(t->a, x);
+            if (affine_coef(&f, r) != size * affine_coef(&f, n)) return false;
+            for (uint32_t j = 0; j < f.n; j++) {
+                const uop *atom = f.t[j].atom;
+                if (atom != r && atom != n && (free_has(&t->fr, atom, r) || free_has(&t->fr, atom, n)))
+                    return false;
+            }
+        }
+    return free_has(&t->fr, stmt, r) && free_has(&t->fr, stmt, n);
+}
+
+/* The statement for row y and two neighbouring tiles along r, from value v on: a vector along n, whose accumulators are taken out of
+ * theirs. */
+static const uop *across_tiles(struct mma_cx *t, const uop *stmt, const uop *r, int64_t v, int64_t y) {
+    const struct laid *m = laid_of(t, t->gemm[0].side[MMA_M]), *n = laid_of(t, t->gemm[0].side[MMA_N]);
+    int64_t size = n->range->src[0]->hi;
+    struct pick p = pick_all(t);
+    uop_vec topo = {0}, from = {0}, to = {0};
+    uop_topo(t->a, &stmt, 1, &topo);
+    p.reg[m - t->laid][0] = constant(t, y);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        if (!is_cell(t, topo.p[i])) continue;
+        uop_vec lane = {0};
+        for (int64_t x = 0; x < 2 * size; x++) {
+            const uop *at = constant(t, v + x / size), *acc = rw_subst(t->rw, topo.p[i], &r, &at, 1);
+            p.reg[n - t->laid][0] = constant(t, x % size);
+            vec_push(t->a, &lane, cell(t, acc, &p, 1));
+        }
+        vec_push(t->a, &from, topo.p[i]);
+        vec_push(t->a, &to,
+                 uop_new(t->ir, OP_BUILD, (enum dtype)topo.p[i]->dt, lane.n, lane.p, lane.n, ARG_NONE));
+    }
+    const uop *lanes = range(t, "mma.n", AX_VEC, (uint8_t)(REG_POS + LAID_MAX + 1), 2 * size);
+    const uop *const rest[][2] = {{r, constant(t, v)}, {m->range, constant(t, y)}, {n->range, lanes}};
+    for (int i = 0; i < 3; i++) {
+        vec_push(t->a, &from, rest[i][0]);
+        vec_push(t->a, &to, rest[i][1]);
+    }
+    return rw_subst(t->rw, stmt, from.p, to.p, from.n);
+}
+
+/* Where a vector holds elements along m and n: a statement along n over pairs of tiles, if there are. */
+static bool each_row(struct mma_cx *t, const uop *stmt, uop_vec *out) {
+    const struct laid *m = laid_of(t, t->gemm[0].side[MMA_M]), *n = laid_of(t, t->gemm[0].side[MMA_N]);
+    const uop_vec *f = free_of(&t->fr, stmt);
+    for (uint32_t i = 0; i < f->n && stmt->op == OP_STORE; i++) {
+        const uop *r = f->p[i];
+        if (r->arg.range.kind != AX_UNROLL || r->src[0]->hi % 2 || !continues(t, stmt, r, n->range)) continue;
+        for (int64_t y = 0; y < unrolled_of(t, stmt, m); y++)
+            for (int64_t v = 0; v < r->src[0]->hi; v += 2)
+                vec_push(t->a, out, across_tiles(t, stmt, r, v, y));
+        return true;
+    }
+    return false;
+}
+
+/* Else the statement for each element; an accumulator is set whole. */
+static void each_element(struct mma_cx *t, const uop *stmt, uop_vec *out) {
+    const struct laid *m = laid_of(t, t->gemm[0].side[MMA_M]), *n = laid_of(t, t->gemm[0].side[MMA_N]);
+    bool whole = stmt->op == OP_SET && is_cell(t, stmt->src[0]);
+    const uop *one = whole ? stmt->src[1] : stmt;
+    int64_t rows = whole ? m->reg[0]->src[0]->hi : unrolled_of(t, stmt, m),
+            cols = whole ? n->reg[0]->src[0]->hi : unrolled_of(t, stmt, n);
+    struct pick p = pick_all(t);
+    uop_vec part = {0};
+    for (int64_t y = 0; y < rows; y++)
+        for (int64_t x = 0; x < cols; x++) {
+            p.reg[m - t->laid][0] = constant(t, y), p.reg[n - t->laid][0] = constant(t, x);
+            vec_push(t->a, whole ? &part : out, in_registers(t, one, &p));
+        }
+    if (!whole) return;
+    bool same = true;
+    for (uint32_t i = 1; i < part.n; i++) same &= part.p[i] == part.p[0];
+    const uop *acc = cell(t, stmt->src[0], &p, part.n), *v = part.p[0];
+    if (!same) v = uop_new(t->ir, OP_BUILD, (enum dtype)v->dt, part.n, part.p, part.n, ARG_NONE);
+    vec_push(t->a, out, uop2(t->ir, OP_SET, acc, v));
+}
+
 static void leaf(void *cx, const uop *stmt, uop_vec *out) {
     struct mma_cx *t = cx;
     const uop *mul;
@@ -712,15 +842,22 @@ static void leaf(void *cx, const uop *stmt, uop_vec *out) {
         return;
     }
     const struct laid *l = reduced(t, stmt);
+    if (l && mma_is_cpu(t->gemm[0].instr))
+        opt_fail(t->s, "TC", "axis %s is reduced; on a CPU only the contraction may be",
+                 ir_name(t->ir, l->range->arg.range.cls));
+    if (t->vec > 1) {
+        if (!each_row(t, stmt, out)) each_element(t, stmt, out);
+        return;
+    }
     if (l) {
         vec_push(t->a, out, reduce_own(t, stmt, l));
         return;
     }
-    if (split_pred(t, stmt, out)) return;
+    if (!mma_is_cpu(t->gemm[0].instr) && split_pred(t, stmt, out)) return;
     struct pick p = pick_all(t);
     const uop *moved = in_registers(t, stmt, &p);
     bool store = (stmt->op == OP_STORE || stmt->op == OP_STORE_ADD) && access_buf(stmt)->op == OP_PARAM;
-    vec_push(t->a, out, store ? store_once(t, stmt, moved) : moved);
+    vec_push(t->a, out, store && mma_lanes(t->gemm[0].instr) > 1 ? store_once(t, stmt, moved) : moved);
 }
 
 const uop *tree_mma(struct sched *s, const uop *tree) {
@@ -730,7 +867,9 @@ const uop *tree_mma(struct sched *s, const uop *tree) {
     free_init(&t.fr, t.ir, t.a);
     map_init(&t.accumulated, t.a);
     uop_topo(t.a, &tree, 1, &topo);
-    t.lane = range(&t, "lane", AX_THREAD, LANE_POS, mma_lanes(s->tc[0].instr));
+    t.vec = mma_info[s->tc[0].instr].vec;
+    t.lane = mma_is_cpu(s->tc[0].instr) ? constant(&t, 0)
+                                        : range(&t, "lane", AX_THREAD, LANE_POS, mma_lanes(s->tc[0].instr));
     for (uint32_t j = 0; j < s->ntc; j++) {
         struct mma_gemm *p = &t.gemm[j];
         p->instr = s->tc[j].instr;

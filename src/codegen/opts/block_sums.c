@@ -57,7 +57,7 @@ static int64_t accumulators(struct blocking *b, const uop *n) {
         const uop *r = i < free->n ? free->p[i] : n->src[1 + i - free->n];
         enum axis_kind k = (enum axis_kind)r->arg.range.kind;
         bool own = i >= free->n;
-        if (k == AX_REG || (k == AX_VEC && b->threads) || (k == AX_UNROLL && !own))
+        if (k == AX_REG || (k == AX_VEC && b->threads) || ((k == AX_UNROLL || k == AX_MMA) && !own))
             many = times(many, r->src[0]->hi);
     }
     return many;
@@ -83,11 +83,13 @@ static int64_t block_of(int64_t n, int64_t want, int64_t most) {
 }
 
 static bool is_sum(const uop *n) {
-    if (n->op != OP_REDUCE || n->arg.i != OP_ADD || n->dt != DT_F32 || n->src[0]->op == OP_DECAY)
-        return false;
-    for (uint32_t i = 1; i < n->nsrc; i++)
-        if (n->src[i]->arg.range.kind == AX_MMA) return false;
-    return true;
+    return n->op == OP_REDUCE && n->arg.i == OP_ADD && n->dt == DT_F32 && n->src[0]->op != OP_DECAY;
+}
+
+/* Additions to an accumulator by the MMA instructions of a CPU along r. */
+static int64_t mma_adds(const struct sched *s, const uop *r) {
+    const struct mma_info *i = &mma_info[s->tc[0].instr];
+    return r->src[0]->hi / (i->sum == MMA_ODD_PAIRS ? 2 : 1);
 }
 
 /* The loops of a sum, outermost first; returns the additions of what is unrolled in one accumulator. */
@@ -96,8 +98,8 @@ static int64_t loops_of(struct blocking *b, const uop *n, uop_vec *loops, struct
     for (uint32_t i = 1; i < n->nsrc; i++) {
         enum axis_kind k = (enum axis_kind)n->src[i]->arg.range.kind;
         if (axis_is_loop(k)) vec_push(b->s->ir->arena, loops, n->src[i]);
-        if (k != AX_UNROLL) continue;
-        unrolled *= n->src[i]->src[0]->hi;
+        if (k != AX_UNROLL && k != AX_MMA) continue;
+        unrolled *= k == AX_MMA ? mma_adds(b->s, n->src[i]) : n->src[i]->src[0]->hi;
         vec_push(b->s->ir->arena, &c->inner, n->src[i]);
     }
     if (loops->n) qsort(loops->p, loops->n, sizeof *loops->p, range_by_pos);
@@ -267,7 +269,7 @@ const uop *sched_block_sums(struct sched *s, const struct target *t) {
     struct blocking b = {.s = s, .threads = target_is_gpu(t) || sched_has_threads(s)};
     if (!t->no_f64) widen_scans(s);
     uop_topo(s->ir->arena, &s->sink, 1, &b.topo);
-    if (s->ntc || has_shared_tile(&b.topo)) return s->sink;
+    if ((s->ntc && !mma_is_cpu(s->tc[0].instr)) || has_shared_tile(&b.topo)) return s->sink;
     while (block_one(&b)) {}
     return s->sink;
 }

@@ -268,7 +268,7 @@ static void opt_coop(struct sched *s, const char *opt, uint32_t axis) {
 bool sched_has_threads(const struct sched *s) {
     for (uint32_t i = 0; i < s->axis.n; i++)
         if (s->axis.p[i].kind == AX_THREAD) return true;
-    return s->ntc != 0;
+    return s->ntc && !mma_is_cpu(s->tc[0].instr);
 }
 
 /* Is every pass over the axis one of a reduction? Then threads may have partial sums. */

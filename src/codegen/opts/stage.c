@@ -236,7 +236,9 @@ static void set_window(struct sched *s, struct free_ranges *fr, const char *opt,
              ir_name(s->ir, d->range[0]->arg.range.cls));
 }
 
-static const uop *index_of(const uop *value) { /* of a LOAD, perhaps padded: without its predicate */
+static const uop *
+index_of(const uop *value) { /* of a LOAD, perhaps padded or widened: without its predicate */
+    if (value->op == OP_CAST) value = value->src[0];
     const uop *i = access_offset(value->op == OP_WHERE ? value->src[1] : value);
     return i->op == OP_WHERE && i->src[2]->op == OP_INVALID ? i->src[1] : i;
 }
@@ -379,6 +381,31 @@ static const uop *padded_value(struct free_ranges *fr, const uop_vec *topo, cons
     return load;
 }
 
+/* The type in which a CPU's tile holds a value that is used as `wide`: what the MMA instruction multiplies, else `wide` itself, so that
+ * 16-bit floats are converted once and not at each use. */
+static enum dtype tile_type(struct sched *s, const uop_vec *free, const uop *value, enum dtype wide) {
+    if (!s->ntc) return wide;
+    const struct mma_axes *tc = &s->tc[0];
+    const struct mma_info *i = &mma_info[tc->instr];
+    enum dtype in = member_in(free, tc->axis[MMA_M]) ? i->in : i->in_b;
+    bool byte = value->dt == DT_I8 || value->dt == DT_U8;
+    return member_in(free, tc->axis[MMA_K]) && dtype_info[in].bytes > 1 && byte ? in : (enum dtype)value->dt;
+}
+
+/* The only use of a value, if that is a cast to a wider type of at most 4 bytes; else NULL. */
+static const uop *widening_cast(const uop_vec *topo, const uop *value) {
+    const uop *cast = NULL;
+    for (uint32_t i = 0; i < topo->n; i++)
+        for (uint32_t k = 0; k < topo->p[i]->nsrc; k++) {
+            if (topo->p[i]->src[k] != value) continue;
+            if (topo->p[i]->op != OP_CAST || (cast && cast != topo->p[i])) return NULL;
+            cast = topo->p[i];
+        }
+    if (!cast || dtype_info[cast->dt].bytes > 4 || dtype_info[cast->dt].bytes <= dtype_info[value->dt].bytes)
+        return NULL;
+    return cast;
+}
+
 static const uop *zero_unless(struct sched *s, const uop *pred, const uop *x) {
     if (x->op == OP_CAST) return rw_with(&s->rw, x, (const uop *[]){zero_unless(s, pred, x->src[0])});
     enum dtype dt = (enum dtype)x->dt;
@@ -458,8 +485,11 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
         if (!is_buffer(s, access_buf(n), buffer, len)) continue;
         if (buffer[len] && !has_all(&fr, n, dims, ndims)) continue;
         n = padded_value(&fr, &topo, n);
+        const uop *cast = sched_has_threads(s) ? NULL : widening_cast(&topo, n), *value = n;
+        if (cast) value = uop_cast(ir, n, tile_type(s, free_of(&fr, n), n, (enum dtype)cast->dt)), n = cast;
+        const uop *tile = stage_load(s, &fr, opt, buffer, value, at, dims, ndims);
         vec_push(ir->arena, &from, n);
-        vec_push(ir->arena, &to, stage_load(s, &fr, opt, buffer, n, at, dims, ndims));
+        vec_push(ir->arena, &to, cast ? uop_cast(ir, tile, (enum dtype)cast->dt) : tile);
     }
     if (!from.n) opt_fail(s, opt, "no buffer named %s is read", buffer);
     s->sink = rw_subst(&s->rw, s->sink, from.p, to.p, from.n);

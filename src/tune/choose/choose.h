@@ -58,6 +58,7 @@ struct view {
     int vec_bytes, threads;     /* vec_bytes: the row's, or what search tries instead */
     int64_t l1, l2, l3;         /* l3: 0 if there is none */
     const struct gpu_spec *gpu; /* NULL: a CPU */
+    const char *features;       /* flags of os_cpu() whose MMA instructions may be used */
     uop_vec topo;
     const uop *range[CHOOSE_RANGES];
     uint32_t nrange;
@@ -168,7 +169,12 @@ void tile_columns(struct view *, struct contraction *, struct str *out, const ch
 /* The reduced axis along which both operands have stride 1, or -1; the tile of mr by nr accumulators with vectors along it. */
 int dot_axis(const struct view *, const struct contraction *);
 void tile_dot(struct view *, struct contraction *, struct str *out, int k, int64_t mr, int64_t nr);
-int64_t k_unroll(int64_t k); /* unroll factor of a sum of k terms */
+/* How many grid tiles in each direction, of mt x nt register tiles. */
+void split_panels(const struct view *, const struct contraction *, int64_t mt, int64_t nt, int64_t *gm,
+                  int64_t *gn);
+bool write_cpu_mma(struct view *, struct contraction *,
+                   struct str *out); /* cpu_mma.c: a packed GEMM by MMA instructions */
+int64_t k_unroll(int64_t k);         /* unroll factor of a sum of k terms */
 const char *access_name(const struct view *, const struct access_view *);
 bool may_stage(const struct view *, const struct operand_view *);
 /* Names joined by commas, without the empty ones. */

@@ -596,6 +596,7 @@ static void write_rest(void *cx, struct sched *s, const uop *sink) {
     k.sink = sink;
     str_init(&out, s->ir->arena);
     if (!view_init(v, s->ir, &k, p->v->isa, p->v->threads)) return;
+    v->features = p->v->features;
     v->vec_bytes = p->v->vec_bytes, v->finer = p->v->finer;
     if (write_conv(v, p->level, &out))
         snprintf(p->text, sizeof p->text, "%s", out.n < sizeof p->text ? out.p : "");

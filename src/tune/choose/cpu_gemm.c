@@ -235,8 +235,8 @@ void tile_columns(struct view *v, struct contraction *c, struct str *out, const 
 
 /* How many grid tiles in each direction: few, each small enough for the caches, balanced over threads, with little padding.
  * Packing is work too: a panel of rows is packed once for all columns of the tile, and vice versa. */
-static void split_panels(const struct view *v, const struct contraction *c, int64_t mt, int64_t nt,
-                         int64_t *gm, int64_t *gn) {
+void split_panels(const struct view *v, const struct contraction *c, int64_t mt, int64_t nt, int64_t *gm,
+                  int64_t *gn) {
     /* cost of packing one element, in FMAs: rows are transposed; grid tiles more than needed that are tried */
     enum { PACK_ROWS = 8, PACK_COLUMNS = 4, MORE = 6 };
     double rest = 1, best = 1e30, rows = (double)c->mr, cols = (double)(c->nv * c->lanes);
@@ -624,6 +624,11 @@ bool recipe_gemm(struct view *v, int level, struct str *out) {
                 (unit ? 1 : score.strided_b);
     shrink_tile(v, &c.mr, &c.nv), shrink_tile(v, &dot_m, &dot_n);
     reset_grid(v, &c);
+    if (level < 1 && is_packable(v, &c.a) && is_packable(v, &c.b) && has_packable_k(v, &c)) {
+        struct contraction by_mma = c;
+        if (write_cpu_mma(v, &by_mma, out)) return true;
+        out->n = 0;
+    }
     if (dot > outer) {
         write_dot(v, &c, out, k, dot_m, dot_n);
         return level < 1;

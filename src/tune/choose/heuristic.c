@@ -78,11 +78,19 @@ static const char *choose(struct view *v) {
     return "";
 }
 
-const char *opts_heuristic(struct ir *ir, const struct kernel *k, int vec_bytes, int threads) {
+const char *opts_heuristic_for(struct ir *ir, const struct kernel *k, int vec_bytes, const char *features,
+                               int threads) {
     char text[CHOOSE_TEXT] = "";
     struct arena_mark mark = arena_mark(ir->arena);
     struct view *v = arena_new(ir->arena, struct view);
-    if (view_init(v, ir, k, isa_of_width(vec_bytes), threads)) snprintf(text, sizeof text, "%s", choose(v));
+    if (view_init(v, ir, k, isa_of_width(vec_bytes), threads)) {
+        v->features = features;
+        snprintf(text, sizeof text, "%s", choose(v));
+    }
     arena_release(ir->arena, mark);
     return arena_strdup(ir->arena, text, strlen(text));
+}
+
+const char *opts_heuristic(struct ir *ir, const struct kernel *k, int vec_bytes, int threads) {
+    return opts_heuristic_for(ir, k, vec_bytes, vec_bytes ? "" : os_cpu()->flags, threads);
 }

@@ -137,7 +137,7 @@ bool view_init(struct view *v, struct ir *ir, const struct kernel *k, const stru
     const struct os_cpu *cpu = os_cpu();
     memset(v, 0, sizeof *v);
     v->ir = ir, v->kernel = k, v->arena = ir->arena;
-    v->isa = isa, v->vec_bytes = isa->bytes;
+    v->isa = isa, v->vec_bytes = isa->bytes, v->features = "";
     v->threads = threads > 0 ? threads : os_cpus();
     v->l1 = cpu->l1 ? cpu->l1 : DEFAULT_L1;
     v->l2 = cpu->l2 ? cpu->l2 : DEFAULT_L2;

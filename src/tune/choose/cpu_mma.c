@@ -1,0 +1,178 @@
+/* cpu_mma.c: packed GEMMs by the MMA instructions of a CPU (rows MMA_CPU of ir/mma.def): BFMMLA, SMMLA; VDPBF16PS, VPDPBUSD.
+ *
+ * The schedule is cpu_gemm.c's: panels of both operands are packed, k in blocks. The register tile is mr x nr instructions, and the
+ * tiles that are packed are those that the instruction reads, pairs or quads along k included. Blocks of k are as long as the sum of
+ * one accumulator may be (codegen/opts/block_sums.c); integers are exact.
+ * Requires: struct view, a contraction. Gives: an opt list. Tests: tests/unit/cpu_mma.c */
+#include "tune/choose/choose.h"
+
+enum {
+    LEAST_K = 16,           /* terms of a sum worth packing */
+    LEAST_TERMS = 1 << 15,  /* products, likewise */
+    K_BYTES = 512,          /* of a row of a packed block .. */
+    K_BYTES_EXACT = 1024,   /* .. of integers */
+    MOST_ACCUMULATORS = 24, /* of 32 vector registers */
+    OPERAND_REGISTERS = 8,  /* what is left for a and b */
+};
+
+static bool has_feature(const struct view *v, const char *flag) {
+    size_t n = strlen(flag);
+    for (const char *p = v->features; (p = strstr(p, flag)); p += n)
+        if (!p[n] || strchr(" +", p[n])) return true;
+    return false;
+}
+
+/* The type that is multiplied: below a widening cast. */
+static enum dtype factor_type(const struct operand_view *s) {
+    const uop *x = s->root;
+    while (x->op == OP_WHERE && uop_is_const(x->src[2])) x = x->src[1];
+    return (enum dtype)(x->op == OP_CAST ? x->src[0]->dt : x->dt);
+}
+
+/* Does an instruction that multiplies `in` take `x`? 8-bit integers are exact in wider types. */
+static bool takes(enum dtype in, enum dtype x) {
+    bool byte = x == DT_I8 || x == DT_U8;
+    return in == x || (byte && in == DT_I16);
+}
+
+/* The instruction of this machine that does most per issue; MMA_COUNT: none. */
+static enum mma find_instruction(const struct view *v, const struct contraction *c) {
+    enum dtype a = factor_type(&c->a), b = factor_type(&c->b);
+    enum mma best = MMA_COUNT;
+    for (int i = 0; i < MMA_COUNT; i++) {
+        const struct mma_info *m = &mma_info[i];
+        if (!mma_is_cpu((enum mma)i) || m->acc != c->reduce->dt || !takes(m->in, a) || !takes(m->in_b, b) ||
+            !has_feature(v, m->feature))
+            continue;
+        if (best == MMA_COUNT || m->size[MMA_K] > mma_info[best].size[MMA_K]) best = (enum mma)i;
+    }
+    return best;
+}
+
+/* Register tile: x by y instructions. Each loads x operands of a and y of b. */
+static void mma_tile(const struct mma_info *i, int64_t m, int64_t n, int64_t *x, int64_t *y) {
+    int64_t vectors = i->vec > 1 ? 1 : i->size[MMA_M]; /* accumulators of one instruction */
+    double best = 0;
+    for (int64_t r = 1; r <= OPERAND_REGISTERS; r++)
+        for (int64_t s = 1; s <= OPERAND_REGISTERS && r * s * vectors <= MOST_ACCUMULATORS; s++) {
+            double all = (double)(r * s * vectors), e = all / (all + 0.25 * (double)(r + s));
+            e *= filled(m, r * i->size[MMA_M]) * filled(n, s * i->size[MMA_N]) *
+                 (0.7 + 0.3 * all / MOST_ACCUMULATORS);
+            if (s % 2 && i->vec > 1) e *= 0.9; /* rows are stored by pairs of tiles */
+            if (e > 1.001 * best) best = e, *x = r, *y = s;
+        }
+}
+
+/* least: blocks, if the grid is one iteration: panels are packed inside of some loop. */
+static int64_t k_block(const struct mma_info *i, int64_t k, int64_t least) {
+    int64_t step = i->size[MMA_K], bytes = i->sum == MMA_EXACT ? K_BYTES_EXACT : K_BYTES;
+    int64_t most = i->sum == MMA_FMA_PAIRS ? 128 : bytes / dtype_info[i->in].bytes;
+    int64_t parts = RG_MAX(ceil_div(k, most + most / 2 > k ? k : most), least);
+    return ceil_div(ceil_div(k, parts), step) * step;
+}
+
+struct mma_axis_names {
+    const char *mr, *mi, *nr, *ni, *ki; /* tiles of the register tile, and inside them */
+    const char *ml, *nl, *kk;           /* register tiles of a panel, steps of a block */
+    const char *outer, *at;             /* loops around the panels; the one that packs */
+};
+
+static void tile_side(struct view *v, struct str *out, const char *axis, int64_t size, int64_t tiles,
+                      int64_t each, const char **r, const char **in) {
+    *in = view_new_axis(v, axis, "i");
+    if (size == each) { /* the whole axis */
+        *in = axis, *r = "";
+        return;
+    }
+    if (size > tiles * each) {
+        *r = view_new_axis(v, axis, "r");
+        str_printf(out, " TILE(%s,%lld,%s)", axis, (long long)(tiles * each), *r);
+    } else {
+        *r = axis;
+    }
+    if (tiles > 1 || *r == axis)
+        str_printf(out, " TILE(%s,%lld,%s)", *r, (long long)each, *in);
+    else
+        *in = *r, *r = "";
+}
+
+/* Tiles of a panel: all, in parts for the grid. */
+static const char *tile_panel(struct view *v, struct contraction *c, struct str *out, int axis, int64_t tiles,
+                              int64_t parts) {
+    int64_t per = ceil_div(tiles, parts);
+    const char *name = v->axis[axis].name;
+    c->in_grid[axis] = (double)ceil_div(tiles, per);
+    if (tiles < 2) return "";
+    if (per == 1) return "";
+    if (per == tiles) {
+        str_printf(out, " LOOP(%s)", name);
+        return name;
+    }
+    const char *in = view_new_axis(v, name, "t");
+    str_printf(out, " TILE(%s,%lld,%s)", name, (long long)per, in);
+    return in;
+}
+
+static bool tile_axes(struct view *v, struct contraction *c, const struct mma_info *i, struct str *out,
+                      struct mma_axis_names *p) {
+    const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->kbig];
+    int64_t x = 1, y = 1, gm, gn;
+    mma_tile(i, m->size, n->size, &x, &y);
+    c->mr = x * i->size[MMA_M], c->lanes = i->size[MMA_N], c->nv = y;
+    int64_t tm = ceil_div(m->size, c->mr), tn = ceil_div(n->size, y * c->lanes);
+    split_panels(v, c, tm, tn, &gm, &gn);
+    double rest = 1;
+    for (int a = 0; a < v->naxis; a++) rest *= a == c->m || a == c->n ? 1 : c->in_grid[a];
+    int64_t kc = k_block(i, k->size, c->nk < 2 && rest * (double)gm * (double)gn < 2 ? 2 : 1);
+    tile_side(v, out, m->name, m->size, x, i->size[MMA_M], &p->mr, &p->mi);
+    tile_side(v, out, n->name, n->size, y, i->size[MMA_N], &p->nr, &p->ni);
+    p->kk = k->name, p->ki = view_new_axis(v, k->name, "i");
+    if (kc < k->size) {
+        p->kk = view_new_axis(v, k->name, "k");
+        str_printf(out, " TILE(%s,%lld,%s)", k->name, (long long)kc, p->kk);
+    }
+    str_printf(out, " TILE(%s,%d,%s) TC(%s,%s,%s,%s)", p->kk, i->size[MMA_K], p->ki, p->mi, p->ni, p->ki,
+               i->name);
+    if (*p->mr) str_printf(out, " UNROLL(%s)", p->mr);
+    if (*p->nr) str_printf(out, " UNROLL(%s)", p->nr);
+    p->ml = tile_panel(v, c, out, c->m, tm, gm), p->nl = tile_panel(v, c, out, c->n, tn, gn);
+    p->outer = "", p->at = NULL;
+    for (int a = 0; a < v->naxis; a++) {
+        if (!v->axis[a].reduce || (a == c->kbig && kc >= k->size)) continue;
+        p->at = v->axis[a].name;
+        p->outer = LIST(v, p->outer, p->at);
+    }
+    for (int a = 0; a < v->naxis && !*p->outer; a++)
+        if (v->axis[a].grid && c->in_grid[a] > 1) p->at = v->axis[a].name;
+    str_printf(out, " ORDER(%s)", LIST(v, p->outer, p->nl, p->ml, p->kk));
+    return p->at != NULL;
+}
+
+/* Packs along the operand's rows; where k is not contiguous, the values along k of several rows are transposed in registers. */
+static void pack_operand(struct view *v, struct str *out, const struct mma_axis_names *p,
+                         const struct access_view *s, const char *l, const char *r, const char *in,
+                         bool k_major) {
+    const char *name = access_name(v, s);
+    str_printf(out, " STAGE(%s,%s,%s)", name, p->at, LIST(v, l, p->kk, r, in, p->ki));
+    str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", name, p->ki, name, in);
+    if (*r) str_printf(out, " UNROLL(%s.%s)", name, r);
+    if (!k_major && *l) str_printf(out, " ORDER(%s.%s,%s.%s)", name, p->kk, name, l);
+}
+
+bool write_cpu_mma(struct view *v, struct contraction *c, struct str *out) {
+    const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
+    enum mma instr = find_instruction(v, c);
+    if (instr == MMA_COUNT || !m->grid || !n->grid || c->a.access->buf == c->b.access->buf) return false;
+    const struct mma_info *i = &mma_info[instr];
+    double terms = (double)m->size * (double)n->size * c->depth;
+    if (v->axis[c->kbig].size < LEAST_K || terms < LEAST_TERMS || m->size < i->size[MMA_M] ||
+        n->size < i->size[MMA_N])
+        return false;
+    struct mma_axis_names p = {0};
+    if (!tile_axes(v, c, i, out, &p)) return false;
+    bool ka = access_stride(v, c->a.access, c->kbig, 1) == 1,
+         kb = access_stride(v, c->b.access, c->kbig, 1) == 1;
+    pack_operand(v, out, &p, c->a.access, p.ml, p.mr, p.mi, ka);
+    pack_operand(v, out, &p, c->b.access, p.nl, p.nr, p.ni, kb);
+    return true;
+}

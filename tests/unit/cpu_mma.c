@@ -1,0 +1,193 @@
+/* Tests of MMA instructions on CPUs (rows MMA_CPU of ir/mma.def; codegen/gpu/mma.c, tune/choose/cpu_mma.c, ref/mma.c).
+ * GEMMs of random shapes, layouts and types are scheduled for each row, whatever this machine has, and interpreted: integers equal
+ * the plain program's, floats are within the bound of docs/semantics.md. Where this machine has the instruction, compiled kernels
+ * equal the interpreter bit by bit, on numbers of all magnitudes too: the interpreter knows how the instruction rounds. */
+#include "../../cli/cli.h"
+#include "engine/engine.h"
+#include "irtest.h"
+#include "ref/ref.h"
+#include "tune/search/search.h"
+#include "tune/tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct gemm_case {
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    struct str text;
+    struct program prog;
+    struct io io;
+    const char *features, *opts;
+    int vec_bytes;
+    double terms; /* of a sum */
+    struct linear plain, fast;
+};
+
+static void write_gemm(struct gemm_case *t, const struct mma_info *i, struct rnd *r) {
+    int64_t m = rnd_range(r, i->size[MMA_M], 45), n = rnd_range(r, i->size[MMA_N], 70),
+            k = rnd_range(r, 16, 90);
+    bool ta = rnd_below(r, 2), tb = rnd_below(r, 2);
+    if (!rnd_below(r, 4)) k = rnd_range(r, 300, 700), m = i->size[MMA_M], n = RG_MAX(n, 24);
+    m = RG_MAX(m, (1 << 15) / (n * k) + 1);
+    t->terms = (double)k;
+    bool wide = i->in == DT_I16; /* of bytes */
+    const char *acc = dtype_info[i->acc].name, *a = wide ? "i8" : dtype_info[i->in].name,
+               *b = wide ? "u8" : dtype_info[i->in_b].name;
+    str_printf(&t->text, "kernel gemm\na = (PARAM<%s>[0 a] %lld)\nb = (PARAM<%s>[1 b] %lld)\n", a,
+               (long long)(m * k), b, (long long)(k * n));
+    str_printf(&t->text, "out = (PARAM<%s>[2 out] %lld)\n", acc, (long long)(m * n));
+    str_printf(&t->text,
+               "m = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\nk = (RANGE[k REDUCE 2] %lld)\n",
+               (long long)m, (long long)n, (long long)k);
+    str_printf(&t->text, "x = (LOAD (INDEX a (ADD (MUL %s %lld) %s)))\n", ta ? "k" : "m",
+               (long long)(ta ? m : k), ta ? "m" : "k");
+    str_printf(&t->text, "y = (LOAD (INDEX b (ADD (MUL %s %lld) %s)))\n", tb ? "n" : "k",
+               (long long)(tb ? k : n), tb ? "k" : "n");
+    str_printf(&t->text, "sum = (REDUCE[ADD] (MUL (CAST<%s> x) (CAST<%s> y)) k)\n", acc, acc);
+    str_printf(&t->text, "(SINK (STORE (INDEX out (ADD (MUL m %lld) n)) sum))\n", (long long)n);
+}
+
+static void lower_case(void *arg) {
+    struct gemm_case *t = arg;
+    ir_init(&t->ir, &t->arena);
+    ir_parse(&t->ir, t->text.p, t->text.n, "gemm", &t->prog);
+    io_bind(&t->ir, &t->prog, "gemm", &t->io);
+    const struct kernel *k = &t->prog.kernel.p[0];
+    t->opts = opts_heuristic_for(&t->ir, k, t->vec_bytes, t->features, 2);
+    struct lower_opts o = {.opts = "", .target = {.vec_bytes = t->vec_bytes}};
+    lower(&t->ir, k, &o, &t->plain);
+    o.opts = t->opts;
+    lower(&t->ir, k, &o, &t->fast);
+}
+
+static struct gemm_case *open_case(enum mma instr, uint64_t seed) {
+    struct gemm_case *t = calloc(1, sizeof *t);
+    struct rnd r = {.s = seed};
+    arena_init(&t->arena, &t->err);
+    str_init(&t->text, &t->arena);
+    t->features = mma_info[instr].feature;
+    t->vec_bytes = t->features[0] == '-' ? 64 : 16;
+    write_gemm(t, &mma_info[instr], &r);
+    if (err_guard(&t->err, lower_case, t))
+        FAIL("%s\n%s\nopts %s", t->err.msg, t->text.p, t->opts ? t->opts : "?");
+    if (!strstr(t->opts, mma_info[instr].name))
+        FAIL("no %s in %s\n%s", mma_info[instr].name, t->opts, t->text.p);
+    return t;
+}
+
+static void close_case(struct gemm_case *t) {
+    arena_free(&t->arena);
+    free(t);
+}
+
+static void interpret_case(struct gemm_case *t, const struct linear *lin, struct io_mem *m) {
+    struct ref_buf b[3];
+    for (uint32_t k = 0; k < 3; k++) {
+        const struct io_buf *io = &t->io.buf[t->io.kernel[0].buf[k]];
+        b[k] = (struct ref_buf){m->p[t->io.kernel[0].buf[k]], io_bytes(io), io->name, NULL, NULL};
+    }
+    if (ref_linear(&t->err, lin, b, 3, t->io.kernel[0].var, 0, lin->grid))
+        FAIL("%s\n%s\nopts %s", t->err.msg, t->text.p, t->opts);
+}
+
+/* Floats of all magnitudes, zeros, infinities, NaNs and subnormals among them. */
+static void wild(struct gemm_case *t, struct io_mem *m, uint64_t seed) {
+    struct rnd r = {.s = seed};
+    for (uint32_t k = 0; k < 2; k++) {
+        const struct io_buf *b = &t->io.buf[t->io.kernel[0].buf[k]];
+        uint16_t *p = m->p[t->io.kernel[0].buf[k]];
+        for (int64_t i = 0; i < b->n && b->dt == DT_BF16; i++)
+            if (!rnd_below(&r, 3))
+                p[i] = (uint16_t)(rnd_below(&r, 64)
+                                      ? (rnd_below(&r, 1 << 16) & 0x807f) | rnd_range(&r, 60, 190) << 7
+                                      : rnd_below(&r, 1 << 16));
+    }
+}
+
+static double case_value(const struct gemm_case *t, const struct io_mem *m, int64_t i) {
+    const struct io_buf *b = &t->io.buf[t->io.kernel[0].buf[2]];
+    const char *p = m->p[t->io.kernel[0].buf[2]];
+    return ref_number(b->dt, ref_read(b->dt, p + (size_t)i * dtype_info[b->dt].bytes));
+}
+
+/* tol 0: bit by bit, but for the sign and payload of NaNs. */
+static void compare_case(const struct gemm_case *t, const struct io_mem *got, const struct io_mem *want,
+                         double tol, const char *what) {
+    const struct io_buf *b = &t->io.buf[t->io.kernel[0].buf[2]];
+    for (int64_t i = 0; i < b->n; i++) {
+        double x = case_value(t, got, i), y = case_value(t, want, i);
+        if (isnan(x) && isnan(y)) continue;
+        if (tol ? fabs(x - y) <= tol : !memcmp(&x, &y, sizeof x)) continue;
+        FAIL("%s: out[%lld] is %a, expected %a\n%s\nopts %s", what, (long long)i, x, y, t->text.p, t->opts);
+    }
+}
+
+/* docs/semantics.md, for each of two sums of factors in -1 .. 1. */
+static double bound_of(const struct gemm_case *t) { return 2 * 0x1p-22 * log2(t->terms) * t->terms; }
+
+TEST(cpu_mma_interpreted) {
+    for (int i = 0; i < MMA_COUNT; i++)
+        for (uint64_t seed = 1; mma_is_cpu((enum mma)i) && seed <= 4; seed++) {
+            struct gemm_case *t = open_case((enum mma)i, seed * 977 + (uint64_t)i);
+            struct io_mem want, got;
+            io_alloc(&t->ir, &t->io, &want);
+            io_alloc(&t->ir, &t->io, &got);
+            io_fill(&t->io, &want, false);
+            io_copy(&got, &want);
+            interpret_case(t, &t->plain, &want);
+            interpret_case(t, &t->fast, &got);
+            compare_case(t, &got, &want, mma_info[i].sum == MMA_EXACT ? 0 : bound_of(t), "interpreted");
+            io_free(&want);
+            io_free(&got);
+            close_case(t);
+        }
+}
+
+static bool machine_has(const char *flag) {
+    const char *p = strstr(os_cpu()->flags, flag);
+    return p && (!p[strlen(flag)] || strchr(" +", p[strlen(flag)]));
+}
+
+/* Compiled and interpreted, on tame and wild numbers. */
+static void run_both(struct engine *en, struct gemm_case *t, const struct ekernel *code, uint64_t seed) {
+    struct io_mem want, got;
+    io_alloc(&t->ir, &t->io, &want);
+    io_alloc(&t->ir, &t->io, &got);
+    io_fill(&t->io, &want, false);
+    if (seed % 2) wild(t, &want, seed);
+    io_copy(&got, &want);
+    interpret_case(t, &t->fast, &want);
+    struct engine_list *list = engine_list_new(en, &t->err);
+    void *p[3];
+    for (uint32_t k = 0; k < 3; k++) p[k] = got.p[t->io.kernel[0].buf[k]];
+    if (!list || engine_list_add(list, &t->err, code, p, t->io.kernel[0].var) ||
+        engine_list_run(list, &t->err))
+        FAIL("%s\n%s\nopts %s", t->err.msg, t->text.p, t->opts);
+    engine_list_free(list);
+    compare_case(t, &got, &want, 0, "compiled");
+    io_free(&want);
+    io_free(&got);
+}
+
+TEST(cpu_mma_compiled_rounds_as_interpreted) {
+    enum { CASES = 6 };
+    struct err err = {0};
+    struct engine *en = search_engine_open(&err, NULL);
+    if (!en) FAIL("%s", err.msg);
+    int ran = 0;
+    for (int i = 0; i < MMA_COUNT; i++) {
+        if (!mma_is_cpu((enum mma)i) || !machine_has(mma_info[i].feature)) continue;
+        struct gemm_case *t[CASES];
+        const struct linear *lin[CASES];
+        const struct ekernel *code[CASES];
+        for (uint64_t k = 0; k < CASES; k++) t[k] = open_case((enum mma)i, 31 * k + 5), lin[k] = &t[k]->fast;
+        if (engine_compile(en, &err, lin, CASES, code)) FAIL("%s", err.msg);
+        for (uint64_t k = 0; k < CASES; k++) run_both(en, t[k], code[k], k);
+        for (uint64_t k = CASES; k-- > 0;) close_case(t[k]);
+        ran++;
+    }
+    engine_close(en);
+    if (!ran) SKIP("this machine has no MMA instructions");
+}
