@@ -337,8 +337,9 @@ bench-timed: all $(PLANTED) # what `make test` can only count, against the clock
 	@for t in bench/timed/*.sh; do echo "== $$t"; $(RUN_ENV) $$t || exit 1; done
 
 FMT_FILES = $(shell find include src cli tests bench tools examples -name '*.[ch]')
-callsites:           # include/ridge_calls.h from ridge.h, after a prototype changed
+callsites:           # include/ridge_calls.h from ridge.h, and new names into tests/abi/symbols, after a prototype changed
 	tools/callsites header < include/ridge.h > include/ridge_calls.h.new && mv -f include/ridge_calls.h.new include/ridge_calls.h
+	@tools/callsites symbols < include/ridge.h | LC_ALL=C sort -u -o tests/abi/symbols - tests/abi/symbols
 fmt:
 	@clang-format -i $(FMT_FILES)
 fmt-check:

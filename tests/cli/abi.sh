@@ -1,6 +1,6 @@
 #!/bin/sh
 # The ABI of libridge.so: its names are those of tests/abi/symbols, a program of each release under tests/abi runs with it, and what
-# the releases' headers declare is still so. docs/abi.md has the rules; BLESS=1 adds new names to the list.
+# the releases' headers declare is still so. docs/abi.md has the rules; `make callsites` adds new names.
 . "$(dirname "$0")/common"
 export LC_ALL=C # one order for sort and comm
 command -v nm >/dev/null || { echo "no nm"; exit 77; }
@@ -11,12 +11,11 @@ cc_() { ${CC:-cc} -std=gnu17 -Wall $flags "$@" > why 2>&1 || fail "does not comp
 
 # ---- names
 nm -D --defined-only "$so" | awk '$2 != "A" { print $3 }' | sed 's/@.*//' | sort > names
-[ -z "${BLESS:-}" ] || sort -u names "$abi/symbols" > new && [ -z "${BLESS:-}" ] || cp new "$abi/symbols"
 grep -v '^rg_' names > leaked && fail "libridge.so gives names that are not ours: $(head -5 leaked | tr '\n' ' ')"
 gone=$(comm -13 names "$abi/symbols")
 [ -z "$gone" ] || fail "programs that call these no longer start (docs/abi.md): $(echo "$gone" | head -5 | tr '\n' ' ')"
 new=$(comm -23 names "$abi/symbols")
-[ -z "$new" ] || fail "new in libridge.so, BLESS=1 tests/cli/abi.sh adds them to tests/abi/symbols: $(echo "$new" | head -5 | tr '\n' ' ')"
+[ -z "$new" ] || fail "new in libridge.so, make callsites adds what ridge.h declares: $(echo "$new" | head -5 | tr '\n' ' ')"
 readelf -d "$so" | grep -q 'soname: \[libridge.so.0\]' || fail "the soname is not libridge.so.0"
 undefined=$(nm -D --undefined-only "$build/libridge.so" | sed -n 's/.* U \(rg_.*\)/\1/p')
 [ -z "$undefined" ] || fail "libridge.so needs $undefined"
@@ -32,27 +31,47 @@ layout() {
     awk -f "$abi/layout.awk" "$1/ridge.h" > layout.c
     cc_ -I"$1" -o layout layout.c && ./layout | sed 's/\.zero_ /.size_ /'
 }
-prototypes "$root/include" > ours.p
-layout "$root/include" > ours.l
-[ "$(grep -c '^rg_' ours.l)" -gt 150 ] && [ "$(grep -c '^RG_' ours.l)" -gt 50 ] || fail "layout.awk read little: $(wc -l < ours.l) lines"
+# What the header in $1 breaks for programs of the release in old.p and old.l. Options may grow, by whole fields at their end, as
+# long as they stay in registers or in memory.
+broken() {
+    prototypes "$1" > new.p
+    layout "$1" > new.l
+    comm -23 old.p new.p
+    awk 'NR == FNR { new[$1] = $2 " " $3; next }
+        $1 == "RG_DTYPES" || new[$1] == $2 " " $3 { next }
+        $1 ~ /_opts$/ && new[$1] + 0 > $2 && (($2 > 16) == (new[$1] + 0 > 16)) { next }
+        { print $0 ", now: " new[$1] }' new.l old.l
+}
 for old in "$abi"/[0-9]*; do
     v=$(basename "$old")
     prototypes "$old" > old.p
-    [ "$(wc -l < old.p)" -gt 600 ] || fail "$v: $(wc -l < old.p) prototypes only"
-    changed=$(comm -23 old.p ours.p)
-    [ -z "$changed" ] || fail "$v declares it otherwise, give a new function a new name: $changed"
     layout "$old" > old.l
-    # Options may grow, by whole fields at their end, as long as they stay in registers or in memory.
-    awk -v v="$v" 'NR == FNR { ours[$1] = $2 " " $3; next }
-        $1 == "RG_DTYPES" || ours[$1] == $2 " " $3 { next }
-        $1 ~ /_opts$/ && ours[$1] + 0 > $2 && (($2 > 16) == (ours[$1] > 16)) { next }
-        { print v ": " $0 ", now: " ours[$1] }' ours.l old.l > moved
-    [ -s moved ] && fail "what programs of a release pass lies elsewhere: $(cat moved)"
+    [ "$(wc -l < old.p)" -gt 600 ] && [ "$(grep -c '^rg_' old.l)" -gt 150 ] && [ "$(grep -c '^RG_' old.l)" -gt 50 ] ||
+        fail "$v: $(wc -l < old.p) prototypes, $(wc -l < old.l) fields and constants only"
+    lost=$(broken "$root/include")
+    [ -z "$lost" ] || fail "programs of $v pass it otherwise (docs/abi.md): $lost"
     # ---- a program of that release
     cc_ -I"$old" -c -o client.o "$abi/client.c"
     cc_ -o client client.o "$so" -lm && out=$(LD_LIBRARY_PATH=$build ./client 2>&1) || fail "a program of $v: $out"
     readelf -d client | grep -q 'NEEDED.*\[libridge.so.0\]' || fail "a program of $v needs another file than libridge.so.0"
 done
+# ---- the comparison finds what breaks programs, and lets options grow
+mkdir other
+try() { # WANT SCRIPT: is what the sed script does to the header found?
+    sed "$2" "$root/include/ridge.h" > other/ridge.h
+    "$root/tools/callsites" header < other/ridge.h > other/ridge_calls.h
+    cmp -s other/ridge.h "$root/include/ridge.h" && fail "this changes nothing: $2"
+    lost=$(broken other)
+    [ "${lost:+found}" = "$1" ] || fail "abi.sh ${1:+does not find} $2: $lost"
+}
+try '' 's/^} rg_norm_opts;/    double added;\n&/'
+try '' 's/^} rg_sort_opts;/    double added;\n&/'
+try found 's/^} rg_table_opts;/    double added;\n&/'
+try found 's/^} rg_usage;/    double added;\n&/'
+try found 's/^    double eps; .*/    double added;\n&/'
+try found 's/RG_BOOL, RG_I8,/RG_I8, RG_BOOL,/'
+try found 's/^RG_FN rg_tensor rg_erf(rg_tensor x);/RG_FN rg_tensor rg_erf(rg_tensor x, int how);/'
+try found '/^RG_FN rg_tensor rg_erf(rg_tensor x);/d'
 
 # ---- structs that grow: tests/abi/grow.c is old caller and new callee
 cc_ -O2 -I"$root/src" -DCALLEE -c -o callee.o "$abi/grow.c"

@@ -38,9 +38,8 @@ for cxx in g++ clang++; do
     command -v $cxx > "$dir/where" || continue
     tried=yes
     for std in c++11 c++14 c++20; do $cxx -std=$std -Wall -Wextra -Wpedantic -Werror -Iinclude -c -o "$dir/user.o" "$dir/user.cc"; done
-    # shellcheck disable=SC2046
-    $cxx $(tr ' ' '\n' < "$build/flags" | grep '^-fsanitize') -o "$dir/user" "$dir/user.o" -L"$build" -lridge 2> "$dir/why" ||
-        { grep -q sanit "$dir/why" && continue; cat "$dir/why"; exit 1; }
+    grep -q fsanitize "$build/flags" && continue # a sanitizer is its compiler's
+    $cxx -o "$dir/user" "$dir/user.o" -L"$build" -lridge
     LD_LIBRARY_PATH=$build "$dir/user" || { echo "the C++ program of $cxx failed"; exit 1; }
 done
 [ -n "$tried" ] || echo "no C++ compiler here: the header is not tried as C++"
