@@ -284,6 +284,18 @@ RG_FN rg_status rg_realize_all(rg_tensors xs); /* several in one plan */
 /* x computed and copied to another context: another device */
 RG_FN rg_tensor rg_copy_to(rg_ctx *c, rg_tensor x);
 
+/* Without copies. rg_expose: computes x and says where its elements lie, row-major, in the device's memory (CPU
+ * and REF: the host's); read only. The tensor that it returns has x's value and holds the memory: until it is
+ * freed nothing is written there, and assignments to x go elsewhere. A parameter's value, and what a jit's
+ * replays write, is copied first.
+ * rg_borrow: a tensor of memory that stays yours. It must not change, and is there until release(user) is
+ * called, by a call of the context or by rg_close; release must not call the library. (If the call fails,
+ * release is not called.) On CUDA the data is the device's, and there when kernels of the context run. */
+typedef void rg_release_fn(void *user);
+RG_FN rg_tensor rg_expose(rg_tensor x, const void **data);
+RG_FN rg_tensor rg_borrow(rg_ctx *c, rg_dtype dt, const void *data, rg_ints shape, rg_release_fn *release,
+                          void *user); /* release may be NULL */
+
 /* ---- making tensors ------------------------------------------------------------------------------------ */
 
 /* a constant scalar: kernels are compiled for it */
@@ -331,6 +343,8 @@ RG_FN rg_status rg_grad(rg_tensor of, rg_tensors wrt, rg_tensor *out, rg_grad_op
 RG_FN rg_tensor rg_param(rg_tensor x);
 RG_FN rg_status rg_backward(rg_tensor loss);
 RG_FN rg_tensor rg_param_grad(rg_tensor p); /* the gradient so far; zeros before any */
+RG_API bool rg_has_grad(rg_tensor p);       /* there was one */
+RG_FN rg_status rg_set_grad(rg_tensor p, rg_tensor g); /* instead of what rg_backward left; RG_NONE: forget it */
 RG_FN rg_status rg_zero_grad(rg_ctx *c);    /* forgets the gradients of all parameters */
 RG_FN rg_tensor rg_detach(rg_tensor x);     /* the same value; no gradient flows through */
 /* declares: what is made from here to the end of the block leads to no parameter, as if every operand were
@@ -644,6 +658,7 @@ RG_FN rg_tensor rg_multinomial(rg_tensor weights, int64_t n, bool replace);
 typedef struct rg_jit rg_jit;
 /* fills out; not 0 stops the call */
 typedef rg_status rg_jit_fn(void *user, const rg_tensor *in, rg_tensor *out);
+#define RG_AS_FILLED SIZE_MAX /* of outputs: as many as the first call fills (256 at most; `out` has room for them) */
 /* freed by rg_jit_free or rg_close; NULL on error */
 RG_FN rg_jit *rg_jit_new(rg_ctx *c, rg_jit_fn *fn, void *user, size_t outputs);
 RG_FN rg_status rg_jit_call(rg_jit *j, rg_tensors in, rg_tensor *out);
@@ -727,6 +742,9 @@ RG_API rg_module *rg_nn_child(rg_module *m, const char *path); /* "h.0.mlp"; NUL
 RG_FN rg_tensor rg_nn_get(rg_module *m, const char *path); /* a parameter or state: "h.0.mlp.weight" */
 RG_API void *rg_nn_user(rg_module *m);
 RG_API rg_ctx *rg_nn_ctx(rg_module *m);
+/* For bindings that have modules of their own: calls from here on are shown as made in the module of that path
+ * ("h.0.mlp"; NULL: none), which must live until the next rg_in_module. Returns the path before */
+RG_API const char *rg_in_module(rg_ctx *c, const char *path);
 /* dropout, batch norms; modules begin as training. Gradients flow in both (RG_NO_GRAD stops them) */
 RG_FN rg_status rg_nn_train(rg_module *m, bool train);
 RG_API bool rg_nn_is_training(const rg_module *m);

@@ -14,6 +14,8 @@ RG_API rg_status rg_sync_at(const char *file, int line, rg_ctx *c);
 RG_API rg_status rg_realize_at(const char *file, int line, rg_tensor x);
 RG_API rg_status rg_realize_all_at(const char *file, int line, rg_tensors xs);
 RG_API rg_tensor rg_copy_to_at(const char *file, int line, rg_ctx *c, rg_tensor x);
+RG_API rg_tensor rg_expose_at(const char *file, int line, rg_tensor x, const void **data);
+RG_API rg_tensor rg_borrow_at(const char *file, int line, rg_ctx *c, rg_dtype dt, const void *data, rg_ints shape, rg_release_fn *release, void *user);
 RG_API rg_tensor rg_number_at(const char *file, int line, rg_ctx *c, rg_dtype dt, double v);
 RG_API rg_tensor rg_integer_at(const char *file, int line, rg_ctx *c, rg_dtype dt, int64_t v);
 RG_API rg_tensor rg_full_at(const char *file, int line, rg_ctx *c, rg_dtype dt, double v, rg_ints shape);
@@ -34,6 +36,7 @@ RG_API rg_status rg_grad_at(const char *file, int line, rg_tensor of, rg_tensors
 RG_API rg_tensor rg_param_at(const char *file, int line, rg_tensor x);
 RG_API rg_status rg_backward_at(const char *file, int line, rg_tensor loss);
 RG_API rg_tensor rg_param_grad_at(const char *file, int line, rg_tensor p);
+RG_API rg_status rg_set_grad_at(const char *file, int line, rg_tensor p, rg_tensor g);
 RG_API rg_status rg_zero_grad_at(const char *file, int line, rg_ctx *c);
 RG_API rg_tensor rg_detach_at(const char *file, int line, rg_tensor x);
 RG_API rg_dtype rg_dtype_of_at(const char *file, int line, rg_tensor x);
@@ -319,6 +322,8 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_realize(x) rg_realize_at(RG_HERE, RG_ARG(x, #x))
 #define rg_realize_all(...) rg_realize_all_at(RG_HERE, __VA_ARGS__)
 #define rg_copy_to(c, x) rg_copy_to_at(RG_HERE, c, RG_ARG(x, #x))
+#define rg_expose(x, ...) rg_expose_at(RG_HERE, RG_ARG(x, #x), __VA_ARGS__)
+#define rg_borrow(...) rg_borrow_at(RG_HERE, __VA_ARGS__)
 #define rg_number(...) rg_number_at(RG_HERE, __VA_ARGS__)
 #define rg_integer(...) rg_integer_at(RG_HERE, __VA_ARGS__)
 #define rg_full(...) rg_full_at(RG_HERE, __VA_ARGS__)
@@ -339,6 +344,7 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_param(x) rg_param_at(RG_HERE, RG_ARG(x, #x))
 #define rg_backward(loss) rg_backward_at(RG_HERE, RG_ARG(loss, #loss))
 #define rg_param_grad(p) rg_param_grad_at(RG_HERE, RG_ARG(p, #p))
+#define rg_set_grad(p, g) rg_set_grad_at(RG_HERE, RG_ARG(p, #p), RG_ARG(g, #g))
 #define rg_zero_grad(...) rg_zero_grad_at(RG_HERE, __VA_ARGS__)
 #define rg_detach(x) rg_detach_at(RG_HERE, RG_ARG(x, #x))
 #define rg_dtype_of(x) rg_dtype_of_at(RG_HERE, RG_ARG(x, #x))

@@ -19,17 +19,26 @@ static uint32_t count(struct api_call *k, const char *what) {
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
-const uop *build_from(struct api_call *k) {
-    rg_ctx *c = k->c;
-    enum dtype dt = call_dtype(k, (rg_dtype)k->i[0]);
+const struct shape *build_shape(struct api_call *k) {
     uint32_t n = count(k, "sizes");
     for (uint32_t i = 0; i < n; i++)
         if (k->ints.d[i] < 0)
             call_fail(k, RG_EINVAL, "axis %u has size %lld; sizes are 0 or more", i, (long long)k->ints.d[i]);
-    const struct shape *sh = shape_make(&k->g->shapes, k->ints.d, n);
+    return shape_make(&k->g->shapes, k->ints.d, n);
+}
+
+int64_t build_bytes(struct api_call *k, enum dtype dt, const struct shape *sh) {
     int64_t bytes;
     if (__builtin_mul_overflow(shape_size(sh), (int64_t)dtype_info[dt].bytes, &bytes))
         call_fail(k, RG_ELIMIT, "a tensor of more than 2^63 bytes cannot be stored");
+    return bytes;
+}
+
+const uop *build_from(struct api_call *k) {
+    rg_ctx *c = k->c;
+    enum dtype dt = call_dtype(k, (rg_dtype)k->i[0]);
+    const struct shape *sh = build_shape(k);
+    int64_t bytes = build_bytes(k, dt, sh);
     if (bytes && !k->p)
         call_fail(k, RG_EINVAL, "the data is NULL; %lld bytes are expected", (long long)bytes);
     if (c->recording)

@@ -9,6 +9,7 @@
  *   store.c     device memory and run-time numbers, by the nodes that name them
  *   liveness.c  walks over the graph: what is alive, what leads to a parameter; collection and compaction
  *   realize.c   what has to run when a value is asked for, and running it
+ *   share.c     memory that others see too: addresses out, borrowed memory in
  *   files.c, loader.c array files; batches that a thread prepares
  *   random.c    seed and count, and functions that draw
  *   jit.c       recording and replaying what realize.c runs
@@ -80,12 +81,14 @@ struct api_store {
     uint8_t kind;   /* enum event_memory */
     uint32_t label; /* event_name of an entry of a network, "net.0.weight"; 0 none */
     bool frozen;    /* its tensor moved away; who still reads it does not write it */
-    bool borrowed;  /* mem is another store's: an input of the jit that is recorded */
-    bool over;      /* realize.c: this plan has a new version of it .. */
-    uint32_t held;  /* recordings that use it: it is not dropped */
-    uint32_t lost;  /* version whose value led to a parameter when its history was cut; 0 none */
-    bool moved;     /* .. which goes to other memory, because the old one is still needed */
-    uint32_t to;    /* number of the root that has that memory */
+    bool borrowed; /* mem is another store's (an input of the jit that is recorded) or a caller's (share.c) */
+    rg_release_fn *release; /* of a caller's: what to call when it is not needed any more, with .. */
+    void *user;             /* .. this */
+    bool over;              /* realize.c: this plan has a new version of it .. */
+    uint32_t held;          /* recordings that use it: it is not dropped */
+    uint32_t lost;          /* version whose value led to a parameter when its history was cut; 0 none */
+    bool moved;             /* .. which goes to other memory, because the old one is still needed */
+    uint32_t to;            /* number of the root that has that memory */
 };
 
 /* A draw of random numbers: the VAR that holds its first counter, and how far that was from the count at random_mark. */
@@ -229,7 +232,10 @@ void call_collect(struct api_call *); /* gr_collect_left, before nodes are taken
 
 /* ---- build.c ---------------------------------------------------------------------------------------- */
 
-const uop *build_from(struct api_call *); /* rg_from's: dtype i[0], shape ints, data p */
+const uop *build_from(struct api_call *);           /* rg_from's: dtype i[0], shape ints, data p */
+const struct shape *build_shape(struct api_call *); /* ints as a shape; throws */
+int64_t build_bytes(struct api_call *, enum dtype,
+                    const struct shape *); /* that many elements have; throws */
 
 /* ---- handle.c -------------------------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@
 #include "internal.h"
 
 #define JIT_INPUTS 256
+#define JIT_OUTPUTS 256 /* RG_AS_FILLED: at most */
 
 struct jit_held {
     uint32_t store;
@@ -65,6 +66,7 @@ struct rg_jit {
     const struct graph *graph; /* as the latest call left it */
     uint32_t nodes;
     uint64_t drawn; /* random numbers that one call takes */
+    bool as_filled; /* the first call decides how many outputs there are */
     bool trains;    /* it assigns a parameter */
     bool calm; /* since the latest call nothing waits for what a replay overwrites, unless nodes were made */
     struct realize_stats cost;
@@ -576,6 +578,12 @@ static void leave(struct rg_jit *j, bool recording, rg_scope scope) {
     if (recording && !j->recorded) forget(j);
 }
 
+/* Of as many as there may be, those that the first call filled. */
+static void count_outputs(struct rg_jit *j, const rg_tensor *out) {
+    while (j->nout && !out[j->nout - 1].id) j->nout--;
+    j->as_filled = false;
+}
+
 /* fn with handles of its own; what it makes is freed but for the outputs. */
 static rg_status run_fn(const char *file, int line, struct args *a, bool record) {
     struct rg_jit *j = a->j;
@@ -587,6 +595,7 @@ static rg_status run_fn(const char *file, int line, struct args *a, bool record)
     if (record && !st) c->recording = j;
     for (uint32_t i = 0; i < j->nout; i++) a->out[i] = RG_NONE;
     if (!st) st = j->fn(j->user, own, a->out);
+    if (!st && j->as_filled) count_outputs(j, a->out);
     if (!st) st = call_work(CALL(jit_call, .c = c, .p = a), do_keep);
     rg_end(scope);
     if (!st) st = call_work(CALL(jit_call, .c = c, .p = a), record ? do_recorded : do_finish);
@@ -636,8 +645,11 @@ static void free_jit(void *p) {
 
 static void do_new(struct api_call *k) {
     struct rg_jit **out = k->p, *j = mem_alloc(sizeof *j);
-    size_t n = k->bytes;
-    if (j) *j = (struct rg_jit){.c = k->c, .nout = (uint32_t)n, .file = k->file, .line = k->line};
+    bool as_filled = k->bytes == RG_AS_FILLED;
+    size_t n = as_filled ? JIT_OUTPUTS : k->bytes;
+    if (j)
+        *j = (struct rg_jit){
+            .c = k->c, .nout = (uint32_t)n, .as_filled = as_filled, .file = k->file, .line = k->line};
     if (j) arena_init(&j->arena, &k->c->err);
     if (j && n <= 1u << 20) j->out = mem_alloc((n + 1) * sizeof *j->out);
     if (!j || !j->out) {

@@ -156,8 +156,13 @@ void store_drop(rg_ctx *c, uint32_t i) {
         c->buffers--;
         c->bytes -= s->bytes;
     }
+    rg_release_fn *release = s->release;
+    void *user = s->user;
     *s = (struct api_store){.version = s->version};
     c->store_free = RG_MIN(c->store_free, i);
+    struct err unheard = {0};
+    if (release && c->engine) engine_sync(c->engine, &unheard); /* kernels that read it may still run */
+    if (release) release(user);
 }
 
 const uop *store_node(rg_ctx *c, uint32_t i, uint32_t version, enum dtype dt, const struct shape *sh) {
