@@ -92,7 +92,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib python wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(SO) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB) $(SO)
 examples: all
@@ -149,6 +149,11 @@ $(BUILD)/gen/api_plain.c: include/ridge.h tools/callsites
 	@mkdir -p $(@D)
 	@tools/callsites plain < $< > $@.new && mv -f $@.new $@
 endif
+# ---- generated code: the Python binding (python/gen.py over include/ridge.h) ------------------------
+PYTHON ?= python3
+$(BUILD)/gen/py_calls.c: include/ridge.h python/gen.py
+	@mkdir -p $(@D)
+	@$(PYTHON) python/gen.py c < $< > $@.new && mv -f $@.new $@
 # ---- end of generated code -----------------------------------------------------------------------
 
 # ---- objects -------------------------------------------------------------------------------------
@@ -248,7 +253,32 @@ RUN_ENV := $(if $(filter aarch64,$(shell uname -m)),ASAN_OPTIONS=$${ASAN_OPTIONS
 mnist: $(OUT)/examples/mnist # trains examples/mnist.c on data/mnist; ARGS="--steps 100 --batch 256" and so on
 	@$(OUT)/examples/mnist $(ARGS)
 
-test: all $(TEST) $(TABLE) $(PLANTED) $(FORMS) $(FAULTS)
+# ---- Python: the package ridge (docs/python.md), in $(OUT)/python for tests, as a wheel in $(BUILD)/wheel ------------
+PY_OBJ := $(patsubst %.c,$(OUT)/obj/%.o,$(sort $(wildcard python/src/*.c))) $(OUT)/obj/gen/py_calls.o
+PY_OUT := $(OUT)/python/ridge
+PY_TEXT := $(patsubst python/ridge/%,$(PY_OUT)/%,$(wildcard python/ridge/*.py python/ridge/py.typed))
+PY_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
+$(PY_OBJ): private ALL_CFLAGS += -fPIC -Ipython/src -I$(PY_INCLUDE)
+$(PY_OUT)/_ridge.abi3.so: $(PY_OBJ) $(LIB)
+	@mkdir -p $(@D) && echo "  LD $@"
+	@$(CC) $(ALL_CFLAGS) -shared -o $@.$$$$ $(PY_OBJ) $(LIB) -Wl,--exclude-libs,ALL $(LDLIBS) && mv -f $@.$$$$ $@
+$(PY_OUT)/%: python/ridge/%
+	@mkdir -p $(@D) && cp $< $@
+$(PY_OUT)/_ridge.pyi: include/ridge.h python/gen.py python/ridge/_methods.py
+	@mkdir -p $(@D) && $(PYTHON) python/gen.py stubs < $< > $@
+$(PY_OUT)/bin/ridge: $(OUT)/ridge
+	@mkdir -p $(@D) && cp $< $@
+$(PY_OUT)/ridge-worker: $(OUT)/ridge-worker
+	@mkdir -p $(@D) && cp $< $@
+# Built for `make test` where it can be; a sanitizer's runtime would have to be Python's too.
+PY_HEADERS := $(if $(filter release,$(MODE)),$(shell $(PYTHON) -c 'import sys, sysconfig, os; p = sysconfig.get_path("include") + "/Python.h"; print(p if sys.version_info >= (3, 11) and os.path.exists(p) else "")' 2>/dev/null))
+python: $(PY_OUT)/_ridge.abi3.so $(PY_OUT)/_ridge.pyi $(PY_OUT)/bin/ridge $(PY_OUT)/ridge-worker $(PY_TEXT)
+wheel: python
+	@$(PYTHON) python/backend.py wheel $(BUILD)/wheel
+test-python: python all # against NumPy, and PyTorch where it is installed; PYTHON has them
+	@$(RUN_ENV) PYTHONPATH=$(CURDIR)/$(OUT)/python $(PYTHON) python/tests/run.py $(ARGS)
+
+test: all $(TEST) $(TABLE) $(PLANTED) $(FORMS) $(FAULTS) $(if $(PY_HEADERS),python)
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
 
 # ---- install: docs/install.md. DESTDIR=/tmp/stage puts all of it under another root; STRIP= keeps the symbols.
@@ -318,7 +348,6 @@ test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers 
 	@tests/mutants/run $(OUT)
 
 # Random programs over every public function against PyTorch (docs/testing.md). PYTHON has torch; DEVICE=REF|CPU|CUDA, SEED, N.
-PYTHON ?= python3
 test-outside: $(LIB) $(SO)
 	@$(RUN_ENV) $(PYTHON) tests/outside/run.py --lib $(OUT)/libridge.so --device $(or $(DEVICE),REF) --seed $(or $(SEED),1) --n $(or $(N),1000) $(ARGS)
 
@@ -336,7 +365,7 @@ bench-parts: all $(BENCH) $(GOLDEN)  # the single programs under bench/; ARGS go
 bench-timed: all $(PLANTED) # what `make test` can only count, against the clock of a quiet machine
 	@for t in bench/timed/*.sh; do echo "== $$t"; $(RUN_ENV) $$t || exit 1; done
 
-FMT_FILES = $(shell find include src cli tests bench tools examples -name '*.[ch]')
+FMT_FILES = $(shell find include src cli tests bench tools examples python -name '*.[ch]')
 callsites:           # include/ridge_calls.h from ridge.h, and new names into tests/abi/symbols, after a prototype changed
 	tools/callsites header < include/ridge.h > include/ridge_calls.h.new && mv -f include/ridge_calls.h.new include/ridge_calls.h
 	@tools/callsites symbols < include/ridge.h | LC_ALL=C sort -u -o tests/abi/symbols - tests/abi/symbols
@@ -350,6 +379,6 @@ clean:
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib python wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
 
--include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(OUT)/obj/cli/readers/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(OUT)/obj/cli/readers/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(PY_OBJ:.o=.d)
