@@ -4,7 +4,8 @@
  *
  * The pool has as many threads as a process began with, so each column is a process of its own, with RIDGE_THREADS set. Rows: the
  * best of some calls of a recorded function, after two to compile and record it. The last figure of a row is the speedup of the last
- * column over the first, as a fraction of the threads. "fork and join": a job with a part of 5 us for each thread; the time beyond
+ * column over the first, as a fraction of the threads. "registers only" has no memory and no grid: what the cores themselves do, which
+ * share power and execution units. "fork and join": a job with a part of 5 us for each thread; the time beyond
  * that, of 2000 jobs at a time: least, median, mean.
  * --busy N: the MNIST step again, alone and beside N processes that count, each with its share of the time. */
 #include "base/base.h"
@@ -160,6 +161,33 @@ static void measure(rg_ctx *c, const struct row *r) {
     rg_jit_free(j);
 }
 
+typedef float vec4 __attribute__((vector_size(16)));
+static volatile float sink;
+
+/* Sixteen independent chains of a product and a sum each, in registers. */
+static void register_part(void *arg, uint32_t t0, uint32_t t1, int worker) {
+    enum { CHAINS = 16, STEPS = 20000 };
+    vec4 x[CHAINS];
+    (void)arg, (void)worker;
+    for (uint32_t t = t0; t < t1; t++) {
+        for (int i = 0; i < CHAINS; i++) x[i] = (vec4){(float)i, 1, 2, (float)t};
+        for (int k = 0; k < STEPS; k++)
+#pragma GCC unroll 16
+            for (int i = 0; i < CHAINS; i++) x[i] = x[i] * 0.999f + 0.5f;
+        for (int i = 0; i < CHAINS; i++) sink = x[i][i % 4];
+    }
+}
+
+static void measure_registers(void) {
+    double best = 1e30;
+    for (int i = 0; i < 20; i++) {
+        double t0 = now_ms();
+        pool_run(pool_get(), register_part, NULL, 256, 1);
+        best = RG_MIN(best, now_ms() - t0);
+    }
+    printf("registers only\t%.6f\n", best);
+}
+
 static void wait_part(void *arg, uint32_t t0, uint32_t t1, int worker) {
     (void)arg, (void)t0, (void)t1, (void)worker;
     for (uint64_t end = os_now_ns() + PART_NS; os_now_ns() < end;) {}
@@ -189,6 +217,7 @@ static int child(const char *only) {
     rg_ctx *c = rg_open(NULL);
     for (size_t i = 0; i < RG_COUNT(rows) && !rg_status_of(c); i++)
         if (!only || strstr(rows[i].name, only)) measure(c, &rows[i]);
+    if (!only || strstr("registers only", only)) measure_registers();
     if (!only || strstr("fork and join", only)) measure_fork();
     return rg_close(c) != RG_OK;
 }
@@ -197,8 +226,8 @@ static int child(const char *only) {
 
 struct table {
     int columns, threads[COLUMNS], n;
-    char name[RG_COUNT(rows) + 3][128];
-    double ms[RG_COUNT(rows) + 3][COLUMNS];
+    char name[RG_COUNT(rows) + 4][128];
+    double ms[RG_COUNT(rows) + 4][COLUMNS];
 };
 
 /* Runs this program with the column's number of threads and keeps what it prints. */

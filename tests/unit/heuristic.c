@@ -1001,11 +1001,11 @@ static void check_grid(void *arg) {
         const char *opts = opts_heuristic(&c->ir, k, c->vec_bytes, c->threads);
         CHECK(opts_axes(&c->ir, k, "", count_grid, &results));
         CHECK(opts_axes(&c->ir, k, opts, count_grid, &grid));
-        /* two tasks for each thread; fewer only if three fifths of the threads are busy */
+        /* two tasks for each thread; fewer only if two fifths of the threads are busy */
         double most = most_tasks(c, k, results), used = RG_MIN(c->threads, most),
                least = RG_MIN(2 * used, most);
         c->kernels++, c->full += grid >= least || c->threads == 1;
-        if (grid < least && c->threads > 1 && grid < 0.6 * used * ceil(grid / used))
+        if (grid < least && c->threads > 1 && grid < 0.4 * used * ceil(grid / used))
             FAIL("%s, %s, %d threads, vectors of %d bytes: %.0f grid iterations for %.0f threads, at least "
                  "%.0f expected\n%s",
                  c->path, k->name, c->threads, c->vec_bytes, grid, used, least, opts);

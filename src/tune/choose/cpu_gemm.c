@@ -21,7 +21,7 @@ enum {
     K_WHOLE = 320,      /* up to here k is one block */
     K_STEP = 4,         /* blocks of k are a multiple */
     MIN_PANEL = 4,      /* register tiles of a panel: a loop to amortize packing .. */
-    LEAST_PANEL = 2,    /* .. and the fewest, for threads that would be idle */
+    LEAST_PANEL = 1,    /* .. and the fewest, for threads that would be idle */
     LEAST_PACKED_K = 8, /* terms of a sum worth packing .. */
     LEAST_PACKED_KBIG = 32,         /* .. of its longest axis, if there are several */
     PACKED_TERMS = 1 << 19,         /* FMAs of a GEMM worth packing, if both operands are contiguous */
@@ -248,7 +248,8 @@ void split_panels(const struct view *v, const struct contraction *c, int64_t mt,
     for (int64_t y = m0; y <= m0 + most; y++)
         for (int64_t x = n0; x <= n0 + most; x++) {
             int64_t pm = ceil_div(mt, y), pn = ceil_div(nt, x);
-            bool small = (y > m0 && pm < least) || (x > n0 && pn < least);
+            /* one register tile alone would be summed in another order: no loop between blocks of k and their terms */
+            bool small = (y > m0 && pm < least) || (x > n0 && pn < least) || pm * pn < 2;
             if (small || rest * (double)(x * y) < 2) continue;
             double all = rest * (double)(ceil_div(mt, pm) * ceil_div(nt, pn)), n = RG_MIN(v->threads, all);
             double idle = (double)ceil_div((int64_t)all, (int64_t)n) * v->threads / all;
@@ -321,7 +322,7 @@ static bool can_pack(const struct view *v, const struct contraction *c) {
 /* Names of the axes of a packed GEMM. */
 struct panels {
     const char *mr, *nr, *lane; /* inside the register tile */
-    const char *ml, *nl;        /* register tiles of a panel; nl is "": all columns are in one */
+    const char *ml, *nl;        /* register tiles of a panel; "": there is one */
     const char *kk, *ku;        /* terms of a block, unrolled ones among them ("": none) */
     const char *at;             /* the loop that packs */
 };
@@ -340,14 +341,19 @@ static bool tile_panels(struct view *v, struct contraction *c, struct str *out, 
     int64_t mt = ceil_div(tiles_m, gm), nt = ceil_div(tiles_n, gn), kc = k_part(k->size), ku = k_unroll(kc);
     tile_rows(v, c, out, &p->mr);
     tile_columns(v, c, out, &p->nr, &p->lane);
-    if (mt < 2 || (nt < 2 && tiles_n > 1) || !p->mr || !p->lane) return false;
-    p->ml = view_new_axis(v, m->name, "t"), p->nl = "", p->kk = k->name, p->ku = "";
-    str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)mt, p->ml);
+    bool alone =
+        v->finer < FINER_AXES && (mt < 2 || (nt < 2 && tiles_n > 1)); /* packed for one register tile */
+    if (alone || tiles_m < 2 || !p->mr || !p->lane) return false;
+    p->ml = p->nl = p->ku = "", p->kk = k->name;
+    if (mt > 1) {
+        p->ml = view_new_axis(v, m->name, "t");
+        str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)mt, p->ml);
+    }
     c->in_grid[c->m] = (double)ceil_div(tiles_m, mt);
-    if (tiles_n > 1) {
+    if (tiles_n > 1) c->in_grid[c->n] = (double)ceil_div(tiles_n, nt);
+    if (nt > 1) {
         p->nl = view_new_axis(v, n->name, "t");
         str_printf(out, " TILE(%s,%lld,%s)", n->name, (long long)nt, p->nl);
-        c->in_grid[c->n] = (double)ceil_div(tiles_n, nt);
     }
     if (kc < k->size) {
         p->kk = view_new_axis(v, k->name, "k");
