@@ -226,6 +226,8 @@ int os_out_publish(struct err *, struct os_out *);
 int os_out_end(struct err *, struct os_out *);
 /* A file to read parts of. Pipes, devices and folders are refused: its size must mean something. */
 int os_open(struct err *, const char *path, int *fd, uint64_t *size);
+/* All of n bytes of a file, pipe or socket; false: an error, or the end came first. */
+bool os_read_exactly(int fd, void *to, size_t n);
 /* All of n bytes from `at` on, or an error: also when the file has become shorter. */
 int os_read_at(struct err *, int fd, const char *path, void *p, size_t n, uint64_t at);
 void os_close(int fd);

@@ -190,6 +190,16 @@ int os_open(struct err *e, const char *path, int *fd, uint64_t *size) {
     return e->code;
 }
 
+bool os_read_exactly(int fd, void *to, size_t n) {
+    for (char *p = to; n;) {
+        ssize_t k = read(fd, p, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        p += k, n -= (size_t)k;
+    }
+    return true;
+}
+
 int os_read_at(struct err *e, int fd, const char *path, void *p, size_t n, uint64_t at) {
     if (e->code) return e->code;
     while (n) {

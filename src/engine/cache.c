@@ -130,16 +130,6 @@ static bool trusted(int fd, struct stat *st) {
            st->st_size < (off_t)MOST_BYTES;
 }
 
-static bool read_exactly(int fd, void *to, size_t n) {
-    for (char *p = to; n;) {
-        ssize_t k = read(fd, p, n);
-        if (k < 0 && errno == EINTR) continue;
-        if (k <= 0) return false;
-        p += k, n -= (size_t)k;
-    }
-    return true;
-}
-
 static void fill_head(struct head *h, const char *name, const void *data, size_t n) {
     struct sha256 s;
     *h = (struct head){.magic = MAGIC, .bytes = n};
@@ -154,12 +144,12 @@ static void fill_head(struct head *h, const char *name, const void *data, size_t
 static char *read_checked(struct cache *c, int fd, struct arena *a, const char *name, size_t *n) {
     struct stat st;
     struct head h, want;
-    if (!trusted(fd, &st) || !read_exactly(fd, &h, sizeof h)) return NULL;
+    if (!trusted(fd, &st) || !os_read_exactly(fd, &h, sizeof h)) return NULL;
     size_t size = (size_t)st.st_size - sizeof h;
     if (memcmp(h.magic, MAGIC, sizeof h.magic) || h.bytes != size) return NULL;
     struct arena_mark m = arena_mark(a);
     char *p = arena_raw(a, size + 1);
-    bool ok = read_exactly(fd, p, size);
+    bool ok = os_read_exactly(fd, p, size);
     if (ok) fill_head(&want, name, p, size);
     if (!ok || memcmp(&h, &want, sizeof h)) {
         arena_release(a, m);

@@ -22,16 +22,6 @@ struct worker {
     void **whole, **at; /* by slot: allocated, and as the kernel gets it */
 };
 
-static bool read_all(int fd, void *to, size_t n) {
-    for (char *p = to; n;) {
-        ssize_t k = read(fd, p, n);
-        if (k < 0 && errno == EINTR) continue;
-        if (k <= 0) return false;
-        p += k, n -= (size_t)k;
-    }
-    return true;
-}
-
 static bool say(const struct worker *w, enum trial_state state, uint64_t ns, const char *why) {
     struct trial_answer r = {.magic = TRIAL_MAGIC, .state = state, .ns = ns};
     snprintf(r.why, sizeof r.why, "%s", why);
@@ -129,9 +119,9 @@ static void serve(void *arg) {
     struct err e = {0};
     const struct ekernel *k = NULL;
     x->go_on = false;
-    if (!read_all(w->in, &w->head, sizeof w->head) || !makes_sense(&w->head)) return;
+    if (!os_read_exactly(w->in, &w->head, sizeof w->head) || !makes_sense(&w->head)) return;
     char *p = arena_alloc(&w->arena, w->head.bytes + 1);
-    if (!read_all(w->in, p, w->head.bytes)) return;
+    if (!os_read_exactly(w->in, p, w->head.bytes)) return;
     struct etext t = take(w, p);
     if (engine_compile_text(w->en, &e, &t, 1, &k))
         x->go_on = say(w, TRIAL_REFUSED, 0, e.msg);
