@@ -267,7 +267,7 @@ TEST(cuda_fake_search_compiles_at_once) {
     f->clock = busy;
     setenv("RIDGE_BEAM", "2", 1);
     rg_ctx *c = fake_open(f);
-    rg_tensor x = rg_ones(c, RG_F32, RG_SHAPE(N)), y;
+    rg_tensor x = rg_contiguous(rg_ones(c, RG_F32, RG_SHAPE(N))), y;
     CHECK(!rg_realize(x));
     uint32_t before = f->compiled, cores = (uint32_t)os_cpus();
     rg_jit *j = rg_jit_new(c, diamond, NULL, 1);
