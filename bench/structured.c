@@ -86,6 +86,30 @@ static rg_tensor reductions(rg_ctx *c, rg_tensor x, long nodes) {
     return x;
 }
 
+static rg_tensor part_of(rg_tensor x, int k) { return rg_narrow(x, 1, (int64_t)k * SIDE, SIDE); }
+
+/* A GRU of nodes / 75 steps and the gradients of its weights. */
+static rg_tensor gru(rg_ctx *c, rg_tensor x, long nodes) {
+    long steps = nodes / 75 + 1;
+    rg_tensor w = rg_cat(RG_TENSORS(x, x, x), 0), u = rg_mul(w, 0.5), g[2], h = x;
+    rg_tensor in =
+        rg_contiguous(rg_expand(rg_reshape(x, RG_SHAPE(1, SIDE, SIDE)), RG_SHAPE(steps, SIDE, SIDE)));
+    rg_tensor *all = calloc((size_t)steps, sizeof *all);
+    w = rg_contiguous(w), u = rg_contiguous(u);
+    rg_realize_all(RG_TENSORS(w, u, in));
+    for (long t = 0; t < steps; t++) {
+        rg_tensor gi = rg_linear(rg_select(in, 0, t), w, RG_NONE), gh = rg_linear(h, u, RG_NONE);
+        rg_tensor r = rg_sigmoid(rg_add(part_of(gi, 0), part_of(gh, 0)));
+        rg_tensor z = rg_sigmoid(rg_add(part_of(gi, 1), part_of(gh, 1)));
+        rg_tensor n = rg_tanh(rg_add(part_of(gi, 2), rg_mul(r, part_of(gh, 2))));
+        all[t] = h = rg_add(rg_mul(rg_sub(1, z), n), rg_mul(z, h));
+    }
+    rg_grad(rg_sum(rg_square(rg_stack(((rg_tensors){all, (size_t)steps}), 0))), RG_TENSORS(w, u), g);
+    free(all);
+    (void)c;
+    return rg_add(g[0], g[1]);
+}
+
 /* Escape time of z = z * z + c: steps that do nothing where |z| > 2. */
 static rg_tensor escape(rg_ctx *c, rg_tensor x, long nodes) {
     rg_tensor z = x;
@@ -128,7 +152,7 @@ static const struct structure {
 } structure[] = {
     {"chain", chain},         {"diamonds", diamonds},     {"ladder", ladder}, {"tree", tree},
     {"constants", constants}, {"recurrence", recurrence}, {"rnn", rnn},       {"reductions", reductions},
-    {"escape", escape},       {"random", random_graph},
+    {"escape", escape},       {"random", random_graph},   {"gru", gru},
 };
 
 /* Seconds of planning; below 0: it failed. */

@@ -82,8 +82,11 @@ void planned_interpret(struct planned_run *r) {
         const struct sched_prog *p = &s->prog.p[c->prog];
         struct ref_buf *bufs = arena_array(r->arena, struct ref_buf, p->nbuf + 1);
         int64_t *var = arena_array(r->arena, int64_t, p->nvar + 1);
-        for (uint32_t k = 0; k < p->nbuf; k++)
+        for (uint32_t k = 0; k < p->nbuf; k++) {
             bufs[k] = (struct ref_buf){.p = r->mem[c->buf[k]], .bytes = bytes_of(&s->buf.p[c->buf[k]])};
+            if (c->slice)
+                bufs[k].p = (char *)bufs[k].p + c->slice[k].offset, bufs[k].bytes = (size_t)c->slice[k].bytes;
+        }
         for (uint32_t k = 0; k < p->nvar; k++) var[k] = r->data.var[c->var[k]];
         struct err e = {0};
         const struct linear *l = &r->lin[c->prog];

@@ -22,7 +22,7 @@ struct bind { /* one buffer of one command */
     void **at;
     enum buf_kind kind;
     uint32_t number; /* BUF_GRAPH, BUF_RESULT */
-    int64_t offset;  /* bytes; BUF_TEMP, BUF_TABLE */
+    int64_t offset;  /* bytes */
 };
 struct bind_var {
     int64_t *at;
@@ -102,9 +102,10 @@ int plans_temp(struct engine *, struct err *, size_t bytes);
 /* plan_file.c: a plan without addresses: made of a schedule, or read from the disk cache. */
 struct recipe_buf {
     enum buf_kind kind;
-    uint32_t number; /* as in struct bind */
-    int64_t offset;
-    uint64_t bytes, use; /* use: USE_LOADED .. */
+    uint32_t number;          /* as in struct bind */
+    int64_t offset;           /* of the buffer; BUF_TEMP, BUF_TABLE */
+    uint64_t bytes, use;      /* of the buffer; use: USE_LOADED .. */
+    struct sched_slice slice; /* of the buffer: what the kernel gets */
 };
 struct recipe_kernel {
     struct etext t;

@@ -139,6 +139,9 @@ static struct slots slots_of(const struct plan_key *k) {
 
 static bool buf_is_sound(const struct recipe *r, const struct slots *s, const struct recipe_buf *b) {
     int64_t held = b->kind == BUF_TEMP ? r->temp_bytes : (int64_t)r->table_n * 8;
+    if (b->bytes > (uint64_t)MOST_BYTES || b->slice.offset < 0 || b->slice.bytes < 0 ||
+        b->slice.bytes > (int64_t)b->bytes || b->slice.offset > (int64_t)b->bytes - b->slice.bytes)
+        return false;
     switch (b->kind) {
     case BUF_GRAPH: return b->number < s->buffers;
     case BUF_RESULT: return b->number < s->results;

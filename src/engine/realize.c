@@ -55,7 +55,8 @@ static uint64_t identity(const struct schedule *s) {
         h = hash_bytes(p->text, strlen(p->text), h);
         for (uint32_t b = 0; b < p->nbuf; b++) {
             const struct sched_buf *x = &s->buf.p[s->call.p[i].buf[b]];
-            uint64_t at[] = {(uint64_t)x->kind, x->number, (uint64_t)x->offset};
+            int64_t from = s->call.p[i].slice ? s->call.p[i].slice[b].offset : 0;
+            uint64_t at[] = {(uint64_t)x->kind, x->number, (uint64_t)(x->offset + from)};
             h = hash_bytes(at, sizeof at, h);
         }
     }
@@ -280,8 +281,8 @@ static const struct ekernel **compile(struct realize_call *c, const struct recip
 static struct recipe_buf buf_of(const struct schedule *s, uint32_t buf) {
     const struct sched_buf *b = &s->buf.p[buf];
     int64_t offset = b->kind == BUF_TEMP ? b->offset : b->kind == BUF_TABLE ? (int64_t)b->number * 8 : 0;
-    return (struct recipe_buf){b->kind, b->number, offset, (uint64_t)b->elements * dtype_info[b->dt].bytes,
-                               0};
+    int64_t bytes = b->elements * dtype_info[b->dt].bytes;
+    return (struct recipe_buf){b->kind, b->number, offset, (uint64_t)bytes, 0, {0, bytes}};
 }
 
 /* What a call does with its buffers; a function of the device writes the first and reads the others. */
@@ -307,6 +308,7 @@ static void add_calls(struct realize_call *c, const struct schedule *s, struct r
         for (uint32_t b = 0; b < p->nbuf; b++) {
             buf[b] = buf_of(s, from->buf[b]);
             buf[b].use = use[b];
+            if (from->slice) buf[b].slice = from->slice[b];
         }
         for (uint32_t j = 0; j < from->nodes; j++)
             if (from->node[j] < n && index[from->node[j]]) node[nodes++] = index[from->node[j]] - 1;
@@ -371,10 +373,10 @@ static void add_commands(struct realize_call *c, const struct recipe *r, const s
         size_t *size = arena_array(c->work, size_t, RG_MAX(kernel->nbuf, call->nbuf) + 1);
         for (uint32_t b = 0; b < call->nbuf; b++) {
             const struct recipe_buf *from = &call->buf[b];
-            struct bind bind = {&buf[b], from->kind, from->number, from->offset};
+            struct bind bind = {&buf[b], from->kind, from->number, from->offset + from->slice.offset};
             *(moves(bind.kind) ? &x->outer[x->nouter++] : &x->inner[x->ninner++]) = bind;
             if (moves(bind.kind)) add_mem(x, from);
-            use[b] = (uint8_t)from->use, size[b] = from->bytes;
+            use[b] = (uint8_t)from->use, size[b] = (size_t)from->slice.bytes;
         }
         must(c, engine_list_uses(x->list, &e, i, use, size), &e);
         for (uint32_t v = 0; v < call->nvar; v++)
@@ -556,8 +558,8 @@ static struct exec_plan *make_plan(struct realize_call *c) {
 
 static void *address(const struct realize_call *c, const struct exec_plan *x, const struct bind *b) {
     switch (b->kind) {
-    case BUF_GRAPH: return c->r->buf[b->number];
-    case BUF_RESULT: return c->r->result[b->number];
+    case BUF_GRAPH: return (char *)c->r->buf[b->number] + b->offset;
+    case BUF_RESULT: return (char *)c->r->result[b->number] + b->offset;
     case BUF_TEMP: return c->en->plans.temp + b->offset;
     case BUF_TABLE: return x->table + b->offset;
     }
@@ -621,7 +623,8 @@ static void search_one(struct realize_call *c, struct exec_plan *x, uint32_t i) 
     struct err e = {0};
     for (uint32_t b = 0; b < p->nbuf; b++) {
         const struct sched_buf *from = &s->buf.p[call->buf[b]];
-        bytes[b] = (size_t)from->elements * dtype_info[from->dt].bytes;
+        bytes[b] =
+            call->slice ? (size_t)call->slice[b].bytes : (size_t)from->elements * dtype_info[from->dt].bytes;
         dt[b] = from->dt;
         while (call->buf[same[b]] != call->buf[b]) same[b]++;
     }

@@ -159,7 +159,8 @@ struct built {
     struct ir *ir;
     const uop *sink;
     const char *name;
-    const uop **buffer; /* by slot: node of the graph whose memory it is */
+    const uop **buffer;        /* by slot: node of the graph whose memory it is */
+    struct sched_slice *slice; /* by slot: the part of it that is accessed; NULL: whole buffers */
     uint32_t nbuf;
     uint32_t *var; /* by slot: slot of the graph's VAR */
     const char **var_name;

@@ -3,7 +3,8 @@
  * Adjacent axes that every index can treat as one are merged. Then each range gets its kind (GRID, LOOP, REDUCE), its
  * position in the nest and its axis class: passes over the same row (the maximum, the sum, the result of a softmax) are
  * one class, so that an opt treats them alike. Buffers and variables are numbered in order of first mention. The result
- * lives in an ir of its own and depends on structure only: equal kernels have equal text.
+ * lives in an ir of its own and depends on structure only: equal kernels have equal text. Where a kernel accesses a slice of a
+ * buffer, the slice's offset is part of the call (lift_offsets): the steps of an unrolled recurrence share a kernel.
  * Requires: rangeify_kernel, a legal kernel. Gives: struct built.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
@@ -309,6 +310,70 @@ static void write_kernel(struct kernel_builder *b, axis_vec *v, struct built *ou
     out->sink = to[b->sink->id];
 }
 
+/* ---- offsets of slices ------------------------------------------------------------------------------------------- */
+
+enum {
+    SLICE_BYTES = 64
+}; /* offsets are multiples of it, as those of temporaries: codegen knows the alignment of buffers */
+
+/* What the accesses of one buffer have in common; lo: of their indices, 0 where one may be predicated off. */
+struct slot_access {
+    const uop *param;
+    int64_t lo, hi;
+};
+
+static bool find_accesses(const uop_vec *topo, struct slot_access *of) {
+    bool any = false;
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        if (n->op != OP_INDEX || n->src[0]->op != OP_PARAM)
+            continue; /* codegen's kernels access buffers by INDEX alone */
+        struct slot_access *s = &of[n->src[0]->arg.param.slot];
+        int64_t lo = n->src[1]->op == OP_WHERE ? 0 : RG_MAX(n->src[1]->lo, 0);
+        s->lo = s->param ? RG_MIN(s->lo, lo) : lo;
+        s->hi = s->param ? RG_MAX(s->hi, n->src[1]->hi) : n->src[1]->hi;
+        s->param = n->src[0];
+    }
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        if (n->op != OP_PARAM || !of[n->arg.param.slot].param) continue;
+        struct slot_access *s = &of[n->arg.param.slot];
+        int64_t step = SLICE_BYTES / dtype_info[n->dt].bytes;
+        s->lo = s->hi < n->src[0]->arg.i ? s->lo / step * step : 0;
+        any |= s->lo > 0;
+    }
+    return any;
+}
+
+/* A kernel that accesses elements from lo on of a buffer gets the address of element lo instead. */
+static void lift_offsets(struct kernel_builder *b, struct built *out) {
+    struct slot_access *of = arena_array(b->a, struct slot_access, out->nbuf + 1);
+    struct rw rw;
+    uop_vec topo = {0};
+    uop_topo(b->a, &out->sink, 1, &topo);
+    if (!find_accesses(&topo, of)) return;
+    out->slice = arena_array(b->r->g->a, struct sched_slice, out->nbuf);
+    const uop **to = arena_array(b->a, const uop *, out->ir->n);
+    rw_init(&rw, out->ir, rules_sym, NULL);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i], **src = arena_array(b->a, const uop *, n->nsrc + 1);
+        for (uint32_t s = 0; s < n->nsrc; s++) src[s] = to[n->src[s]->id];
+        if (n->op == OP_PARAM) {
+            const struct slot_access *s = &of[n->arg.param.slot];
+            int64_t size = dtype_info[n->dt].bytes, all = n->src[0]->arg.i;
+            int64_t elements = s->lo ? s->hi - s->lo + 1 : all;
+            out->slice[n->arg.param.slot] = (struct sched_slice){s->lo * size, elements * size};
+            src[0] = uop_idx(out->ir, elements);
+        } else if (n->op == OP_INDEX && n->src[0]->op == OP_PARAM) {
+            int64_t lo = of[n->src[0]->arg.param.slot].lo;
+            if (lo) src[1] = rw2(&rw, OP_ADD, src[1], uop_idx(out->ir, -lo));
+        }
+        to[n->id] =
+            n->nsrc ? rw_new(&rw, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc, n->arg) : n;
+    }
+    out->sink = to[out->sink->id];
+}
+
 void kernel_build(struct rangeify *r, const uop *sink, struct built *out) {
     struct kernel_builder b = {.r = r, .a = r->a, .sink = sink};
     axis_vec axes = {0};
@@ -321,6 +386,7 @@ void kernel_build(struct rangeify *r, const uop *sink, struct built *out) {
     merge_reductions(&b);
     find_axes(&b, &axes);
     write_kernel(&b, &axes, out);
+    lift_offsets(&b, out);
     out->name = kernel_name(&b, &axes);
     str_init(&text, r->g->a);
     ir_print(&text, out->ir, out->sink);

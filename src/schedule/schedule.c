@@ -351,6 +351,7 @@ static void write_calls(struct schedule_state *s) {
         for (uint32_t k = 0; k < c->k.built->nvar; k++) var[k] = c->k.built->var[k];
         struct sched_call call = {.prog = prog_of(s, &c->k, &known),
                                   .buf = buf,
+                                  .slice = c->k.built->slice,
                                   .var = var,
                                   .node = c->covers.p,
                                   .nodes = c->covers.n};

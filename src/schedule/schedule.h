@@ -66,11 +66,15 @@ struct sched_prog { /* a distinct kernel */
     double bytes;                /* distinct bytes */
     double share;                /* of its iterations that do work: 1, or less for a batch of small tensors */
 };
+struct sched_slice { /* of a buffer: all that a kernel accesses; the kernel gets its address */
+    int64_t offset, bytes;
+};
 struct sched_call {
     uint32_t prog;
-    const uint32_t *buf;  /* [prog.nbuf]: numbers of sched_buf */
-    const uint32_t *var;  /* [prog.nvar]: slot of the graph's VAR */
-    const uint32_t *node; /* ids of graph nodes that it covers, for provenance */
+    const uint32_t *buf;             /* [prog.nbuf]: numbers of sched_buf */
+    const struct sched_slice *slice; /* [prog.nbuf]; NULL: whole buffers */
+    const uint32_t *var;             /* [prog.nvar]: slot of the graph's VAR */
+    const uint32_t *node;            /* ids of graph nodes that it covers, for provenance */
     uint32_t nodes;
 };
 struct schedule {

@@ -283,8 +283,8 @@ TEST(recipe_text_that_does_not_compile_is_made_anew) {
 static void make(struct recipe *r, struct plan_key *k) {
     static uint32_t words[] = {1, 2, 3}, var[] = {0}, node[] = {0}, reader[] = {0};
     static const char *type[] = {"f32"};
-    static struct recipe_buf buf[] = {{BUF_GRAPH, 0, 0, 16, 0}, {BUF_TEMP, 0, 64, 64, 0}},
-                             sorted[] = {{BUF_TABLE, 1, 8, 8, 0}};
+    static struct recipe_buf buf[] = {{BUF_GRAPH, 0, 0, 16, 0, {0, 16}}, {BUF_TEMP, 0, 64, 64, 0, {16, 32}}},
+                             sorted[] = {{BUF_TABLE, 1, 8, 8, 0, {0, 8}}};
     static struct recipe_kernel kernel[] = {
         {.t = {.name = "k", .text = "void k(", .nbuf = 2, .nvar = 1, .grid = 4, .nmap = 1, .map[0].rank = 2},
          .opts = "",
@@ -306,7 +306,7 @@ static void make(struct recipe *r, struct plan_key *k) {
                                          .name = "k",
                                          .shapes = ""},
                                         {.kernel = 1, .nbuf = 1, .buf = sorted, .name = "s", .shapes = ""}};
-    static struct recipe_copy copy[] = {{{BUF_TEMP, 0, 0, 64, 0}, 0, 64}};
+    static struct recipe_copy copy[] = {{{BUF_TEMP, 0, 0, 64, 0, {0, 64}}, 0, 64}};
     static struct recipe_value value[] = {{.asked = 64, .reader = reader, .readers = 1, .shape = ""}};
     static const int64_t table[] = {1, 2};
     static const uop b = {.op = OP_BUFFER}, v = {.op = OP_VAR}, g = {.op = OP_GRAPH, .nsrc = 2};
@@ -327,6 +327,8 @@ static void make(struct recipe *r, struct plan_key *k) {
 }
 
 static bool inside(const struct recipe *r, const struct recipe_buf *b) {
+    const struct sched_slice *s = &b->slice;
+    if (s->offset < 0 || s->bytes < 0 || (uint64_t)s->offset + (uint64_t)s->bytes > b->bytes) return false;
     int64_t held_bytes = b->kind == BUF_TEMP ? r->temp_bytes : r->table_n * 8;
     if (b->kind == BUF_GRAPH) return b->number == 0;
     if (b->kind == BUF_RESULT) return b->number < 2;

@@ -75,6 +75,44 @@ TEST_SLOW(plan_size_of_chains, 300) {
               (unsigned long long)most, (unsigned long long)s.all, s.calls);
 }
 
+/* h = tanh(x[t] w + h u), n steps: each reads another slice of x. */
+static void steps_run(void *arg) {
+    struct sized *s = arg;
+    struct tg *g = &s->g;
+    const uop *x = t_buffer(g, DT_F32, (int64_t[]){s->n, 16, 16}, 3, 0);
+    const uop *w = t_buffer(g, DT_F32, (int64_t[]){16, 16}, 2, 1),
+              *u = t_buffer(g, DT_F32, (int64_t[]){16, 16}, 2, 2);
+    const uop *h = t_buffer(g, DT_F32, (int64_t[]){16, 16}, 2, 3);
+    for (uint32_t t = 0; t < s->n; t++) {
+        const uop *in = t_reshape(g, t_slice(g, x, &(struct t_slice){.start = t, .stop = t + 1}, 1),
+                                  (int64_t[]){16, 16}, 2);
+        h = t_tanh(g, t_add(g, t_matmul(g, in, w), t_matmul(g, h, u)));
+    }
+    s->run.graph = uop_new(&s->t.ir, OP_GRAPH, DT_VOID, 1, &h, 1, ARG_NONE);
+    planned_plan(&s->run);
+}
+
+/* Kernels that read slices of one buffer differ in an address, not in their text. */
+TEST(plan_size_of_steps_that_read_slices) {
+    uint32_t distinct[2][2];
+    for (int c = 0; c < 4; c++) {
+        bool gpu = c % 2;
+        struct sized s = {.n = c / 2 ? 40 : 10};
+        ir_test_open(&s.t);
+        tg_init(&s.g, &s.t.ir, &s.t.arena);
+        s.opts = (struct sched_opts){.model = gpu ? planned_h200() : planned_model(), .gpu = gpu};
+        s.run = (struct planned_run){
+            .arena = &s.t.arena, .ir = &s.t.ir, .opts = &s.opts, .from = gpu ? OPTS_GPU : OPTS_HEURISTIC};
+        if (err_guard(&s.t.err, steps_run, &s)) FAIL("%u steps: %s", s.n, s.t.err.msg);
+        distinct[c / 2][gpu] = s.run.sched.prog.n;
+        CHECK(s.run.sched.call.n >= s.n);
+        ir_test_close(&s.t);
+    }
+    CHECK_EQ(distinct[0][0], distinct[1][0]);
+    CHECK_EQ(distinct[0][1], distinct[1][1]);
+    CHECK(distinct[0][0] <= 6 && distinct[0][1] <= 6);
+}
+
 struct joined {
     struct ir_test t;
     struct tg g;

@@ -329,7 +329,8 @@ static void run_calls(struct engine *en, struct one *o, void **mem, const struct
         const struct sched_prog *p = &o->run.sched.prog.p[c->prog];
         void **buf = arena_array(&o->arena, void *, p->nbuf + 1);
         int64_t *var = arena_array(&o->arena, int64_t, p->nvar + 1);
-        for (uint32_t k = 0; k < p->nbuf; k++) buf[k] = mem[c->buf[k]];
+        for (uint32_t k = 0; k < p->nbuf; k++)
+            buf[k] = (char *)mem[c->buf[k]] + (c->slice ? c->slice[k].offset : 0);
         for (uint32_t k = 0; k < p->nvar; k++) var[k] = o->run.data.var[c->var[k]];
         engine_list_add(list, &err, code[c->prog], buf, var);
     }
