@@ -103,7 +103,7 @@ keep_if_same = mkdir -p $(@D) && printf '%s\n' '$(1)' > $@.new && \
 $(OUT)/flags: FORCE
 	@$(call keep_if_same,$(CC) $(ALL_CFLAGS))
 $(OUT)/prefix: FORCE
-	@$(call keep_if_same,$(PREFIX) $(MULTIARCH) $(ABI))
+	@$(call keep_if_same,$(PREFIX) $(LIBDIR) $(MULTIARCH) $(ABI))
 $(OUT)/objects: FORCE
 	@$(call keep_if_same,$(LIB_OBJ))
 FORCE:
@@ -174,7 +174,7 @@ link = @mkdir -p $(@D) && echo "  LD $@" && \
 
 # One set of objects for the archive and the shared library; hidden names cost nothing in it.
 $(LIB_OBJ): private ALL_CFLAGS += -fPIC -fno-semantic-interposition
-$(OUT)/obj/src/base/os_child.o: private ALL_CFLAGS += -DRIDGE_PREFIX='"$(PREFIX)"' -DRIDGE_MULTIARCH='"$(MULTIARCH)"' -DRIDGE_ABI='"$(ABI)"'
+$(OUT)/obj/src/base/os_child.o: private ALL_CFLAGS += -DRIDGE_PREFIX='"$(PREFIX)"' -DRIDGE_LIBDIR='"$(LIBDIR)"' -DRIDGE_MULTIARCH='"$(MULTIARCH)"' -DRIDGE_ABI='"$(ABI)"'
 $(OUT)/obj/src/base/os_child.o: $(OUT)/prefix
 $(OUT)/obj/%.o: %.c $(OUT)/flags | $(BUILD)/setup.ok $(GEN_SRC)
 	$(compile)

@@ -112,6 +112,7 @@ int os_child_stop(struct os_child *c) {
 
 #ifndef RIDGE_PREFIX /* the Makefile says */
 #define RIDGE_PREFIX "/usr/local"
+#define RIDGE_LIBDIR "/usr/local/lib"
 #define RIDGE_MULTIARCH "."
 #define RIDGE_ABI "0"
 #endif
@@ -150,5 +151,6 @@ const char *os_installed(struct arena *a, const char *name, bool program) {
     const char *path =
         dladdr((void *)(uintptr_t)make_socket, &at) ? near_file(a, at.dli_fname, name, mode) : NULL;
     if (!path) path = near_file(a, "/proc/self/exe", name, mode);
+    if (!path) path = in_folders(a, RIDGE_LIBDIR, name, mode);
     return path ? path : in_folders(a, RIDGE_PREFIX "/bin", name, mode);
 }

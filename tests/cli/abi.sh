@@ -74,8 +74,9 @@ try found 's/^RG_FN rg_tensor rg_erf(rg_tensor x);/RG_FN rg_tensor rg_erf(rg_ten
 try found '/^RG_FN rg_tensor rg_erf(rg_tensor x);/d'
 
 # ---- structs that grow: tests/abi/grow.c is old caller and new callee
-cc_ -O2 -I"$root/src" -DCALLEE -c -o callee.o "$abi/grow.c"
-cc_ -O2 -I"$root/src" -o grow "$abi/grow.c" callee.o && out=$(./grow) || fail "grown options: $out"
+${CC:-cc} -O2 -I"$root/src" -DCALLEE -c -o callee.o "$abi/grow.c" && ${CC:-cc} -O2 -I"$root/src" -o grow "$abi/grow.c" callee.o ||
+    fail "grow.c does not compile"
+out=$(./grow) || fail "grown options: $out"
 
 # ---- opened at run time, and closed
 cc_ -I"$root/include" -o unload "$abi/unload.c" -ldl -lpthread
