@@ -92,7 +92,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib python wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(SO) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB) $(SO)
 examples: all
@@ -270,11 +270,16 @@ $(PY_OUT)/bin/ridge: $(OUT)/ridge
 	@mkdir -p $(@D) && cp $< $@
 $(PY_OUT)/ridge-worker: $(OUT)/ridge-worker
 	@mkdir -p $(@D) && cp $< $@
+$(PY_OUT)/bin/machines/%: share/machines/%
+	@mkdir -p $(@D) && cp $< $@
+PY_TEXT += $(patsubst share/%,$(PY_OUT)/bin/%,$(wildcard share/machines/*.txt))
 # Built for `make test` where it can be; a sanitizer's runtime would have to be Python's too.
 PY_HEADERS := $(if $(filter release,$(MODE)),$(shell $(PYTHON) -c 'import sys, sysconfig, os; p = sysconfig.get_path("include") + "/Python.h"; print(p if sys.version_info >= (3, 11) and os.path.exists(p) else "")' 2>/dev/null))
 python: $(PY_OUT)/_ridge.abi3.so $(PY_OUT)/_ridge.pyi $(PY_OUT)/bin/ridge $(PY_OUT)/ridge-worker $(PY_TEXT)
 wheel: python
 	@$(PYTHON) python/backend.py wheel $(BUILD)/wheel
+test-wheel: wheel # in fresh virtual environments; PYTHONS="python3.11 python3.13"
+	@tests/wheel/run $(BUILD)/wheel/*.whl $(or $(PYTHONS),$(PYTHON))
 test-python: python all # against NumPy, and PyTorch where it is installed; PYTHON has them
 	@$(RUN_ENV) PYTHONPATH=$(CURDIR)/$(OUT)/python $(PYTHON) python/tests/run.py $(ARGS)
 
@@ -379,6 +384,6 @@ clean:
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib python wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(OUT)/obj/cli/readers/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(PY_OBJ:.o=.d)

@@ -67,7 +67,7 @@ def write_wheel(folder):
         def put(path, data, run=False):
             data = data if isinstance(data, bytes) else data.encode()
             entry = zipfile.ZipInfo(path, (2026, 1, 1, 0, 0, 0))
-            entry.external_attr = (0o755 if run else 0o644) << 16
+            entry.external_attr = (0o100755 if run else 0o100644) << 16 # a regular file: pip drops the bit of others
             entry.compress_type = zipfile.ZIP_DEFLATED
             z.writestr(entry, data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
