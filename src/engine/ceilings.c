@@ -188,26 +188,39 @@ static void compile(struct probe *p) {
 
 /* ---- runs ---------------------------------------------------------------------------------------------------------------- */
 
+/* A line for each thread and one for all: counting arrivals in one word would cost more than fork and join. */
+enum { MEETING_MOST = 256 };
 struct meeting {
-    atomic_int came;
+    struct arrival {
+        _Alignas(64) atomic_bool here;
+    } thread[MEETING_MOST];
+    _Alignas(64) atomic_bool all_here;
     int all;
     bool pin, let_go; /* each thread to a core of its own */
 };
 
-/* Every thread has a share of the work, and none leaves before all have arrived. */
+static bool have_all_come(const struct meeting *m) {
+    for (int i = 1; i < m->all; i++)
+        if (!atomic_load_explicit(&m->thread[i].here, memory_order_relaxed)) return false;
+    return true;
+}
+
+/* Every thread has a share of the work, and none leaves before all have arrived: thread 0 looks and tells the others. */
 static void meet(void *arg, uint32_t t0, uint32_t t1, int worker) {
     struct meeting *m = arg;
     (void)t0, (void)t1;
     uint64_t late = 0;
     if (m->pin || m->let_go) os_pin(m->pin ? worker : -1);
-    atomic_fetch_add(&m->came, 1);
-    for (int i = 1; atomic_load(&m->came) < m->all; i++) {
+    atomic_store_explicit(&m->thread[worker].here, true, memory_order_relaxed);
+    for (int i = 1; worker ? !atomic_load_explicit(&m->all_here, memory_order_relaxed) : !have_all_come(m);
+         i++) {
         if (i % 1000) continue;
         uint64_t now = os_now_ns();
         if (!late) late = now + (m->pin || m->let_go ? 1000000000 : 20000000);
         if (now > late) return;
         if (m->pin || m->let_go) sched_yield(); /* two may be on one core until then */
     }
+    if (!worker) atomic_store_explicit(&m->all_here, true, memory_order_relaxed);
 }
 
 /* What is measured. A thread's memory begins at mem + (round * threads + thread) * step, and again at mem after `wrap` such steps:
@@ -437,7 +450,9 @@ static void take_memory(struct probe *p) {
 /* ---- starting kernels -------------------------------------------------------------------------------------------------------- */
 
 static double meet_ns(struct probe *p) {
-    struct meeting m = {.all = p->threads};
+    static struct meeting m; /* one measurement at a time */
+    memset(&m, 0, sizeof m);
+    m.all = p->threads;
     uint64_t t0 = os_now_ns();
     pool_run(p->pool, meet, &m, (uint32_t)p->threads, 1);
     return (double)(os_now_ns() - t0);
