@@ -1,5 +1,5 @@
 /* opts.h: options of ridge.h that grew. A struct of options is passed by value and begins with its size in the caller's header; what
- * lies beyond is not there (docs/abi.md). Tests: tests/abi/grow.c */
+ * lies beyond is not there (docs/abi.md). Tests: tests/abi/grow.awk */
 #ifndef RIDGE_API_OPTS_H
 #define RIDGE_API_OPTS_H
 
