@@ -5,8 +5,8 @@
  * conditions) and single lanes are written where they are used. Nothing that reads memory or an
  * accumulator is moved: it is evaluated where it stands. Loops, branches, predicates and scratch are written
  * as they are; the C compiler does addressing, scheduling and register allocation.
- * A predicated access never touches memory where its predicate is false: one condition for a scalar predicate, lane by
- * lane for a vector predicate.
+ * A predicated access never touches memory where its predicate is false: one condition for a scalar predicate; for a vector
+ * predicate masked loads and stores where the machine has them, else lane by lane.
  * c_op.c has the pure ops, c_cast.c the conversions, c_pre.c the preamble. Tests: tests/unit/render.c */
 #include "render/internal.h"
 
@@ -165,10 +165,29 @@ static struct c_text read_access(struct render *r, const struct c_access *p) {
     return t;
 }
 
+/* Has it a masked form (ML, MS in c_pre.c)? Consecutive elements of 4 or 8 bytes. */
+static bool is_maskable(const struct c_access *p) {
+    unsigned bytes = dtype_info[p->dt].bytes;
+    return is_contiguous(p) && p->dt != DT_BOOL && (bytes == 4 || bytes == 8);
+}
+
+static struct c_text masked_load(struct render *r, struct c_access *p, struct c_text pred,
+                                 struct c_text alt) {
+    struct c_text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes};
+    unsigned bytes = dtype_info[p->dt].bytes;
+    pred = named(r, mask_width(r, pred, bytes));
+    alt = named(r, splat(r, alt, p->lanes, 0));
+    p->index = named(r, p->index);
+    t.s = fmt(r, "ML%ux%u(%s, (%s + %s), %s, %s)", bytes, p->lanes, type_of(r, p->dt, p->lanes, 0), p->base,
+              p->index.s, pred.s, alt.s);
+    return t;
+}
+
 static struct c_text load(struct render *r, const uop *n) {
     struct c_access p = access_of_index(r, n->src[0]);
     if (n->op == OP_LOAD) return read_access(r, &p);
     struct c_text alt = operand(r, n->src[1]), pred = operand(r, n->src[2]);
+    if (pred.lanes > 1 && is_maskable(&p)) return masked_load(r, &p, pred, alt);
     if (pred.lanes > 1) {
         pred = named(r, pred);
         return gather(r, &p, &pred, named(r, alt));
@@ -215,11 +234,20 @@ static void scatter(struct render *r, const uop *n, struct c_access *p, struct c
     }
 }
 
+static void masked_store(struct render *r, struct c_access *p, struct c_text v, struct c_text pred) {
+    unsigned bytes = dtype_info[p->dt].bytes;
+    pred = named(r, mask_width(r, pred, bytes));
+    v = named(r, splat(r, v, p->lanes, 0));
+    p->index = named(r, p->index);
+    line(r, "MS%ux%u((%s + %s), %s, %s)", bytes, p->lanes, p->base, p->index.s, pred.s, v.s);
+}
+
 static void store(struct render *r, const uop *n) {
     struct c_access p = access_of_index(r, n->src[0]);
     struct c_text v = operand(r, n->src[1]), pred = {0};
     if (v.dt != p.dt) bad(r, n, "stores a value of another type than the buffer's");
     if (n->nsrc > 2) pred = operand(r, n->src[2]);
+    if (pred.lanes > 1 && n->op == OP_STORE && is_maskable(&p)) return masked_store(r, &p, v, pred);
     if (pred.lanes > 1) pred = named(r, pred);
     bool whole = p.lanes == 1 || is_contiguous(&p);
     if (pred.lanes > 1 && p.lanes > 1) return scatter(r, n, &p, v, &pred);

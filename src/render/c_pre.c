@@ -231,6 +231,29 @@ static const char avx512[] =
     "#endif\n"
     "#endif\n";
 
+/* Masked loads and stores of whole registers. vmaskmov gives zeros for masked lanes. */
+static const char masks_x86[] =
+    "#if !defined(__aarch64__) && WIDE >= 32\n"
+    "V(i32, 8) V(f32, 8) V(i64, 4) V(f64, 4)\n"
+    "typedef long long yq __attribute__((vector_size(32)));\n"
+    "#undef ML4x8\n#undef MS4x8\n#undef ML8x4\n#undef MS8x4\n"
+    "#define ML4x8(T, p, m, a) SEL(T, i32x8, m, __builtin_ia32_maskloadps256((const void *)(p), m), a)\n"
+    "#define MS4x8(p, m, v) __builtin_ia32_maskstoreps256((void *)(p), m, (f32x8)(v));\n"
+    "#define ML8x4(T, p, m, a) SEL(T, i64x4, m, __builtin_ia32_maskloadpd256((const void *)(p), (yq)(m)), a)\n"
+    "#define MS8x4(p, m, v) __builtin_ia32_maskstorepd256((void *)(p), (yq)(m), (f64x4)(v));\n"
+    "#endif\n"
+    "#if !defined(__aarch64__) && WIDE >= 64\n"
+    "#undef ML4x16\n#undef MS4x16\n#undef ML8x8\n#undef MS8x8\n"
+    "#define ML4x16(T, p, m, a) ((T)__builtin_ia32_loadups512_mask((const void *)(p), (f32x16)(a), "
+    "__builtin_ia32_cvtd2mask512(m)))\n"
+    "#define MS4x16(p, m, v) __builtin_ia32_storeups512_mask((void *)(p), (f32x16)(v), "
+    "__builtin_ia32_cvtd2mask512(m));\n"
+    "#define ML8x8(T, p, m, a) ((T)__builtin_ia32_loadupd512_mask((const void *)(p), (f64x8)(a), "
+    "__builtin_ia32_cvtq2mask512((zq)(m))))\n"
+    "#define MS8x8(p, m, v) __builtin_ia32_storeupd512_mask((void *)(p), (f64x8)(v), "
+    "__builtin_ia32_cvtq2mask512((zq)(m)));\n"
+    "#endif\n";
+
 /* Twice as wide, in two parts. R: result, the rest operands; H names the half types. */
 static const char twice_as_wide[] =
     "#define H1(N, R, T, RH, TH) I R N##_##T(T a) { union { T v; TH h[2]; } x = {a}; union { R v; RH "
@@ -347,12 +370,30 @@ static const char matrix_macros[] =
     "#endif\n";
 /* clang-format on */
 
-static void preamble(struct str *o, int lanes, bool half_types, bool matrix) {
+/* ML4x8, MS4x8: load and store 8 elements of 4 bytes where the mask is set; here lane by lane. */
+static void masked_macros(struct str *o, int n) {
+    str_printf(o, "#define ML%d(T, p, m, a) ((T){", n);
+    for (int i = 0; i < n; i++) str_printf(o, "%s(m)[%d] ? (p)[%d] : (a)[%d]", i ? ", " : "", i, i, i);
+    str_printf(o, "})\n#define MS%d(p, m, v) {", n);
+    for (int i = 0; i < n; i++) str_printf(o, " if ((m)[%d]) (p)[%d] = (v)[%d];", i, i, i);
+    str_add(o, " }\n");
+    for (int bytes = 4; bytes <= 8; bytes += 4)
+        str_printf(o, "#define ML%dx%d ML%d\n#define MS%dx%d MS%d\n", bytes, n, n, bytes, n, n);
+}
+
+struct needs {
+    int lanes;
+    bool half_types, masked, matrix;
+};
+
+static void preamble(struct str *o, struct needs need) {
+    int lanes = need.lanes;
     str_add(o, basics);
     for (int n = 2; n <= lanes; n *= 2) { /* S4(T, x): all lanes x */
         str_printf(o, "VS(%d)\n#define S%d(T, x) ((T){", n, n);
         for (int i = 0; i < n; i++) str_add(o, i ? ", x" : "x");
         str_add(o, "})\n");
+        if (need.masked) masked_macros(o, n);
     }
     str_add(o, scalars);
     str_add(o, vectors);
@@ -365,14 +406,15 @@ static void preamble(struct str *o, int lanes, bool half_types, bool matrix) {
         if (n <= 8) str_add(o, "#if WIDE < 64\n");
         str_printf(o, "HW(f64, i64, u64, %d, %d)\n%s", n, n / 2, n <= 8 ? "#endif\n" : "");
     }
-    if (half_types) {
+    if (need.masked) str_add(o, masks_x86);
+    if (need.half_types) {
         str_add(o, half_macros);
         for (int n = 4; n <= lanes; n *= 2) str_printf(o, "BF(%d) HF(%d) EF(%d)\n", n, n, n);
     }
-    if (matrix) str_add(o, matrix_macros);
+    if (need.matrix) str_add(o, matrix_macros);
 }
 
-void render_c_preamble(struct str *o) { preamble(o, MAX_LANES, true, true); }
+void render_c_preamble(struct str *o) { preamble(o, (struct needs){MAX_LANES, true, true, true}); }
 
 /* The greatest N in names like f32xN; a hexadecimal number may look like one, which costs nothing. */
 static int widest(const char *s) {
@@ -386,13 +428,14 @@ static int widest(const char *s) {
 }
 
 void render_c_preamble_for(struct str *o, const char *const *text, uint32_t n) {
-    int lanes = 4;
-    bool half_types = false, matrix = false;
+    struct needs need = {.lanes = 4};
     for (uint32_t i = 0; i < n; i++) {
-        lanes = RG_MAX(lanes, widest(text[i]));
-        half_types |= strstr(text[i], "f16") != NULL || strstr(text[i], "f8e") != NULL;
-        matrix |= strstr(text[i], "mma_") != NULL;
+        need.lanes = RG_MAX(need.lanes, widest(text[i]));
+        need.masked |= strstr(text[i], "ML4x") || strstr(text[i], "ML8x") || strstr(text[i], "MS4x") ||
+                       strstr(text[i], "MS8x");
+        need.half_types |= strstr(text[i], "f16") != NULL || strstr(text[i], "f8e") != NULL;
+        need.matrix |= strstr(text[i], "mma_") != NULL;
     }
-    if (matrix) lanes = RG_MAX(lanes, 16);
-    preamble(o, lanes, half_types, matrix);
+    if (need.matrix) need.lanes = RG_MAX(need.lanes, 16);
+    preamble(o, need);
 }
