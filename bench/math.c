@@ -10,8 +10,7 @@
 #include <stdio.h>
 
 enum { N = 1 << 13 };
-#define VECTOR32 "TILE(i,4,v) VEC(v) TILE(i,8,u) UNROLL(u)"
-#define VECTOR64 "TILE(i,2,v) VEC(v) TILE(i,8,u) UNROLL(u)"
+#define VECTOR32 math_vector(8)
 
 static float x32[N], y32[N], o32[N];
 static double x64[N], y64[N], o64[N];
@@ -55,7 +54,7 @@ static int functions(char **only, int nonly) {
     for (uint32_t r = 0; r <= MATH_ROWS; r++) {
         const char *name = r < MATH_ROWS ? math_rows[r].name : "POW";
         math_add(&m, name, "f32", N, VECTOR32, r == MATH_ROWS);
-        math_add(&m, name, "f64", N, VECTOR64, r == MATH_ROWS);
+        math_add(&m, name, "f64", N, math_vector(4), r == MATH_ROWS);
     }
     const char *e = math_compile(&m);
     if (e) return fprintf(stderr, "%s\n", e), 1;
@@ -123,10 +122,10 @@ static int large(void) {
     math_init(&m, RG_COUNT(what));
     for (uint32_t i = 0; i < RG_COUNT(what); i++)
         m.text[m.n++] = arena_printf(&m.arena,
-                                     "kernel large%u\nopts " VECTOR32 " TILE(i,128,l) PIPE(x,l,8)"
+                                     "kernel large%u\nopts %s TILE(i,128,l) PIPE(x,l,8)"
                                      "\nx = (PARAM<f32>[0 x] %d)\nout = (PARAM<f32>[1 out] %d)\n"
                                      "i = (RANGE[i GRID 0] %d)\n(SINK (STORE (INDEX out i) %s))\n",
-                                     i, LARGE, LARGE, LARGE, what[i]);
+                                     i, VECTOR32, LARGE, LARGE, LARGE, what[i]);
     const char *e = math_compile(&m);
     if (e) return fprintf(stderr, "%s\n", e), 1;
     float *x = engine_alloc(m.engine, &m.err, LARGE * 4), *out = engine_alloc(m.engine, &m.err, LARGE * 4);

@@ -9,6 +9,7 @@
 #define RIDGE_MATH_CHECK_H
 
 #include "engine/engine.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,6 +51,13 @@ static const struct math_row math_rows[] = {
 };
 enum { MATH_ROWS = RG_COUNT(math_rows), MATH_BLOCK = 1 << 14 };
 #define POW_BOUND 4
+
+/* Vectors of floats that fill a register of this machine. */
+static inline const char *math_vector(int unroll) {
+    static char text[64];
+    snprintf(text, sizeof text, "TILE(i,%d,v) VEC(v) TILE(i,%d,u) UNROLL(u)", isa_host()->bytes / 4, unroll);
+    return text;
+}
 
 /* ---- kernels --------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include "rules/math.h"
 #include "test.h"
 
-#define VECTOR "TILE(i,4,v) VEC(v) TILE(i,2,u) UNROLL(u)"
+#define VECTOR math_vector(2)
 
 static float x32[MATH_BLOCK], y32[MATH_BLOCK], o32[MATH_BLOCK], s32[MATH_BLOCK];
 static double x64[MATH_BLOCK], y64[MATH_BLOCK], o64[MATH_BLOCK], s64[MATH_BLOCK];
@@ -183,7 +183,8 @@ TEST(math_f32_exact) {
     };
     struct math_set m;
     math_init(&m, RG_COUNT(want));
-    for (uint32_t i = 0; i < RG_COUNT(want); i++) math_add(&m, want[i].op, "f32", 16, VECTOR, false);
+    for (uint32_t i = 0; i < RG_COUNT(want); i++)
+        math_add(&m, want[i].op, "f32", 16, "TILE(i,4,v) VEC(v) TILE(i,2,u) UNROLL(u)", false);
     compile(&m);
     for (uint32_t i = 0; i < RG_COUNT(want); i++) {
         for (int k = 0; k < 16; k++) x32[k] = want[i].x;
@@ -471,10 +472,10 @@ TEST(math_half_gelu) {
         math_init(&m, 1);
         m.text[m.n++] = arena_printf(
             &m.arena,
-            "kernel gelu\nopts " VECTOR "\nx = (PARAM<%s>[0 x] 65536)\nout = (PARAM<%s>[1 out] 65536)\n"
+            "kernel gelu\nopts %s\nx = (PARAM<%s>[0 x] 65536)\nout = (PARAM<%s>[1 out] 65536)\n"
             "i = (RANGE[i GRID 0] 65536)\nv = (CAST<f32> (LOAD (INDEX x i)))\n"
             "(SINK (STORE (INDEX out i) (CAST<%s> (MUL (MUL v 0.5) (ADD (ERF (MUL v 0.70710678)) 1.0)))))\n",
-            h->name, h->name, h->name);
+            VECTOR, h->name, h->name, h->name);
         compile(&m);
         for (uint32_t k = 0; k < 1 << 16; k++) hx[k] = (uint16_t)k;
         math_run(&m, 0, hx, NULL, ho);
@@ -509,11 +510,11 @@ TEST_SLOW(math_half_arithmetic, 300) {
         for (int i = 0; i < 4; i++) math_add(&m, op[i], h->name, 1 << 16, VECTOR, true);
         m.text[m.n++] = arena_printf(
             &m.arena,
-            "kernel acc\nopts " VECTOR "\nx = (PARAM<%s>[0 x] 65536)\nout = (PARAM<%s>[1 out] 65536)\n"
+            "kernel acc\nopts %s\nx = (PARAM<%s>[0 x] 65536)\nout = (PARAM<%s>[1 out] 65536)\n"
             "y = (PARAM<%s>[2 y] 65536)\nz = (PARAM<%s>[3 z] 65536)\ni = (RANGE[i GRID 0] 65536)\n"
             "(SINK (STORE (INDEX out i) (FMA (LOAD (INDEX x i)) (LOAD (INDEX y i)) (LOAD (INDEX z "
             "i)))))\n",
-            h->name, h->name, h->name, h->name);
+            VECTOR, h->name, h->name, h->name, h->name);
         compile(&m);
         for (int round = 0; round < 20; round++) {
             for (uint32_t k = 0; k < 1 << 16; k++) {
