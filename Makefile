@@ -315,7 +315,7 @@ shape:               # what is too long, too deep or defined twice
 	@tools/shape
 
 test-math: $(TEST)   # every float of every vector function, minutes
-	@$(RUN_ENV) $(TEST) -a math_all
+	@$(RUN_ENV) $(TEST) -a math_all math_bits
 
 fuzz: $(TEST)        # the long fuzzers
 	@$(RUN_ENV) $(TEST) -a fuzz

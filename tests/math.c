@@ -66,24 +66,17 @@ static void many_f64(const char *op) {
     math_close(&m);
 }
 
-/* The results of all 2^32 floats as one number, with one NaN for all of them: equal on AVX2 and AVX-512. Kernels are made of operations that IEEE 754 rounds exactly, so that every instruction set and compiler must
- * give the same bits; this takes seconds where the C library takes minutes. */
+/* The results of all 2^32 floats as one number, with one NaN for all of them. Kernels are made of operations that IEEE 754
+ * rounds exactly, so that every instruction set and compiler must give the same bits; this takes seconds where the C library
+ * takes minutes. */
 static const struct {
     const char *op;
     uint64_t sum;
 } bits_known[] = {
-    {"EXP", 0x8207649524c56e66},
-    {"EXP2", 0xe5d61fac17bae533},
-    {"LOG", 0x3928c15ed2ad8bbe},
-    {"LOG2", 0x398766dab0edc01c},
-    {"LOG10", 0xa55ba1120c197b53},
-    {"SIN", 0x9bdd8707c05dd8cd},
-    {"COS", 0x1f295952e88b5391},
-    {"TAN", 0xd6798f7ae9ccd29e},
-    {"TANH", 0x8551689fe9626ba3},
-    {"ERF", 0x250756967e08379d},
-    {"SIGMOID", 0xd5bd32fea3d99008},
-    {"RSQRT", 0x6c009d4c5e930259},
+    {"EXP", 0x8207649524c56e66},  {"EXP2", 0xe5d61fac17bae533},    {"LOG", 0x3928c15ed2ad8bbe},
+    {"LOG2", 0x398766dab0edc01c}, {"LOG10", 0xa55ba1120c197b53},   {"SIN", 0x9bdd8707c05dd8cd},
+    {"COS", 0x1f295952e88b5391},  {"TAN", 0xd6798f7ae9ccd29e},     {"TANH", 0x8551689fe9626ba3},
+    {"ERF", 0x250756967e08379d},  {"SIGMOID", 0xd5bd32fea3d99008}, {"RSQRT", 0x6c009d4c5e930259},
     {"SQRT", 0x7827e9c8e6108320},
 };
 
