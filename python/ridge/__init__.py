@@ -24,11 +24,20 @@ newaxis = None
 pi, e, inf, nan = 3.141592653589793, 2.718281828459045, 1e999, -(1e999 - 1e999)
 
 
+def _array_namespace(x, *, api_version=None):
+    from . import array_api
+
+    return array_api
+
+
+Tensor.__array_namespace__ = _array_namespace
+
+
 def __getattr__(name):
     """Parts that a program may not need are imported when they are used."""
     import importlib
 
-    if name in ("nn", "optim", "data"):
+    if name in ("nn", "optim", "array_api", "linalg", "data"):
         return importlib.import_module("." + name, __name__)
     if name in ("profile", "diagnose", "Profile", "report", "command"):
         module = importlib.import_module("._profile", __name__)

@@ -27,6 +27,11 @@ def _parts(x, key):
             used += 1
             continue
         k = k if isinstance(k, Tensor) else tensor(k)
+        if k.dtype.name == "bool" and k.ndim == 0:
+            x = x.reshape(x.shape[:used] + (1,) + x.shape[used:])
+            out.append(tensor([0] if k.item() else [], _ridge.int64))
+            used += 1
+            continue
         if k.size == 0 and k.dtype.name == "float32":
             k = k.cast(_ridge.int64)
         if k.dtype.name == "bool":

@@ -609,7 +609,8 @@ def hypot(x, y):
 def atan2(y, x):
     """The angle of (x, y)."""
     y, x = _t(y), _t(x)
-    base = (y / x).atan()
+    ratio = y / x
+    base = _ridge.where(ratio == 0, ratio, ratio.atan())
     half = _ridge.copysign(_math.pi, y)
     base = _ridge.where(x < 0, base + half, base)
     neg = _ridge.copysign(1.0, x) < 0
@@ -617,12 +618,15 @@ def atan2(y, x):
     both = _ridge.where(neg, half * 0.75, half * 0.25)
     out = _ridge.where((x == 0) & (y != 0), half / 2, base)
     out = _ridge.where(y == 0, zero, out)
-    return _ridge.where(x.isinf() & y.isinf(), both, out)
+    out = _ridge.where(x.isinf() & y.isinf(), both, out)
+    return _ridge.where(x.isnan() | y.isnan(), x + y, out)
 
 
 def signbit(x):
     x = _t(x)
-    return _ridge.copysign(1.0, x) < 0 if x.dtype.name in _FLOATS else x < 0
+    if x.dtype.name not in _FLOATS:
+        return x < 0
+    return _ridge._bitcast(_ridge._contiguous(x), {2: _ridge.int16, 4: _ridge.int32, 8: _ridge.int64}[x.itemsize]) < 0
 
 
 def nan_to_num(x, nan=0.0, posinf=None, neginf=None):

@@ -1,0 +1,307 @@
+"""Linear algebra of matrices and stacks of them. Products are kernels; factorizations are computed on the host in float64, by NumPy's
+LAPACK where NumPy is installed and by plain loops otherwise.
+
+det, inv, solve, cholesky can be differentiated once: the value comes from the host, and a correction that is zero to first order
+carries the gradient (for inv, a step of Newton's iteration).
+"""
+import collections
+import math
+
+from . import _methods, _ridge
+from ._ridge import Tensor, tensor
+
+__all__ = """cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose norm outer pinv qr
+slogdet solve svd svdvals tensordot trace vecdot vector_norm LinAlgError""".split()
+QR = collections.namedtuple("QR", "Q R")
+Eigh = collections.namedtuple("eigh_result", "eigenvalues eigenvectors")
+SVD = collections.namedtuple("svd_result", "U S Vh")
+Slogdet = collections.namedtuple("slogdet_result", "sign logabsdet")
+
+
+class LinAlgError(ValueError):
+    """A matrix that is singular, or not positive definite."""
+
+
+def _square(x, fn):
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise LinAlgError("%s: square matrices are needed; the shape is %s" % (fn, x.shape))
+    if "float" not in x.dtype.name:
+        raise TypeError("%s: floats are needed; the dtype is %s" % (fn, x.dtype.name))
+    return x
+
+
+# ---- on the host ----
+
+
+def _numpy():
+    try:
+        import numpy
+
+        return numpy
+    except ImportError:
+        return None
+
+
+def _host(fn, x, *more):
+    """fn of each matrix of a stack, in float64; its results as tensors of x's dtype. A copy is read: x keeps its history."""
+    np = _numpy()
+    if np is not None:
+        try:
+            out = fn(np, *(np.asarray(_ridge._contiguous(v).double().numpy()) for v in (x,) + more))
+        except np.linalg.LinAlgError as e:
+            raise LinAlgError(str(e)) from None
+        many = isinstance(out, tuple)
+        made = [tensor(np.asarray(o, order="C")).astype(x.dtype) for o in (out if many else (out,))]
+        return tuple(made) if many else made[0]
+    raise LinAlgError("this factorization needs NumPy, which is not installed")
+
+
+def _matrices(x):
+    """Nested lists of the matrices of a stack."""
+    n, m = x.shape[-2:]
+    rows = _ridge._contiguous(x).double().reshape(-1 if x.size else 0, n, m)
+    return rows.tolist()
+
+
+def _stacked(rows, shape, dtype):
+    return tensor(rows, "float64").reshape(shape).astype(dtype)
+
+
+def _solve_rows(a, b):
+    """Gaussian elimination with partial pivoting; the determinant comes with it."""
+    n, a, b, det = len(a), [r[:] for r in a], [r[:] for r in b], 1.0
+    for i in range(n):
+        p = max(range(i, n), key=lambda r: abs(a[r][i]))
+        if a[p][i] == 0:
+            return None, 0.0
+        if p != i:
+            a[i], a[p], b[i], b[p], det = a[p], a[i], b[p], b[i], -det
+        det *= a[i][i]
+        for r in range(i + 1, n):
+            f = a[r][i] / a[i][i]
+            if f:
+                a[r] = [u - f * v for u, v in zip(a[r], a[i])]
+                b[r] = [u - f * v for u, v in zip(b[r], b[i])]
+    for i in reversed(range(n)):
+        for k in range(i + 1, n):
+            b[i] = [u - a[i][k] * v for u, v in zip(b[i], b[k])]
+        b[i] = [u / a[i][i] for u in b[i]]
+    return b, det
+
+
+def _eye_rows(n):
+    return [[1.0 * (i == j) for j in range(n)] for i in range(n)]
+
+
+def _plain_inv(x):
+    n, out = x.shape[-1], []
+    for m in _matrices(x):
+        r, det = _solve_rows(m, _eye_rows(n))
+        if r is None:
+            raise LinAlgError("Singular matrix")
+        out.append(r)
+    return _stacked(out, x.shape, x.dtype)
+
+
+def _plain_cholesky(x):
+    out, n = [], x.shape[-1]
+    for m in _matrices(x):
+        low = [[0.0] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(i + 1):
+                s = m[i][j] - sum(low[i][k] * low[j][k] for k in range(j))
+                if i == j and s <= 0:
+                    raise LinAlgError("Matrix is not positive definite")
+                low[i][j] = math.sqrt(s) if i == j else s / low[j][j]
+        out.append(low)
+    return _stacked(out, x.shape, x.dtype)
+
+
+# ---- that can be differentiated ----
+
+
+def _inverse(x):
+    return _host(lambda np, a: np.linalg.inv(a), x) if _numpy() else _plain_inv(x)
+
+
+def inv(x, /):
+    """The inverse of square matrices."""
+    x = _square(x, "inv")
+    y = _inverse(x).detach()
+    return y - y @ (x - x.detach()) @ y
+
+
+def solve(x1, x2, /):
+    """The solution of x1 @ y = x2; x2 is a vector or a stack of matrices."""
+    a, vector = _square(x1, "solve"), x2.ndim == 1
+    b = x2.unsqueeze(-1) if vector else x2
+    if _numpy():
+        y = _host(lambda np, p, q: np.linalg.solve(p, q), a, b)
+    else:
+        y = _plain_inv(a).detach() @ b.detach()
+    y = y.detach()
+    y = y + _inverse(a).detach() @ ((b - b.detach()) - (a - a.detach()) @ y)
+    return y.squeeze(-1) if vector else y
+
+
+def det(x, /):
+    """The determinant."""
+    x = _square(x, "det")
+    if _numpy():
+        d = _host(lambda np, a: np.asarray(np.linalg.det(a)), x)
+    else:
+        d = _stacked([_solve_rows(m, _eye_rows(x.shape[-1]))[1] for m in _matrices(x)], x.shape[:-2], x.dtype)
+    d = d.detach()
+    try:
+        y = _inverse(x).detach()
+    except LinAlgError:
+        return d  # singular: no gradient
+    return d + d * (y.mT * (x - x.detach())).sum((-2, -1))
+
+
+def slogdet(x, /):
+    """Sign and logarithm of the absolute value of the determinant."""
+    s, l = _host(lambda np, a: tuple(np.linalg.slogdet(a)), _square(x, "slogdet"))
+    return Slogdet(s, l)
+
+
+def cholesky(x, /, *, upper=False):
+    """The lower triangular L with L @ L.T = x, or its transpose."""
+    x = _square(x, "cholesky")
+    low = (_host(lambda np, a: np.linalg.cholesky(a), x) if _numpy() else _plain_cholesky(x)).detach()
+    back = _inverse(low).detach()
+    m = back @ (x - x.detach()) @ back.mT
+    m = (m + m.mT) / 2
+    low = low + low @ (m.tril(-1) + (m.tril() - m.tril(-1)) / 2)
+    return low.mT if upper else low
+
+
+# ---- factorizations ----
+
+
+def qr(x, /, *, mode="reduced"):
+    return QR(*_host(lambda np, a: tuple(np.linalg.qr(a, mode)), x))
+
+
+def eigh(x, /):
+    return Eigh(*_host(lambda np, a: tuple(np.linalg.eigh(a)), _square(x, "eigh")))
+
+
+def eigvalsh(x, /):
+    return _host(lambda np, a: np.linalg.eigvalsh(a), _square(x, "eigvalsh"))
+
+
+def svd(x, /, *, full_matrices=True):
+    return SVD(*_host(lambda np, a: tuple(np.linalg.svd(a, full_matrices=full_matrices)), x))
+
+
+def svdvals(x, /):
+    return _host(lambda np, a: np.linalg.svd(a, compute_uv=False), x)
+
+
+def pinv(x, /, *, rtol=None):
+    if isinstance(rtol, Tensor) and rtol.ndim:
+        return _host(lambda np, a, r: np.linalg.pinv(a, rcond=r), x, rtol)
+    return _host(lambda np, a: np.linalg.pinv(a, rcond=_limit(x, rtol)), x)
+
+
+def _limit(x, rtol):
+    from ._helpers import finfo
+
+    return float(rtol.item() if isinstance(rtol, Tensor) else rtol) if rtol is not None else max(x.shape[-2:]) * finfo(x.dtype).eps
+
+
+def matrix_rank(x, /, *, rtol=None):
+    s = svdvals(x)
+    if not s.shape[-1]:
+        return _ridge.zeros(s.shape[:-1], _ridge.int64)
+    limit = rtol.unsqueeze(-1) if isinstance(rtol, Tensor) and rtol.ndim else _limit(x, rtol)
+    return (s > s.max(-1, keepdims=True) * limit).sum(-1)
+
+
+def matrix_power(x, n, /):
+    x = _square(x, "matrix_power")
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    out = None
+    while n:
+        if n & 1:
+            out = x if out is None else out @ x
+        n >>= 1
+        x = x @ x if n else x
+    return out if out is not None else _ridge.eye(x.shape[-1], x.shape[-1], x.dtype).expand(x.shape)
+
+
+# ---- norms and products ----
+
+
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    axes = _methods._axes(axis, x.ndim)
+    if not axes:
+        return x.abs()
+    if ord == 0:
+        return (x != 0).sum(axes, keepdims).astype(x.dtype)
+    if ord == float("-inf"):
+        return x.abs().min(axes, keepdims)
+    if ord < 0 or ord not in (1, 2, float("inf")):
+        return (x.abs() ** ord).sum(axes, keepdims) ** (1 / ord)
+    return _ridge._norm(x, ord, axes, keepdims)
+
+
+def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    if ord == "fro":
+        out = (x * x).sum((-2, -1)).sqrt()
+    elif ord in (1, -1, float("inf"), float("-inf")):
+        s = x.abs().sum(-2 if abs(ord) == 1 else -1)
+        out = s.max(-1) if ord > 0 else s.min(-1)
+    else:
+        s = svdvals(x)
+        out = s.sum(-1) if ord == "nuc" else s.max(-1) if ord == 2 else s.min(-1)
+    return out.unsqueeze(-1).unsqueeze(-1) if keepdims else out
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    """numpy.linalg.norm."""
+    if ord is None or axis is None and x.ndim == 1 or isinstance(axis, int):
+        return vector_norm(x, axis=axis, keepdims=keepdims, ord=2 if ord in (None, "fro") else ord)
+    return matrix_norm(x, keepdims=keepdims, ord=ord)
+
+
+def diagonal(x, /, *, offset=0):
+    return x.diagonal(offset, -2, -1)
+
+
+def trace(x, /, *, offset=0, dtype=None):
+    from .array_api import _wide
+
+    return _wide(diagonal(x, offset=offset), dtype).sum(-1)
+
+
+def outer(x1, x2, /):
+    return x1.reshape(-1, 1) * x2.reshape(1, -1)
+
+
+def cross(x1, x2, /, *, axis=-1):
+    return _methods.cross(x1, x2, axis)
+
+
+def matmul(x1, x2, /):
+    from .array_api import matmul as f
+
+    return f(x1, x2)
+
+
+def matrix_transpose(x, /):
+    return x.mT
+
+
+def tensordot(x1, x2, /, *, axes=2):
+    from .array_api import tensordot as f
+
+    return f(x1, x2, axes=axes)
+
+
+def vecdot(x1, x2, /, *, axis=-1):
+    from .array_api import vecdot as f
+
+    return f(x1, x2, axis=axis)
