@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -147,10 +148,15 @@ static const char *near_file(struct arena *a, const char *file, const char *name
 
 const char *os_installed(struct arena *a, const char *name, bool program) {
     const int mode = program ? X_OK : R_OK;
+    const char *path = NULL;
     Dl_info at;
-    const char *path =
-        dladdr((void *)(uintptr_t)make_socket, &at) ? near_file(a, at.dli_fname, name, mode) : NULL;
-    if (!path) path = near_file(a, "/proc/self/exe", name, mode);
+    /* A setuid program asks only where it was installed: its caller chose argv[0], which dladdr gives, and may have linked its file
+     * elsewhere. Without /proc there is what exec was given. */
+    if (!getauxval(AT_SECURE)) {
+        if (dladdr((void *)(uintptr_t)make_socket, &at)) path = near_file(a, at.dli_fname, name, mode);
+        if (!path) path = near_file(a, "/proc/self/exe", name, mode);
+        if (!path) path = near_file(a, (const char *)getauxval(AT_EXECFN), name, mode);
+    }
     if (!path) path = in_folders(a, RIDGE_LIBDIR, name, mode);
     return path ? path : in_folders(a, RIDGE_PREFIX "/bin", name, mode);
 }

@@ -267,3 +267,15 @@ TEST(os_child_does_not_need_sigchld) {
     CHECK_EQ(os_child_start(&err, (const char *[]){"/bin/cat", NULL}, &c), 0);
     CHECK_EQ(os_child_stop(&c), 0);
 }
+
+/* In a build tree: the worker lies beside the tests, machines in the source tree. A data file is no program. */
+TEST(os_child_installed_files) {
+    arena_init(&arena, &err);
+    const char *worker = os_installed(&arena, "ridge-worker", true);
+    const char *machine = os_installed(&arena, "machines/h200.txt", false);
+    CHECK(worker && *worker == '/' && !access(worker, X_OK));
+    CHECK(machine && strstr(machine, "/share/machines/h200.txt") && !strstr(machine, "/../"));
+    CHECK(!os_installed(&arena, "machines/h200.txt", true));
+    CHECK(!os_installed(&arena, "machines/nothing-here", false));
+    arena_free(&arena);
+}
