@@ -493,12 +493,15 @@ static const uop *mod_float(struct tg *g, const uop *x, const uop *y) {
 }
 
 /* The quotient of what is a multiple, so rounding finds it, one less where the remainder has the other sign (the
- * remainder itself would be infinite beside an infinite y); x/0 is an infinity or NaN. No gradient, as of a floor. */
+ * remainder itself would be infinite beside an infinite y); x/0 is an infinity or NaN, and a quotient of 0 has its sign. No
+ * gradient, as of a floor. */
 static const uop *floordiv_float(struct tg *g, const uop *x, const uop *y) {
     const uop *m = fmod_float(g, x, y), *q = tg_op1(g, OP_ROUND, tg_op2(g, OP_FDIV, sub(g, x, m), y));
-    const uop *by_zero = tg_op2(g, OP_EQ, y, tg_like(g, y, 0));
+    const uop *zero = tg_like(g, y, 0), *by_zero = tg_op2(g, OP_EQ, y, zero);
+    const uop *ratio = t_detach(g, tg_op2(g, OP_FDIV, x, y));
     q = where(g, sign_differs(g, m, y), add_k(g, q, -1), q);
-    return where(g, by_zero, t_detach(g, tg_op2(g, OP_FDIV, x, y)), q);
+    q = where(g, tg_op2(g, OP_EQ, q, zero), mul(g, ratio, zero), q);
+    return where(g, by_zero, ratio, q);
 }
 
 static const uop *fmod_int(struct tg *g, const uop *x, const uop *y) {

@@ -157,8 +157,8 @@ const uop *t_max_pool_index(struct tg *g, const uop *x, uint32_t axes, const str
     return plane_index(&p, t_cast(g, at, DT_I64));
 }
 
-/* Windows that overlap name one element several times, with equal values: their mean is that value. The gradient is gathered at
- * the index. */
+/* Windows that overlap name one element several times, with equal values: the last is copied, so that it keeps its bits. The gradient
+ * is gathered at the index for each of them, as that of a sum is. */
 const uop *t_max_unpool(struct tg *g, const uop *x, const uop *index, int64_t h, int64_t w) {
     x = tg_value(g, x), index = tg_value(g, index);
     const struct shape *s = tg_shape(g, x);
@@ -170,13 +170,9 @@ const uop *t_max_unpool(struct tg *g, const uop *x, const uop *index, int64_t h,
     int64_t flat[3] = {s->d[0], s->d[1], s->d[2] * s->d[3]}, plane[3] = {s->d[0], s->d[1], h * w};
     int64_t out[4] = {s->d[0], s->d[1], h, w};
     x = t_reshape(g, x, flat, 3), index = t_reshape(g, index, flat, 3);
-    const uop *one = t_full(g, t_int(g, DT_I32, 1), flat, 3),
-              *wide = tg_is_half(x) ? t_cast(g, x, DT_F32) : x;
-    const uop *sum = t_scatter_add(g, t_full(g, tg_like(g, wide, 0), plane, 3), 2, index, wide);
-    const uop *many = t_scatter_add(g, t_full(g, t_int(g, DT_I32, 0), plane, 3), 2, index, one);
-    many = t_cast(g, tg_op_k(g, OP_MAX, many, 1), (enum dtype)wide->dt);
-    const uop *mean = tg_op2(g, dt_is_float((enum dtype)wide->dt) ? OP_FDIV : OP_IDIV, sum, many);
-    return t_reshape(g, t_cast(g, t_grad_through(g, mean, sum), (enum dtype)x->dt), out, 4);
+    const uop *none = t_full(g, tg_like(g, x, 0), plane, 3), *put = t_scatter(g, none, 2, index, x);
+    if (dt_is_float((enum dtype)x->dt)) put = t_grad_through(g, put, t_scatter_add(g, none, 2, index, x));
+    return t_reshape(g, put, out, 4);
 }
 
 /* ---- means ------------------------------------------------------------------------------------------------------- */

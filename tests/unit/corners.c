@@ -223,6 +223,17 @@ CORNER(integers_divided_by_zero) {
     SAME(rg_shr(I(-8, -8, 8), I(1, 40, 40)), -4, -1, 0);
 }
 
+/* Copied, not added up: -0.0, infinities and a value that three windows share keep their bits. */
+CORNER(max_unpool_copies) {
+    float v[6] = {-0.0f, -INFINITY, 0.1f, 0.1f, 0.1f, NAN};
+    rg_tensor x = rg_from(c, RG_F32, v, RG_SHAPE(1, 1, 2, 3));
+    rg_tensor at = rg_from(c, RG_I64, (int64_t[]){0, 2, 3, 3, 3, 5}, RG_SHAPE(1, 1, 2, 3)), g;
+    rg_tensor y = rg_max_unpool2d(x, at, 2, 3);
+    rg_grad(y, RG_TENSORS(x), &g, .seed = rg_reshape(F(1, 2, 3, 4, 5, 6), RG_SHAPE(1, 1, 2, 3)));
+    SAME(y, -0.0, 0, -INFINITY, 0.1f, 0, NAN);
+    SAME(g, 1, 3, 4, 4, 4, 6);
+}
+
 /* C's fmod is exact; the quotient has up to 64 bits here, and a float 24 (53). */
 CORNER(remainders_of_large_quotients) {
     enum { N = 64 };
@@ -245,6 +256,7 @@ CORNER(remainders_of_large_quotients) {
     same(c, "fmod of f32", rg_fmod(f32(c, x, N), f32(c, y, N)), want, N);
     rg_tensor a = rg_from(c, RG_F64, xd, RG_LIST(&n, 1)), b = rg_from(c, RG_F64, yd, RG_LIST(&n, 1));
     same(c, "fmod of f64", rg_fmod(a, b), want_d, N);
+    SAME(rg_floordiv(F(-0.0f, 0, -0.0f, 1, -1, 1), F(8, 8, -8, 8, 8, INFINITY)), -0.0, 0, 0, 0, -1, 0);
     rg_tensor u = rg_from(c, RG_U64, (uint64_t[]){5, 7}, RG_SHAPE(2)); /* beside a signed one: f32 */
     SAME(rg_fmod(I(1185056210, 2147483647), u), 1, 2);
 }
