@@ -374,8 +374,8 @@ class Gen:
                 self.val(of), [self.val(v) for v in leaves], allow_unused=True, retain_graph=True
             )
             wrt = [v for v, g in zip(leaves, used) if g is not None]
-            # where all that led to the loss is empty, floats beside it that lead to no parameter are an error
-            beside = any(ROWS[s.f].order == 0 or s.f in ("detach", "no_grad") for s in self.p.steps)
+            # a loss of floats that lead to no parameter, or by steps alone, is an error; one of constants has gradients of 0
+            beside = any(ROWS[s.f].discrete or s.f in ("detach", "no_grad") for s in self.p.steps)
             if beside and not any(g is not None and g.abs().sum() > 0 for g in used):
                 raise Reject
             if not wrt or not self.step("backward", [of, wrt]):

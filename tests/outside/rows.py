@@ -71,7 +71,12 @@ for name, (fn, lo, hi) in UNARY.items():
     )
 row("neg", one(SIGNED + FL), torch.neg)
 row("abs", one(SIGNED + FL), torch.abs)
-row("sign", one(SIGNED + FL, exact=True), torch.sign, discrete=True)
+row(
+    "sign",  # zeros and NaN stay what they are
+    one(SIGNED + FL, exact=True),
+    lambda x: torch.where((x > 0) | (x < 0), torch.sign(x), x.detach()),
+    discrete=True,
+)
 row("square", one(NUM, -100, 100), torch.square)
 row("relu", one(SIGNED + FL), torch.relu)
 row("relu6", one(FL), F.relu6)
@@ -191,16 +196,19 @@ def int_or_float(f_int, f_float):
     return call
 
 
+# whole quotients and x - floor(x/y)*y are rounded to their dtype
 row(
     "floordiv",
     gen_intdiv,
-    int_or_float(lambda x, y: torch.div(x, y, rounding_mode="floor"), lambda x, y: torch.floor(x / y)),
+    int_or_float(*[lambda x, y: torch.div(x, y, rounding_mode="floor")] * 2),
     out="promote",
     conv="promote",
     discrete=True,
+    rounds=True,
 )
-row("mod", gen_intdiv, int_or_float(torch.remainder, torch.remainder), out="promote", conv="promote", discrete=True)
-row("fmod", gen_intdiv, int_or_float(torch.fmod, torch.fmod), out="promote", conv="promote", discrete=True)
+for name in ("mod", "fmod"):
+    f = torch.remainder if name == "mod" else torch.fmod
+    row(name, gen_intdiv, int_or_float(f, f), out="promote", conv="promote", discrete=True, rounds=True)
 
 
 def gen_pow(g):
