@@ -13,6 +13,7 @@ HARNESS = """rg_open rg_close rg_status_of rg_error rg_clear_error rg_begin rg_e
 REASONS = {
     "words, no values: tests/unit/api_warning.c": "rg_on_warning",
     "rg_open, which every program calls, with the version of a header: tests/unit/api.c": "rg_open_for",
+    "memory and gradients that bindings share: tests/unit/api_share.c": "rg_borrow rg_expose rg_has_grad rg_set_grad rg_in_module",
     "names and sizes, no values: tests/unit/api.c": "rg_status_text rg_device rg_version rg_dtype_size rg_dtype_name rg_rank rg_dim rg_is_alive",
     "the value of a one-element tensor by rg_read: tests/unit/api.c": "rg_item",
     "which scope a handle belongs to: tests/semantics/life.c": "rg_keep",

@@ -223,7 +223,7 @@ CORNER(integers_divided_by_zero) {
     SAME(rg_shr(I(-8, -8, 8), I(1, 40, 40)), -4, -1, 0);
 }
 
-/* Copied, not added up: -0.0, infinities and a value that three windows share keep their bits. */
+/* Copied, not summed: -0.0, infinities and a value that three windows share keep their bits. */
 CORNER(max_unpool_copies) {
     float v[6] = {-0.0f, -INFINITY, 0.1f, 0.1f, 0.1f, NAN};
     rg_tensor x = rg_from(c, RG_F32, v, RG_SHAPE(1, 1, 2, 3));
