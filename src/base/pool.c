@@ -29,7 +29,7 @@
 #define SPIN_NS 40000  /* how long an idle worker spins before it sleeps */
 #define POLITE_NS 5000 /* after this long, offer the core to others between looks */
 #define LOOKS_PER_CLOCK 32
-#define JOIN_SPIN 200 /* looks of a caller that waits for the last chunks before it yields */
+#define JOIN_NS 100000 /* how long a caller spins for the last chunks before it yields */
 enum { COUNT_BITS = 24, WOKEN_AT_ONCE = 4 };
 #define COUNT_MASK ((1u << COUNT_BITS) - 1)
 
@@ -281,16 +281,23 @@ int pool_threads(struct pool *p) { return p->threads; }
 
 /* ---- jobs ------------------------------------------------------------------------------------------------------------- */
 
-/* Waits until the workers have done n chunks. */
+/* Have the workers done n chunks? */
+static bool all_done(struct pool *p, uint64_t number, int threads, uint32_t n) {
+    uint32_t done = 0;
+    for (int i = 1; i < threads; i++) {
+        uint64_t w = atomic_load_explicit(&p->share[i].done, memory_order_acquire);
+        if (w >> COUNT_BITS == number) done += (uint32_t)(w & COUNT_MASK);
+    }
+    return done == n;
+}
+
+/* Waits until the workers have done n chunks. Yielding gives a busy machine's other programs a time slice: not at once. */
 static void await_workers(struct pool *p, uint64_t number, int threads, uint32_t n) {
-    for (int looks = 0; n; looks++) {
-        uint32_t done = 0;
-        for (int i = 1; i < threads; i++) {
-            uint64_t w = atomic_load_explicit(&p->share[i].done, memory_order_acquire);
-            if (w >> COUNT_BITS == number) done += (uint32_t)(w & COUNT_MASK);
-        }
-        if (done == n) return;
-        if (looks < JOIN_SPIN && !p->crowded)
+    uint64_t start = 0, now = 0;
+    for (int looks = 1; n && !all_done(p, number, threads, n); looks++) {
+        if (looks % LOOKS_PER_CLOCK == 0) now = os_now_ns();
+        if (!start) start = now;
+        if (now - start < JOIN_NS && !p->crowded)
             relax();
         else
             sched_yield(); /* one that is at work may need this core */

@@ -39,6 +39,7 @@ TEST(engine_runs_a_list) {
         text("inc", "for (u32 t = t0; t < t1; t++) ((f32 *)buf[0])[t] += (f32)var[0];", 100, 1);
     if (!inc) FAIL("%s", err.msg);
     float *x = engine_alloc(en, &err, 400);
+    memset(x, 0, 400); /* it may have been anyone's */
     struct engine_list *l = engine_list_new(en, &err);
     for (int64_t i = 0; i < 10; i++) CHECK(!engine_list_add(l, &err, inc, (void *[]){x}, &i));
     CHECK_EQ(engine_list_count(l), 10);
