@@ -1,6 +1,7 @@
 /* opencl.h: for tests of the OpenCL device. They are skipped, with the reason, where there is no OpenCL. PoCL, which CI
  * has, compiles each kernel in a quarter of a second and keeps what it compiled in the home directory: here it is told to do
- * so beside the test's own cache, and not to compile a kernel again for each size of a block. */
+ * so beside the test's own cache, and not to compile a kernel again for each size of a block. It is a CPU; kernels are those
+ * of a GPU all the same unless a test says otherwise (opencl_cpu_* in opencl.c). */
 #ifndef RIDGE_TEST_OPENCL_H
 #define RIDGE_TEST_OPENCL_H
 
@@ -23,6 +24,8 @@ static inline void opencl_settle(void) {
     else
         snprintf(dir, sizeof dir, "/tmp/ridge-pocl-%u", (unsigned)getuid());
     setenv("POCL_CACHE_DIR", dir, 0);
+    setenv("RIDGE_OPENCL_CPU", "0", 0); /* kernels for a GPU, which PoCL stands for */
+    env_reload();
     setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 0);
 }
 

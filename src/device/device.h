@@ -96,6 +96,8 @@ struct dev_info {
     int regs_sm, shared_sm, threads_sm,
         blocks_sm; /* of an SM: registers, bytes, most threads and blocks; 0: unknown */
     bool no_f64, no_atomic64;
+    bool
+        cpu; /* its cores are those of a CPU: kernels are scheduled as for the CPU device, a grid iteration per work-item */
     bool no_maps; /* TMA descriptors of a kernel */
 };
 

@@ -81,6 +81,8 @@ static const char *compiler_identity(struct engine *en, const struct dev_target 
 void engine_preamble(const struct engine *en, struct str *s, const char *const *text, uint32_t n) {
     if (en->ops->text == DEV_CUDA)
         render_cuda_preamble(s);
+    else if (en->ops->text == DEV_OPENCL && en->info.cpu)
+        render_opencl_cpu_preamble(s, text, n);
     else if (en->ops->text == DEV_OPENCL)
         render_opencl_preamble(s);
     else if (text)
@@ -524,7 +526,7 @@ static struct render_limits limits_of(const struct engine *en) {
 bool compile_fits(const struct engine *en, const struct linear *l) {
     struct render_limits limits = limits_of(en);
     if (en->ops->text == DEV_CUDA) return l->shared <= (int64_t)en->info.shared_most;
-    return en->ops->text != DEV_OPENCL || render_opencl_fits(l, &limits);
+    return en->ops->text != DEV_OPENCL || en->info.cpu || render_opencl_fits(l, &limits);
 }
 
 static struct dev_map dev_map_of(const struct render_map *r) {
@@ -545,6 +547,8 @@ static void render_guarded(void *arg) {
     str_init(&s, l->ir->arena);
     if (ops->text == DEV_CUDA)
         render_cuda(&s, l->ir, l, serial, &shape);
+    else if (ops->text == DEV_OPENCL && c->en->info.cpu)
+        render_opencl_cpu(&s, l->ir, l);
     else if (ops->text == DEV_OPENCL)
         render_opencl(&s, l->ir, l, serial, &limits, &shape);
     else

@@ -47,7 +47,7 @@ int plans_model(struct engine *en, struct err *e) {
     if (p->model_from && !strcmp(p->model_from, path)) return 0;
     struct model m;
     struct event_span span = event_begin(EVENT_PLAN, event_name("machine model"));
-    if (*path || !en->ops->info) {
+    if (*path || !en->ops->info || engine_on_cpu(en)) {
         if (model_open(e, &p->work, &m)) return e->code; /* may throw: nothing is held */
     } else {
         struct model_gpu g = engine_reported(en);

@@ -3,6 +3,8 @@
  * Tests: tests/unit/realize.c, tests/unit/tune.c */
 #include "engine/internal.h"
 
+bool engine_on_cpu(const struct engine *en) { return en->ops->text == DEV_C || en->info.cpu; }
+
 int engine_capability(struct engine *en) {
     struct dev_info i;
     struct err e = {0};
@@ -36,7 +38,7 @@ struct gpu_spec engine_spec(struct engine *en) {
 
 const char *prog_heuristic(struct engine *en, struct sched_prog *p) {
     if (en->tuning.heuristic) return en->tuning.heuristic;
-    if (en->ops->text != DEV_C) return opts_heuristic_gpu(p->ir, &p->kernel, &en->gpu);
+    if (!engine_on_cpu(en)) return opts_heuristic_gpu(p->ir, &p->kernel, &en->gpu);
     return opts_heuristic(p->ir, &p->kernel, 0, en->ops->workers(en->dev));
 }
 
@@ -52,7 +54,7 @@ int engine_beam(const struct engine *en) {
 }
 
 void prog_target(const struct engine *en, struct lower_opts *how) {
-    if (en->ops->text != DEV_C) how->target.vec_bytes = 16, how->target.kind = TARGET_GPU;
+    if (!engine_on_cpu(en)) how->target.vec_bytes = 16, how->target.kind = TARGET_GPU;
     how->target.native_exp = en->ops->text == DEV_CUDA;
     how->target.gpu = &en->gpu, how->target.capability = en->gpu.cc;
     how->target.no_f64 = en->info.no_f64;

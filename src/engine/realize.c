@@ -130,7 +130,7 @@ static void plan(struct realize_call *c, struct schedule *s) {
                            .rank = how.rank,
                            .no_multi = how.no_multi,
                            .no_split = !env_int(ENV_SPLIT),
-                           .gpu = c->en->ops->text != DEV_C,
+                           .gpu = !engine_on_cpu(c->en),
                            .ordered = c->en->ops->text == DEV_CUDA && !env_int(ENV_ATOMICS),
                            .atomics = env_int(ENV_ATOMICS),
                            .capability = c->en->gpu.cc,
@@ -178,7 +178,7 @@ static const char *lower_one(struct realize_call *c, struct sched_prog *p, struc
         how.opts = opts = ""; /* for a larger device, or unrolled too far */
         prog_lower(p, p->ir, &p->kernel, &how, lin);
     }
-    if (c->en->ops->text == DEV_C) predict_traffic(c->work, lin, &c->en->plans.model);
+    if (engine_on_cpu(c->en)) predict_traffic(c->work, lin, &c->en->plans.model);
     for (int i = 0; i < 3; i++) lin->est.into[i] *= p->share;
     c->en->observer->lowered(p, lin, opts, &dump);
     return opts;

@@ -522,7 +522,7 @@ static void declare_accs(struct render *r, uop_vec *v) {
     }
 }
 
-void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
+const char *render_body(struct str *o, struct ir *ir, const struct linear *lin) {
     struct render r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin};
     struct leaves l = {0};
     r.slot = arena_array(r.a, uint32_t, ir->n + 1);
@@ -548,7 +548,12 @@ void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
     for (r.pos = grid; r.pos < lin->n - grid; r.pos++) entry(&r, lin->u[r.pos]);
     r.indent--;
     line(&r, "}");
-    str_printf(o, "}\nvoid %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n",
-               lin->name);
-    str_printf(o, "  %s_body(buf, var, t0, t1%s);\n}\n", lin->name, sig.actual.n ? sig.actual.p : "");
+    str_add(o, "}\n");
+    return sig.actual.n ? sig.actual.p : "";
+}
+
+void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
+    const char *actual = render_body(o, ir, lin);
+    str_printf(o, "void %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n", lin->name);
+    str_printf(o, "  %s_body(buf, var, t0, t1%s);\n}\n", lin->name, actual);
 }

@@ -28,7 +28,7 @@ static const char basics[] =
     "__UINT64_TYPE__ u64;\n"
     "typedef u8 bool8; typedef float f32; typedef double f64; typedef u16 bf16; typedef u8 f8e4m3; typedef "
     "u8 f8e5m2;\n"
-    "#if defined(__aarch64__) || defined(__AVX512FP16__)\n"
+    "#if defined(__ARM_FEATURE_FP16_SCALAR_ARITHMETIC) || defined(__aarch64__) && !defined(__OPENCL_VERSION__) || defined(__AVX512FP16__)\n"
     "#define HALF 1\n"
     "typedef _Float16 f16;\n"
     "#define F16(x, bits) ((f16)(x))\n"
@@ -88,7 +88,7 @@ static const char scalars[] =
 
 /* Vectors as wide as a register. F1, F2, F3 define one function of 1, 2, 3 operands for all of them. */
 static const char vectors[] =
-    "#if defined(__aarch64__) && defined(__clang__)\n"
+    "#if defined(__aarch64__) && defined(__clang__) && defined(__ARM_NEON)\n"
     "#define WIDE 16\n"
     "typedef __attribute__((neon_vector_type(16))) signed char nq;\n"
     "typedef __attribute__((neon_vector_type(8))) signed char nd;\n"
@@ -126,9 +126,15 @@ static const char vectors[] =
     "\"=w\"(r) : \"w\"(a), \"w\"(b)); return r; }\n"
     "#define F2(N, INS) A3(N##_f32x2, INS, f32x2, \"2s\") A3(N##_f32x4, INS, f32x4, \"4s\") "
     "A3(N##_f64x2, INS, f64x2, \"2d\")\n"
+    "#ifdef __clang__\n"
+    "#define A4(T, Q) I T fma_##T(T a, T b, T c) { __asm__(\"fmla %0.\" Q \", %1.\" Q \", %2.\" Q : \"+w\"(c) : \"w\"(a), "
+    "\"w\"(b)); return c; }\n"
+    "A4(f32x2, \"2s\") A4(f32x4, \"4s\") A4(f64x2, \"2d\")\n"
+    "#else\n"
     "#define fma_f32x2(a, b, c) __builtin_aarch64_fmav2sf(a, b, c)\n"
     "#define fma_f32x4(a, b, c) __builtin_aarch64_fmav4sf(a, b, c)\n"
     "#define fma_f64x2(a, b, c) __builtin_aarch64_fmav2df(a, b, c)\n"
+    "#endif\n"
     "F1(sqrt, \"fsqrt\") F1(floor, \"frintm\") F1(ceil, \"frintp\") F1(trunc, \"frintz\") F1(round, "
     "\"frintn\")\n"
     "F2(max, \"fmax\") F2(min, \"fmin\")\n"

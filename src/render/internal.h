@@ -67,4 +67,7 @@ struct c_text cast_text(struct render *, struct c_text, enum dtype to);
 struct c_text bitcast_text(struct render *, struct c_text, enum dtype to);
 static inline bool is_half(enum dtype d) { return dt_is_float(d) && dtype_info[d].bytes < 4; } /* f8 too */
 
+/* c.c: the function NAME_body of render_c. What is passed to it behind t1, in terms of buf and scratch. */
+const char *render_body(struct str *, struct ir *, const struct linear *);
+
 #endif

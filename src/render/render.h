@@ -68,4 +68,11 @@ bool render_opencl_fits(const struct linear *, const struct render_limits *);
 void render_opencl(struct str *, struct ir *, const struct linear *, bool atomic,
                    const struct render_limits *, struct render_shape *);
 
+/* ---- opencl_cpu.c: OpenCL C 1.2 for a device that is a CPU ------------------------------------------- */
+
+/* As render_c_preamble_for, or, without texts, all of it. */
+void render_opencl_cpu_preamble(struct str *, const char *const *text, uint32_t n);
+/* render_c's functions and a kernel with render_opencl's parameters; each work-item runs a contiguous part of the grid. */
+void render_opencl_cpu(struct str *, struct ir *, const struct linear *);
+
 #endif

@@ -3,6 +3,7 @@
  * that stands before it (tests/fake/opencl.c, named by RIDGE_OPENCL) and answers for it.
  * Values: opencl_* in golden.c, render.c, schedule.c, values_ops.c and tests/semantics. */
 #include "opencl.h"
+#include "engine/plan.h"
 #include "tune/tune.h"
 #include "cuda.h"
 #include "render/render.h"
@@ -453,6 +454,91 @@ TEST(opencl_disk_cache) {
         engine_close(en);
     }
     arena_free(&a);
+}
+
+/* ---- devices that are CPUs ------------------------------------------------------------------------------------ */
+
+/* Kernels of every class, of types with and without hardware; a scatter-add, whose grid one thread runs. */
+static void on_cpu(const char *device, double *out, int64_t *n) {
+    rg_ctx *c = rg_open(device);
+    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    enum { SIDE = 36 };
+    static float data[4 * SIDE * SIDE];
+    for (int i = 0; i < (int)RG_COUNT(data); i++) data[i] = (float)((i * 37) % 101) / 64 - 0.75f;
+    rg_tensor x = rg_from(c, RG_F32, data, RG_SHAPE(4, SIDE, SIDE)), a = rg_select(x, 0, 0),
+              b = rg_select(x, 0, 1);
+    rg_tensor w = rg_reshape(rg_narrow(rg_reshape(x, RG_SHAPE(4 * SIDE * SIDE)), 0, 0, 8 * 4 * 9),
+                             RG_SHAPE(8, 4, 3, 3));
+    rg_tensor index = rg_cast(rg_floor(rg_mul(rg_add(rg_narrow(b, 0, 0, 1), 1.0), 7)), RG_I64);
+    rg_tensor all[] = {
+        rg_matmul(a, b),
+        rg_softmax(a, 1),
+        rg_conv2d(rg_unsqueeze(x, 0), w),
+        rg_matmul(rg_cast(a, RG_F16), rg_cast(b, RG_F16)),
+        rg_sum(rg_exp(rg_cast(x, RG_F64)), RG_AXES(0, 2)),
+        rg_cumsum(rg_cast(rg_mul(a, 100), RG_I32), 1),
+        rg_scatter_add(rg_full(c, RG_F32, 0, RG_SHAPE(1, SIDE)), 1, index, rg_narrow(a, 0, 0, 1)),
+        rg_max(rg_cast(a, RG_BF16), RG_AXES(0))};
+    *n = 0;
+    for (size_t i = 0; i < RG_COUNT(all); i++) {
+        if (rg_read(rg_cast(all[i], RG_F64), out + *n, (size_t)rg_size(all[i]) * sizeof *out))
+            FAIL("%s, program %zu: %s", device, i, rg_error(c));
+        *n += rg_size(all[i]);
+    }
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+TEST_SLOW(opencl_cpu_computes_what_the_oracle_does, 300) {
+    static double got[32768], want[32768];
+    int64_t n = 0, m = 0;
+    opencl_settle();
+    setenv("RIDGE_OPENCL_CPU", "1", 1);
+    env_reload();
+    on_cpu("OPENCL", got, &n);
+    on_cpu("REF", want, &m);
+    CHECK(n == m && n > 10000 && n <= (int64_t)RG_COUNT(got));
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs(got[i] - want[i]) <= 1e-5 + 1e-3 * fabs(want[i])))
+            FAIL("value %lld is %.9g, expected %.9g", (long long)i, got[i], want[i]);
+}
+
+struct two_texts {
+    struct arena arena;
+    struct str c, cl;
+};
+
+static void render_both(void *arg) {
+    struct two_texts *t = arg;
+    struct program p = {0};
+    struct linear lin;
+    struct ir *ir = arena_new(&t->arena, struct ir);
+    ir_init(ir, &t->arena);
+    ir_parse(ir, row_sum, strlen(row_sum), "test", &p);
+    struct lower_opts how = {.opts = opts_heuristic(ir, &p.kernel.p[0], 16, 2), .target = {.vec_bytes = 16}};
+    lower(ir, &p.kernel.p[0], &how, &lin);
+    str_init(&t->c, &t->arena), str_init(&t->cl, &t->arena);
+    render_c(&t->c, ir, &lin);
+    render_opencl_cpu(&t->cl, ir, &lin);
+}
+
+/* The C of the CPU device to the last character, and another entry; the machine is this one, not a GPU. */
+TEST(opencl_cpu_has_the_schedule_and_the_c_of_the_cpu) {
+    struct two_texts t = {0};
+    arena_init(&t.arena, &err);
+    if (err_guard(&err, render_both, &t)) FAIL("%s", err.msg);
+    const char *end = strstr(t.c.p, "void rows("),
+               *kernel = strstr(t.cl.p, "__kernel void rows(__global char *p0, ");
+    CHECK(end && kernel && end - t.c.p == kernel - t.cl.p && !memcmp(t.c.p, t.cl.p, (size_t)(end - t.c.p)));
+    CHECK(strstr(t.cl.p, "f32x4") && strstr(kernel, "(u32)(n * i / k), (u32)(n * (i + 1) / k)"));
+    arena_free(&t.arena);
+    for (int cpu = 0; cpu < 2; cpu++) {
+        opencl_settle();
+        setenv("RIDGE_OPENCL_CPU", cpu ? "1" : "0", 1);
+        env_reload();
+        struct engine *en = opencl_engine();
+        CHECK_EQ(engine_on_cpu(en), cpu);
+        engine_close(en);
+    }
 }
 
 /* ---- a machine model ------------------------------------------------------------------------------------------- */

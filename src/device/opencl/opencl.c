@@ -15,6 +15,7 @@
 
 enum {
     THREADS = 256, /* threads of a block, one iteration each */
+    PARTS = 4,     /* of a grid, for each core of a CPU */
     PIECE = 1 << 20,
     UNIT = 8, /* unit of offsets in a buffer, bytes */
 };
@@ -106,6 +107,7 @@ static void query(struct opencl_device *d) {
     i->shared = i->shared_most = number(d, CL_DEVICE_LOCAL_MEM_SIZE);
     i->threads = (uint32_t)number(d, CL_DEVICE_MAX_WORK_GROUP_SIZE);
     i->params = (uint32_t)RG_MIN(number(d, CL_DEVICE_MAX_PARAMETER_SIZE), 1u << 20);
+    i->cpu = (number(d, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) && env_int(ENV_OPENCL_CPU);
     i->no_f64 = !has_extension(d, "cl_khr_fp64");
     i->no_atomic64 = !has_extension(d, "cl_khr_int64_base_atomics");
     bool exact = number(d, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
@@ -330,7 +332,14 @@ static int device_builtin(struct device *dev, struct err *e, const struct dev_ca
 }
 
 /* All threads, and those of a block; a kernel with scratch memory has no more than areas. */
-static void shape(const struct opencl_kernel *k, const struct dev_launch *l, size_t *all, size_t *threads) {
+static void shape(const struct opencl_device *d, const struct opencl_kernel *k, const struct dev_launch *l,
+                  size_t *all, size_t *threads) {
+    if (d->info.cpu) { /* a core runs a block, its threads in turn; each part of the grid is a block */
+        size_t parts = (size_t)PARTS * (size_t)RG_MAX(d->info.units, 1);
+        *threads = 1;
+        *all = l->chunk >= l->grid ? 1 : RG_MIN(l->grid, l->areas ? RG_MIN(parts, l->areas) : parts);
+        return;
+    }
     *threads = l->block ? l->block : RG_MAX(RG_MIN((size_t)THREADS, k->threads), 1);
     size_t each = l->block ? RG_MAX(l->per_block, 1u) : *threads, n = (l->grid + each - 1) / each;
     if (l->areas) {
@@ -398,7 +407,7 @@ static int device_launch(struct device *dev, struct err *e, const struct dev_lau
     if (!l->grid) return 0;
     if (host_fn_of(l->fn)) return host_fn_run(dev, device_copy, e, host_fn_of(l->fn), l);
     if (set_params(d, e, k, l)) return e->code;
-    shape(k, l, &all, &threads);
+    shape(d, k, l, &all, &threads);
     TRY(d->cl->launch(d->queue, k->k, 1, NULL, &all, &threads, 0, NULL, l->ns ? &event : NULL),
         "starting a kernel");
     if (!l->ns) {
