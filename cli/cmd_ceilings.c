@@ -137,6 +137,16 @@ static void print_json(const struct ceilings_run *r) {
     printf("\n  }\n}\n");
 }
 
+/* Before seconds of measuring are lost: can the file be written? It is not touched. */
+static bool can_write(struct err *e, const char *path) {
+    struct os_out o;
+    struct err only_a_look = {0};
+    if (os_out_begin(e, &o, path, 0644)) return os_out_end(e, &o), false;
+    err_set(&only_a_look, RG_EINVAL, "not kept");
+    os_out_end(&only_a_look, &o);
+    return true;
+}
+
 /* ---- the command -------------------------------------------------------------------------------------- */
 
 static void run(void *arg) {
@@ -155,6 +165,7 @@ static void run(void *arg) {
         err_set(e, RG_EUNSUPPORTED, "device %s runs nothing: there is nothing to measure", dev->name);
         return;
     }
+    if (!r->o.dry && r->o.output && !can_write(e, r->path)) return;
     struct engine *en = engine_open(e, dev);
     if (!en) return;
     bool ok = !engine_ceilings(en, e, r->arena, &r->c);

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -45,7 +46,62 @@ static const char *first_line(struct doctor *d, const char *path) {
     return text;
 }
 
+/* ---- what the machine has ---------------------------------------------------------------------------------------- */
+
+/* The words of a line of /proc/cpuinfo that matter to kernels and are there, separated by blanks. */
+static const char *features(struct doctor *d) {
+    static const char *const known[] = {"asimd",       "asimdhp",     "asimddp",  "bf16",     "i8mm",
+                                        "sve",         "sve2",        "sse4_2",   "avx",      "avx2",
+                                        "fma",         "f16c",        "avx512f",  "avx512bw", "avx512_vnni",
+                                        "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "amx_int8"};
+    struct err e = {0};
+    struct str s;
+    char *text, *line;
+    size_t n;
+    str_init(&s, &d->arena);
+    str_add(&s, "");
+    if (os_read_file(&e, &d->arena, "/proc/cpuinfo", 64 << 20, &text, &n)) return s.p;
+    line = strstr(text, "\nflags");
+    if (!line) line = strstr(text, "\nFeatures");
+    if (!line) return s.p;
+    line[1 + strcspn(line + 1, "\n")] = ' '; /* the last word ends with a blank, too */
+    for (size_t i = 0; i < RG_COUNT(known); i++) {
+        const char *word = FOUND(" %s ", known[i]), *at = strstr(line, word), *end = strchr(line + 1, '\n');
+        if (at && (!end || at < end)) str_printf(&s, "%s%s", s.n ? " " : "", known[i]);
+    }
+    return s.p;
+}
+
+static void cpu(struct doctor *d) {
+    const struct os_cpu *c = os_cpu();
+    const struct isa *isa = isa_host();
+    const struct isa_op *half = isa_op_of(c, MODEL_MATRIX_BF16), *byte = isa_op_of(c, MODEL_MATRIX_I8);
+    const char *has = features(d);
+    say(d, OK, "CPU",
+        FOUND("%s, %s; it has %s; caches %lld KB, %lld KB, %lld KB", *c->model ? c->model : "unknown",
+              c->arch, *has ? has : "features that the system does not name", (long long)c->l1 >> 10,
+              (long long)c->l2 >> 10, (long long)c->l3 >> 10),
+        "");
+    say(d, OK, "kernels use",
+        FOUND("%s: %d registers of %d bytes; bf16 by %s, i8 by %s; %s", isa->name, isa->regs, isa->bytes,
+              half ? half->name : "f32", byte ? byte->name : "i32", c->flags),
+        "");
+}
+
 /* ---- what programs need ------------------------------------------------------------------------------------------ */
+
+/* Those that could be used instead. */
+static const char *other_compilers(struct doctor *d, const char *used) {
+    static const char *const names[] = {"clang", "gcc", "cc"};
+    struct str s;
+    str_init(&s, &d->arena);
+    str_add(&s, "");
+    for (size_t i = 0; i < RG_COUNT(names); i++) {
+        const char *found = os_find_program(&d->arena, names[i]);
+        if (found && strcmp(found, used)) str_printf(&s, "%s %s", s.n ? "," : "; also there:", found);
+    }
+    return s.p;
+}
 
 static void compiler(struct doctor *d) {
     struct err e = {0};
@@ -61,7 +117,7 @@ static void compiler(struct doctor *d) {
         say(d, BAD, "C compiler", FOUND("%s does not work: %s", t.tool, e.msg),
             "install clang or gcc, or name another: RIDGE_CC=/path/to/cc");
     else
-        say(d, OK, "C compiler", FOUND("%s: %.70s", t.tool, version), "");
+        say(d, OK, "C compiler", FOUND("%s: %.70s%s", t.tool, version, other_compilers(d, t.tool)), "");
     if (dev) device_cpu.close(dev);
 }
 
@@ -107,18 +163,20 @@ static void cache(struct doctor *d) {
 
 static void threads(struct doctor *d) {
     int64_t asked = env_int(ENV_THREADS);
-    int cpus = os_cpus();
+    int cores = os_cores(), quota = os_quota_cpus("/proc/self/cgroup", "/sys/fs/cgroup");
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    if (asked > cpus)
-        say(d, WARN, "threads", FOUND("RIDGE_THREADS=%lld, but %d cores may be used", (long long)asked, cpus),
-            "unset it, or ask for fewer: threads that share a core wait for each other");
-    else if (cpus < online)
+    cpu_set_t set;
+    int allowed = sched_getaffinity(0, sizeof set, &set) ? (int)online : CPU_COUNT(&set);
+    const char *found = FOUND("%d of %ld cores: affinity allows %d, the cgroup's quota %s", os_cpus(), online,
+                              allowed, quota < online ? FOUND("%d", quota) : "all");
+    if (asked > cores)
         say(d, WARN, "threads",
-            FOUND("%d of %ld cores may be used (affinity or a container's limit)", cpus, online),
-            "more cores: taskset, docker --cpus, cgroup cpu.max");
+            FOUND("RIDGE_THREADS=%lld, but %d cores may be used", (long long)asked, cores),
+            "unset it, or ask for fewer: threads that share a core wait for each other");
+    else if (cores < online)
+        say(d, WARN, "threads", found, "more cores: taskset, docker --cpus, cgroup cpu.max");
     else
-        say(d, OK, "threads", FOUND("%lld of %d cores", asked > 0 ? (long long)asked : (long long)cpus, cpus),
-            "");
+        say(d, OK, "threads", found, "");
 }
 
 static void huge_pages(struct doctor *d) {
@@ -242,6 +300,34 @@ static bool is_asked(const char *family) {
     return name && !strncasecmp(name, family, strlen(family));
 }
 
+/* Every device that it lists, with what its kernels are scheduled for. */
+static void opencl(struct doctor *d) {
+    bool asked = is_asked("OPENCL") || is_asked("CL");
+    if (!library(ENV_OPENCL, (const char *[]){"libOpenCL.so.1", "libOpenCL.so", NULL})) {
+        say(d, asked ? BAD : OK, "OpenCL", "no loader (libOpenCL.so.1)",
+            asked ? "install one (Debian: ocl-icd-libopencl1), name it with RIDGE_OPENCL, or unset DEVICE"
+                  : "");
+        return;
+    }
+    for (int i = 0; i < OPENCL_DEVICES; i++) {
+        struct err e = {0};
+        struct device *dev = NULL;
+        struct dev_info info = {0};
+        const struct device_ops *ops = &device_opencl[i];
+        bool there = !ops->open(&e, ops, &dev) && !ops->info(dev, &e, &info);
+        if (there)
+            say(d, OK, "OpenCL",
+                FOUND("%s is %s, %d units, %.1f GB: the schedules of %s", ops->name, info.name, info.units,
+                      (double)info.memory / 1e9, info.cpu ? "the CPU" : "a GPU"),
+                "");
+        else if (!i)
+            say(d, asked ? BAD : OK, "OpenCL", FOUND("its loader is there, no device: %.90s", e.msg),
+                asked ? "install a driver (Debian: pocl-opencl-icd), or unset DEVICE" : "");
+        if (dev) ops->close(dev);
+        if (!there) break;
+    }
+}
+
 static void gpus(struct doctor *d) {
     struct err e = {0};
     bool asked = is_asked("CUDA");
@@ -269,13 +355,7 @@ static void gpus(struct doctor *d) {
                 cupti ? ""
                       : "install CUPTI (it is part of the CUDA toolkit), or RIDGE_CUPTI=/path/libcupti.so");
     }
-    bool loader = library(ENV_OPENCL, (const char *[]){"libOpenCL.so.1", "libOpenCL.so", NULL});
-    asked = is_asked("OPENCL") || is_asked("CL");
-    say(d, !loader && asked ? BAD : OK, "OpenCL",
-        loader ? "its loader is there" : "no loader (libOpenCL.so.1)",
-        !loader && asked
-            ? "install one (Debian: ocl-icd-libopencl1), name it with RIDGE_OPENCL, or unset DEVICE"
-            : "");
+    opencl(d);
 }
 
 /* A name that is none makes every program fail. */
@@ -286,6 +366,7 @@ static void device_name(struct doctor *d) {
 
 static void examine(void *arg) {
     struct doctor *d = arg;
+    cpu(d);
     compiler(d);
     cache(d);
     threads(d);
@@ -298,12 +379,14 @@ static void examine(void *arg) {
 }
 
 int cmd_doctor(int argc, char **argv) {
-    struct args a = {.command = "doctor",
-                     .operands = "",
-                     .about = "Looks at what Ridge needs on this machine: compiler, cache, threads, huge "
-                              "pages, counters, GPUs, machine\n"
-                              "file, and whether it is quiet enough to measure on. Says what to do; changes "
-                              "nothing. Exit status 1: something fails."};
+    struct args a = {
+        .command = "doctor",
+        .operands = "",
+        .about =
+            "Looks at what this machine has and what Ridge uses of it: CPU, compilers, cache, threads, huge "
+            "pages, counters, GPUs, machine\n"
+            "file, and whether it is quiet enough to measure on. Says what to do; changes "
+            "nothing. Exit status 1: something fails."};
     int status = args_parse(&a, argc, argv);
     if (status >= 0) return status;
     struct doctor d = {0};

@@ -32,6 +32,24 @@ chmod 777 "$here/open"
 RIDGE_CACHE_DIR=$here/open doctor 0 "warn  kernel cache"
 RIDGE_CC=/nowhere/cc doctor 1 "fail  C compiler"
 RIDGE_THREADS=4000 doctor 0 "warn  threads .*RIDGE_THREADS=4000"
+doctor 0 "ok    CPU  .*, $(uname -m); it has "
+doctor 0 "ok    kernels use .*: [0-9]* registers of [0-9]* bytes; bf16 by .*, i8 by "
+for f in avx2 avx512f amx_tile asimd sve; do # what the system names is said, and nothing else
+    grep -m1 -e '^flags' -e '^Features' /proc/cpuinfo | grep -qw $f
+    want=$?
+    echo "$out" | grep '^ok    CPU' | grep -qw $f
+    [ $? -eq $want ] || fail "$f: $out"
+done
+cores=$(getconf _NPROCESSORS_ONLN)
+doctor 0 "\(ok  \|warn\)  threads  .* of $cores cores: affinity allows [0-9]*, the cgroup's quota \([0-9]*\|all\)$"
+if command -v taskset > /dev/null; then
+    first=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+    out=$(taskset -c "$first" "$RIDGE" doctor 2>&1)
+    case $out in *"1 of $cores cores: affinity allows 1,"*) ;; *) fail "one core by affinity: $out" ;; esac
+fi
+for c in gcc clang; do
+    command -v $c > /dev/null && ! "$RIDGE" doctor 2>&1 | grep '^ok    C compiler' | grep -q "/$c" && fail "$c is not named"
+done
 doctor 0 "\(ok\|warn\) *counters"
 doctor 0 "\(ok\|warn\) *huge pages"
 doctor 0 "\(ok\|warn\) *quiet"
