@@ -92,7 +92,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(SO) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB) $(SO)
 examples: all
@@ -166,6 +166,13 @@ EXAMPLE_OBJ := $(EXAMPLE_SRC:%.c=$(OUT)/obj/%.o)
 PLANTED_OBJ := $(PLANTED_SRC:%.c=$(OUT)/obj/%.o)
 GOLDEN_OBJ := $(GOLDEN_SRC:%.c=$(OUT)/obj/%.o)
 TABLE_OBJ := $(TABLE_SRC:%.c=$(OUT)/obj/%.o)
+
+# Tests are compiled once and run once: less of the optimizer, none of it for tables of programs and rules. What loops over
+# every float keeps it all.
+ifeq ($(MODE),release)
+$(filter-out $(OUT)/obj/tests/math.o $(OUT)/obj/tests/unit/math.o $(OUT)/obj/tests/unit/f8.o,$(TEST_OBJ)): private ALL_CFLAGS += -O1 -Wno-format-truncation
+$(OUT)/obj/tests/unit/outside.o $(OUT)/obj/gen/rules_fuzz.o: private ALL_CFLAGS += -O0
+endif
 
 compile = @mkdir -p $(@D) && echo "  CC $<" && \
   $(CC) $(ALL_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@.$$$$ $< && mv -f $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
@@ -299,6 +306,9 @@ deb: $(LIB) $(SO) $(BIN) $(WORKER) $(OUT)/manual/ridge.fish # Debian packages in
 test-deb: deb # the packages on a clean Debian in a chroot; root, network, minutes
 	@tests/deb/run $(BUILD)/deb
 
+test-qemu: $(TEST) $(WORKER) # AVX2 and SVE of 128, 256 and 512 bits under QEMU's user mode, minutes; ARGS="--sample", ARGS=avx2
+	@TEST=$(TEST) OUT=$(BUILD)/qemu tests/qemu/run $(ARGS)
+
 test-faults: all $(FAULTS) # 200 kills, full disks, damaged files; minutes
 	@$(RUN_ENV) tests/faults/faults.sh $(ARGS)
 
@@ -384,6 +394,6 @@ clean:
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(OUT)/obj/cli/readers/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(PY_OBJ:.o=.d)

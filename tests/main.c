@@ -2,10 +2,11 @@
  * output caught; only what a failed test wrote is shown. Shell scripts given with -x are tests too: exit
  * status 0 passes, 77 skips, and anything else fails.
  *
- *     ridge-test [-l] [-v] [-t] [-a] [-j N] [-x SCRIPT]... [SUBSTRING]...
+ *     ridge-test [-l] [-v] [-t] [-a] [-j N] [-s N] [-x SCRIPT]... [SUBSTRING]...
  *
  * -l lists, -v prints every test with its time, and every ten seconds what is under way, -t prints at the end which 30 tests
- * took most CPU time (user and system, with the compilers they started), -a takes in the manual tests. The last line is always `N passed, M failed` with `, K skipped` where there were any; the exit status is 0
+ * took most CPU time (user and system, with the compilers they started), -a takes in the manual tests, -s multiplies time limits (an emulated machine is
+ * slow). The last line is always `N passed, M failed` with `, K skipped` where there were any; the exit status is 0
  * only if none failed and at least one ran.
  *
  * A child says more than pass or fail through marked lines in its output: \1 starts an info line for the
@@ -50,9 +51,10 @@ static struct {
     char *info;
     size_t n_info;
     bool verbose;
+    int slower;        /* time limits are this many times as long */
     struct cost *cost; /* of those that ended */
     int n_cost;
-} run;
+} run = {.slower = 1};
 
 /* The leak check of ASan walks 2^28 regions at the end of every process on aarch64: three seconds each.
  * There it is for those who ask: ASAN_OPTIONS=detect_leaks=1. mem_live() finds leaks in any build. */
@@ -226,7 +228,7 @@ static void watch(struct job *jobs, int n) {
         pid_t got = wait4(j->pid, &status, more ? WNOHANG : 0, &used);
         if (got == j->pid) {
             finish(j, status, &used);
-        } else if (!j->late && now() - j->start > j->test->seconds) {
+        } else if (!j->late && now() - j->start > j->test->seconds * run.slower) {
             j->late = true;
             kill(-j->pid, SIGKILL);
         }
@@ -305,16 +307,17 @@ static void add_script(char *path) {
 int main(int argc, char **argv) {
     long jobs = sysconf(_SC_NPROCESSORS_ONLN);
     bool list = false, all = false, costs = false;
-    for (int c; (c = getopt(argc, argv, "lvtaj:x:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "lvtaj:s:x:")) != -1;) {
         switch (c) {
         case 'l': list = true; break;
         case 'v': run.verbose = true; break;
         case 't': costs = true; break;
         case 'a': all = true; break;
         case 'j': jobs = strtol(optarg, NULL, 10); break;
+        case 's': run.slower = atoi(optarg); break;
         case 'x': add_script(optarg); break;
         default:
-            fprintf(stderr, "ridge-test [-l] [-v] [-t] [-a] [-j N] [-x SCRIPT]... [SUBSTRING]...\n");
+            fprintf(stderr, "ridge-test [-l] [-v] [-t] [-a] [-j N] [-s N] [-x SCRIPT]... [SUBSTRING]...\n");
             return 2;
         }
     }
