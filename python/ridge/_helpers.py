@@ -225,7 +225,7 @@ def repr_of(x):
     edge = _OPTIONS["edge"] if x.size > _OPTIONS["threshold"] else 0
     d = x.dtype.name
     tail = ", dtype=" + d if d not in ("float32", "int64", "bool") else ""
-    tail += ", device=" + x.device if x.device != "CPU" else ""
+    tail += ", device=" + x.device if x.device != _ridge.device() else ""
     tail += ", requires_grad=True" if x.requires_grad else ""
     try:
         y = x.float() if d in _ODD or d == "float16" else x

@@ -36,7 +36,7 @@ def _parts(x, key):
             k = k.cast(_ridge.int64)
         if k.dtype.name == "bool":
             at = len([p for p in out if p is not None and p is not Ellipsis]) if Ellipsis not in out else x.ndim - k.ndim
-            if k.shape != x.shape[at:at + k.ndim]:
+            if len(x.shape[at:at + k.ndim]) != k.ndim or any(n not in (0, m) for n, m in zip(k.shape, x.shape[at:])):
                 raise IndexError("a mask of shape %s does not fit axes %d.. of a tensor of shape %s" % (k.shape, at, x.shape))
             count = int(k.sum().item())  # its size is data: read on the host
             where = _ridge._nonzero(k, count)

@@ -455,7 +455,7 @@ def _running(fn, start):
     def f(x, /, *, axis=None, dtype=None, include_initial=False):
         x = _wide(x, dtype)
         axis = 0 if axis is None else axis % x.ndim
-        out = fn(x, axis)
+        out = fn(x, axis).astype(x.dtype)
         if include_initial:
             shape = x.shape[:axis] + (1,) + x.shape[axis + 1:]
             out = _ridge.cat([_methods.full(shape, start, out.dtype, x.device), out], axis)
@@ -639,7 +639,10 @@ def tensordot(x1, x2, /, *, axes=2):
 
 def vecdot(x1, x2, /, *, axis=-1):
     a, b = _common(x1, x2)
-    a, b = _methods.broadcast_arrays(_methods.moveaxis(a, axis, -1), _methods.moveaxis(b, axis, -1))
+    a, b = _methods.moveaxis(a, axis, -1), _methods.moveaxis(b, axis, -1)
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError("vecdot: axes of size %d and %d" % (a.shape[-1], b.shape[-1]))
+    a, b = _methods.broadcast_arrays(a, b)
     return (a * b).sum(-1).astype(a.dtype)
 
 

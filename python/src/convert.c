@@ -212,6 +212,15 @@ int py_tensor(struct py_call *k, PyObject *o, rg_tensor *out) {
     return py_temp(k, *out);
 }
 
+/* A number beyond int64 is a uint64, or none. */
+static int big_operand(struct py_call *k, PyObject *o, rg_operand *out) {
+    uint64_t v = PyLong_AsUnsignedLongLong(o);
+    if (PyErr_Occurred() || !py_device_of(k)) return -1;
+    py_lock(k);
+    *out = (rg_operand){.t = rg_from_at(k->file, k->line, k->d->c, RG_U64, &v, (rg_ints){0})};
+    return py_temp(k, out->t);
+}
+
 int py_operand(struct py_call *k, PyObject *o, rg_operand *out) {
     if (py_is_tensor(o)) {
         out->kind = 0, out->t = py_of(o)->t;
@@ -225,8 +234,7 @@ int py_operand(struct py_call *k, PyObject *o, rg_operand *out) {
     if (PyLong_Check(o) && !PyBool_Check(o)) {
         int over = 0;
         *out = (rg_operand){.kind = 1, .v = {.i = PyLong_AsLongLongAndOverflow(o, &over)}};
-        if (over) PyErr_Format(PyExc_OverflowError, "ridge: %R is no int64", o);
-        return over ? -1 : 0;
+        return over ? big_operand(k, o, out) : 0;
     }
     *out = (rg_operand){0};
     return py_tensor(k, o, &out->t);

@@ -67,6 +67,10 @@ class AgainstNumpy(Case):
         self.same(xp.take_along_axis(x, xp.argsort(x, axis=1), axis=1), np.sort(a, 1))
         self.same(xp.var(x, axis=0, correction=1), a.var(0, ddof=1), 1e-5)
         self.assertIs(xp.sum(xp.ones((3,), dtype=xp.uint8)).dtype, xp.uint64)
+        self.assertIs(xp.cumulative_sum(xp.ones((3,), dtype=xp.uint8), dtype=xp.uint8).dtype, xp.uint8)
+        self.assertEqual((xp.ones((1,), dtype=xp.uint64) ^ (2**63 + 1)).item(), 2**63)
+        with self.assertRaises(ValueError):
+            xp.vecdot(xp.ones((2, 3)), xp.ones((2, 1)))
 
     def test_residuals(self):
         """At LAPACK's level, also of badly conditioned matrices."""

@@ -35,14 +35,14 @@ class Lines(Case):
             path = os.path.join(d, "mine.py")
             with open(path, "w") as f:
                 f.write(program)
-            env = dict(os.environ, DEBUG="2")
+            env = dict(os.environ, DEBUG="2", DEVICE="CPU")
             done = subprocess.run([sys.executable, path], capture_output=True, text=True, env=env)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertRegex(done.stdout, r"exp mine\.py:3, sin mine\.py:4")
             self.assertRegex(done.stderr, r"\*\*\* CPU.*exp mine\.py:3, sin mine\.py:4")
 
     def test_a_missing_compiler_is_said_in_one_line(self):
-        env = dict(os.environ, RIDGE_CC="/nowhere/cc", RIDGE_CACHE="0")
+        env = dict(os.environ, RIDGE_CC="/nowhere/cc", RIDGE_CACHE="0", DEVICE="CPU")
         done = subprocess.run([sys.executable, "-c", "import ridge\ntry:\n  print((ridge.rand(77)*3.25).sum().item())\nexcept ridge.CompilerError as e: print('said', e)"],
                               capture_output=True, text=True, env=env)
         self.assertIn("said", done.stdout, done.stderr)
@@ -121,7 +121,7 @@ class Devices(Case):
         self.assertEqual((x.device, (x + 1).tolist()), ("REF", [2, 2, 2]))
         self.assertEqual(x.to("CPU").device, "CPU")
         with self.assertRaisesRegex(ridge.Error, "another context"):
-            x + ridge.ones(3)
+            x + ridge.ones(3, device="CPU")
         with self.assertRaises(ridge.Error):
             ridge.ones(1, device="NOWHERE")
 

