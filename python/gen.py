@@ -97,7 +97,7 @@ def parse(text):
         proto = " ".join(m.group(2).split())
         ret, name, params = re.match(r"(.*?)(rg_\w+)\((.*)\)$", proto).groups()
         params = [re.match(r"(.*?)(\w+)$", p.strip()).groups() for p in params.split(",")]
-        doc = uncomment(m.group(3) or m.group(1) or "")
+        doc = re.sub(r"\brg_(?=[a-z])", "", uncomment(m.group(3) or m.group(1) or "")).replace("RG_NONE", "None")
         functions.append((ret.strip(), name, [(t.strip(), n) for t, n in params], doc if "----" not in doc else ""))
     bare = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     structs, enums = {}, {}
@@ -128,6 +128,8 @@ class Function:
             if ctype in structs:
                 self.args.append(("opts", ctype, n))
                 for t, f in structs[ctype]:
+                    if f == "population" and self.name not in ("_var", "_std"):
+                        continue
                     kind = "enum" if t in enums else KINDS.get(t)
                     known[f] = Param(f, kind, t, "o." + f, "NONE" if kind == "tensor" else "()" if kind == "ints" else "0")
                 continue
@@ -157,11 +159,18 @@ class Function:
         return self.params[0].kind in ("tensor", "operand")
 
     def signature(self, shown=lambda p: p.name):
-        return ", ".join(shown(p) + ("" if p.default is None else "=" + PY_DEFAULT.get(p.default, p.default)) for p in self.params)
+        def default(p):
+            return {"bool": {"0": "False"}, "ints": {"()": "None"}}.get(p.kind, {}).get(p.default) or PY_DEFAULT.get(p.default, p.default)
+
+        return ", ".join(shown(p) + ("" if p.default is None else "=" + default(p)) for p in self.params)
 
 
 PY_DEFAULT = {"NONE": "None", "ALL": "None", "FLAT": "None", "SAME": "None", "RG_F32": "float32", "RG_I64": "int64"}
 PY_NAME = {"dt": "dtype", "c": "device", "keep": "keepdims"}
+
+
+def shown_name(p):
+    return "axis" if p.target == "o.axes" and p.kind == "ints" else PY_NAME.get(p.name, p.name)
 
 
 def fetch(p, i, flat):
@@ -215,7 +224,7 @@ def write_function(f, out):
         lines += ["    %s r;" % kind, "    PY_WORK(k, r = %s_at(%s));" % (f.c, call), "    return %s(k, r%s);" % (done, flag), "}"]
     else:
         lines += ["    PY_LOCK(k);", "    return %s(k, %s_at(%s)%s);" % (done, f.c, call, flag), "}"]
-    names = ", ".join('"%s"' % PY_NAME.get(p.name, p.name) for p in f.params)
+    names = ", ".join('"%s"' % shown_name(p) for p in f.params)
     lines.append("static const char *const names_%s[] = {%s};" % (f.name, names))
     lines.append('static const struct py_signature sig_%s = {"%s", names_%s, %d, %d, %d};' %
                  (f.name, f.name, f.name, len(f.params), f.required(), 1 + [p.kind for p in f.params].index("ints") if f.varargs else 0))
@@ -226,7 +235,7 @@ def write_function(f, out):
 
 
 def doc_of(f):
-    shown = f.signature(lambda p: PY_NAME.get(p.name, p.name))
+    shown = f.signature(shown_name)
     text = "%s(%s)\n--\n\n%s" % (f.name, shown, f.doc)
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
@@ -335,8 +344,11 @@ def write_stubs(functions):
             star = f.varargs and p.kind == "ints"
             default = "" if p.default is None or star else " = ..."
             optional = "Optional[%s]" if p.default in ("NONE", "ALL", "FLAT", "SAME", "()", "0") and p.default is not None else "%s"
-            shown.append(("*" if star else "") + "%s: %s%s" % (PY_NAME.get(p.name, p.name), optional % PYTHON[p.kind] if not star else "Ints", default))
+            shown.append(("*" if star else "") + "%s: %s%s" % (shown_name(p), optional % PYTHON[p.kind] if not star else "Ints", default))
         ret = "Tensor" if f.ret == "rg_tensor" else "None"
+        named = {shown_name(p) for p in params}
+        if "axis" in named and not f.varargs:  # PyTorch's names are understood too
+            shown += ["*", "dim: Optional[Ints] = ..."] + (["keepdim: bool = ..."] if "keepdims" in named else [])
         text = "def %s(%s) -> %s:" % (f.name, ", ".join((["self"] if method else []) + shown), ret)
         return text, f.doc
 

@@ -1,6 +1,8 @@
-"""The code of docs/python.md runs, one block after the other."""
+"""The code of docs/python.md runs, one block after the other; so do the cells of examples/guide.ipynb."""
+import ast
 import contextlib
 import io
+import json
 import os
 import re
 import unittest
@@ -22,6 +24,24 @@ class Docs(Case):
                 exec(compile("\n" * line + block, "docs/python.md", "exec"), names)
         for words in ("tensor([16., 36.])", "python.md", "the last axis of the first has size 3"):
             self.assertIn(words, printed.getvalue())
+
+    def test_notebook(self):
+        """Its cells, as a notebook runs them: the last expression of each is shown, as text and as a page."""
+        with open(os.path.join(ROOT, "examples", "guide.ipynb")) as f:
+            cells = ["".join(c["source"]) for c in json.load(f)["cells"] if c["cell_type"] == "code"]
+        names, shown = {"__name__": "guide"}, []
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            for i, text in enumerate(cells):
+                tree = ast.parse(text)
+                last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+                exec(compile(tree, "guide.ipynb:%d" % i, "exec"), names)
+                if last:
+                    shown.append(eval(compile(ast.Expression(last.value), "guide.ipynb:%d" % i, "eval"), names))
+        self.assertEqual(repr(shown[0]), "tensor([16., 36.])")
+        first, final = shown[2]
+        self.assertLess(final, first / 10)
+        self.assertIn("<iframe", shown[3]._repr_html_())
+        self.assertGreater(len(printed.getvalue()), 100)
 
 
 if __name__ == "__main__":
