@@ -4,7 +4,7 @@ from ._ridge import Tensor, tensor
 
 
 def _is_array(k):
-    return isinstance(k, (Tensor, list)) or hasattr(k, "__array__") or (hasattr(k, "__dlpack__")) or isinstance(k, (bool, range))
+    return isinstance(k, (Tensor, list, tuple)) or hasattr(k, "__array__") or (hasattr(k, "__dlpack__")) or isinstance(k, (bool, range))
 
 
 def _parts(x, key):

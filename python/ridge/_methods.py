@@ -652,7 +652,11 @@ def rad2deg(x):
 def divide(x, y, rounding_mode=None):
     if rounding_mode == "floor":
         return _ridge.floordiv(x, y)
-    return _ridge.div(x, y).trunc() if rounding_mode == "trunc" else _ridge.div(x, y)
+    if rounding_mode == "trunc":
+        q = _ridge.div(x, y)
+        whole = _ridge.add(x, y).dtype.name not in _FLOATS
+        return _ridge.floordiv(_ridge.sub(x, _ridge.fmod(x, y)), y) if whole else q.trunc()
+    return _ridge.div(x, y)
 
 
 def gelu(x, approximate="none"):
@@ -701,7 +705,7 @@ hypot atan2 signbit nan_to_num deg2rad rad2deg divide one_hot cov equal clone nu
 METHODS = """window astype to numpy __array__ tolist clone cpu cuda dim numel element_size data_ptr __format__ __contains__ __deepcopy__
 __complex__ type_as view transpose swapaxes moveaxis expand_dims flip broadcast_to expand_as reshape_as view_as tile repeat split chunk
 unbind norm topk median count_nonzero nonzero masked_select ptp allclose diff trace clip where hypot atan2 nan_to_num fill_ zero_ divide
-tensordot inner vecdot signbit equal""".split()
+tensordot inner vecdot signbit equal gelu""".split()
 
 var, std = _moment(_ridge._var), _moment(_ridge._std)
 zeros_like, ones_like = _like(_ridge._zeros_like), _like(_ridge._ones_like)

@@ -60,6 +60,11 @@ class Against(Case):
             key = tuple(k for k in draw_key(r, shape, True) if k is not None)
             self.same(ridge.tensor(a)[key], a[key], what=(shape, key))
 
+    def test_lists_and_tuples_of_integers(self):
+        a = draw_array(random.Random(9), (3, 4, 5))
+        for key in (([0, 2], (1, 3)), ((0, 1), slice(None), [[0], [2]]), ([1, 2],), (Ellipsis, (0, 1))):
+            self.same(ridge.tensor(a)[key], a[key], what=key)
+
     def test_masks(self):
         r = random.Random(3)
         for i in range(DRAWS):

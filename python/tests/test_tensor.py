@@ -135,6 +135,12 @@ class AgainstNumpy(Case):
             op = r.choice(ops)
             self.same(op(ridge.tensor(a), ridge.tensor(b)), op(a, b), what=op)
 
+    def test_truncating_division(self):
+        a, b = np.array([-7, 7, -8, 0]), np.array([2, -2, 3, 5])
+        got = ridge.divide(ridge.tensor(a), ridge.tensor(b), rounding_mode="trunc")
+        self.same(got, np.trunc(a / b).astype(np.int64))
+        self.assertEqual(got.dtype, ridge.int64)
+
     def test_reductions(self):
         r = random.Random(3)
         for i in range(DRAWS):
