@@ -16,11 +16,12 @@ record() {
     "$RIDGE" report p --json > json && "$RIDGE" report p --csv events.csv > /dev/null || fail "$*: no report"
     grep '^ *{"id":' json > causes
 }
-# planted MODE CAUSE LINE WORDS: the cause is there, at the line with this text of the program, with the words
+# planted MODE CAUSE LINE WORDS: the cause is there, at the line with this text of the program (any: anywhere), with the words
 planted() {
     record "$1"
     line=$(grep -n "$3" "$root/tests/planted/planted.c" | head -1 | cut -d: -f1)
-    grep "\"id\":\"$2\"" causes | grep "\"where\":\"planted.c:$line[,\"]" | grep -q "\"signal\":\"[^\"]*$4" ||
+    [ "$3" != any ] || line='[0-9]+'
+    grep "\"id\":\"$2\"" causes | grep -E "\"where\":\"planted.c:$line[,\"]" | grep -q "\"signal\":\"[^\"]*$4" ||
         fail "$1: expected $2 at planted.c:$line, '$4': $(cat causes)"
     grep "\"id\":\"$2\"" causes | grep -q '"fix":"..' || fail "$1: no advice: $(cat causes)"
 }
@@ -41,7 +42,8 @@ fixed copies transfer.exposed "$step" "1 copies to the device of 4.2 MB in all"
 step='if (!r->fixed || i % 20 == 0) rg_read'
 planted reads sync "$step" "40 reads of 167.8 MB in all"
 fixed reads sync "$step" "2 reads of 8.4 MB in all"
-planted tiny small_kernels 'rg_realize(out);' "for each of 4041 kernels"
+# which of its calls takes longest is a matter of the clock
+planted tiny small_kernels any "for each of 4041 kernels"
 calls=$(grep -c '^[0-9]*,[0-9]*,[0-9]*,op,' events.csv)
 record tiny --fixed
 [ "$calls" -gt $((10 * $(grep -c '^[0-9]*,[0-9]*,[0-9]*,op,' events.csv))) ] || fail "tiny: a replayed graph is built in as many calls: $calls"

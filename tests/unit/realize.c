@@ -155,13 +155,16 @@ TEST(realize_key_has_the_whole_structure) {
 }
 
 TEST(realize_key_has_every_setting) {
+    char threads[16]; /* other than what the machine has, and nothing from outside */
+    snprintf(threads, sizeof threads, "%d", os_cores() + 1);
+    settings("RIDGE_THREADS", NULL);
     setup(NULL);
     affine_once(64, 2, false);
-    static const char *const change[][2] = {{"RIDGE_NOOPT", "1"},           {"RIDGE_FASTMATH", "1"},
-                                            {"RIDGE_RULE_OFF", "add_zero"}, {"RIDGE_MULTI", "0"},
-                                            {"RIDGE_PLAN_RANK", "1"},       {"RIDGE_SPLIT", "0"},
-                                            {"RIDGE_BATCH", "0"},           {"RIDGE_PLAN", "store"},
-                                            {"RIDGE_PLAN", "fuse"},         {"RIDGE_THREADS", "1"}};
+    const char *const change[][2] = {{"RIDGE_NOOPT", "1"},           {"RIDGE_FASTMATH", "1"},
+                                     {"RIDGE_RULE_OFF", "add_zero"}, {"RIDGE_MULTI", "0"},
+                                     {"RIDGE_PLAN_RANK", "1"},       {"RIDGE_SPLIT", "0"},
+                                     {"RIDGE_BATCH", "0"},           {"RIDGE_PLAN", "store"},
+                                     {"RIDGE_PLAN", "fuse"},         {"RIDGE_THREADS", threads}};
     for (size_t i = 0; i < RG_COUNT(change); i++) {
         settings(change[i][0], change[i][1]);
         affine_once(64, 2, false);
