@@ -200,6 +200,8 @@ static void fill_clock(struct os_cpu *c) { /* virtual machines often say nothing
 static struct os_cpu this_cpu;
 static void fill_this(void) {
     fill_flags(&this_cpu);
+    if (!this_cpu.model[0])
+        snprintf(this_cpu.model, sizeof this_cpu.model, "%s", this_cpu.arch); /* no /proc */
     fill_caches(&this_cpu);
     fill_clock(&this_cpu);
 }
