@@ -39,7 +39,9 @@ struct gpu_spec engine_spec(struct engine *en) {
 const char *prog_heuristic(struct engine *en, struct sched_prog *p) {
     if (en->tuning.heuristic) return en->tuning.heuristic;
     if (!engine_on_cpu(en)) return opts_heuristic_gpu(p->ir, &p->kernel, &en->gpu);
-    return opts_heuristic(p->ir, &p->kernel, 0, en->ops->workers(en->dev));
+    /* MMA instructions are assembly, which only the CPU device's own compiler is known to take */
+    int vec_bytes = strcmp(en->ops->name, "CPU") ? os_cpu()->vec_bytes : 0;
+    return opts_heuristic(p->ir, &p->kernel, vec_bytes, en->ops->workers(en->dev));
 }
 
 /* Not OpenCL: the candidates are CUDA's. */

@@ -122,7 +122,13 @@ enum mma {
 #undef MMA_CPU
     MMA_COUNT
 };
-enum mma_sum { MMA_ROUND_ONCE, MMA_ODD_PAIRS, MMA_FMA_PAIRS, MMA_EXACT }; /* order of additions: mma.def */
+enum mma_sum {
+    MMA_ROUND_ONCE,
+    MMA_ODD_PAIRS,
+    MMA_FMA_PAIRS,
+    MMA_PAIR_SUMS,
+    MMA_EXACT
+};                            /* order of additions: mma.def */
 enum { MMA_M, MMA_N, MMA_K }; /* the sides, and the operand that lacks each: b, a, d are not along m, n, k */
 enum { MMA_A, MMA_B, MMA_D, MMA_LANES = 32, WARPGROUP = 128 };
 enum { MAPS_MOST = 8 };    /* different MAPs of a kernel: each is a parameter of 128 bytes */
@@ -149,6 +155,8 @@ struct mma_map {
 /* Of a warpgroup: b, and a if it has no map either, is read from shared memory. */
 static inline bool mma_is_wgmma(enum mma i) { return !*mma_info[i].map[MMA_B]; }
 static inline bool mma_is_cpu(enum mma i) { return mma_info[i].feature != NULL; }
+/* Both operands are in memory, d in tiles: AMX. */
+static inline bool mma_has_tiles(enum mma i) { return mma_info[i].map[MMA_B][0] == '['; }
 static inline unsigned mma_lanes(enum mma i) {
     return mma_is_cpu(i) ? 1 : mma_is_wgmma(i) ? WARPGROUP : MMA_LANES;
 }
@@ -187,7 +195,8 @@ union arg {
         uint8_t instr;     /* enum mma */
         uint8_t zero_init; /* 1: the accumulators start at 0, whatever they hold (wgmma's scale-d = 0) */
         uint8_t leap[2];   /* of an MN-major operand: rows from the first half of k to the second */
-        uint16_t rows[2];  /* of an operand in shared memory: 0, K-major; else MN-major, rows of a panel */
+        /* of an operand in shared memory: 0, K-major; else MN-major, rows of a panel. AMX: [0], steps of k */
+        uint16_t rows[2];
     } mma;
 };
 #define ARG_NONE ((union arg){.u = 0})

@@ -6,7 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { MOST_SIDE = 16, MOST_K = 64 };
+enum { MOST_SIDE = 32, MOST_K = 64 };
 struct ref_tile { /* of an operand or of d: [m or n][k], [m][n] */
     struct elem e[MOST_SIDE][MOST_K];
 };
@@ -34,6 +34,7 @@ void lin_resolve_cpu_mma(struct machine *m, struct step *s, uint32_t at) {
     }
 }
 
+/* r: register; of an operand in memory, element: later steps of k follow. */
 static struct elem *at_register(struct machine *m, struct step *s, unsigned operand, unsigned r) {
     if (operand == MMA_D) return &m->v[s->many[r / s->many[0].lanes].at + r % s->many[0].lanes];
     if (!mma_map((enum mma)s->u->arg.mma.instr, operand).memory)
@@ -48,12 +49,13 @@ static struct elem *at_register(struct machine *m, struct step *s, unsigned oper
     return e;
 }
 
-static void gather_tile(struct machine *m, struct step *s, unsigned operand, struct ref_tile *t, bool give) {
+static void gather_tile(struct machine *m, struct step *s, unsigned operand, unsigned step,
+                        struct ref_tile *t, bool give) {
     struct mma_map map = mma_map((enum mma)s->u->arg.mma.instr, operand);
     for (unsigned r = 0; r < map.regs; r++) {
         int at[3];
         mma_element(&map, 0, r, at);
-        struct elem *e = at_register(m, s, operand, r),
+        struct elem *e = at_register(m, s, operand, step * map.regs + r),
                     *o = &t->e[at[operand == MMA_B ? MMA_N : MMA_M]][at[operand == MMA_D ? MMA_N : MMA_K]];
         *(give ? e : o) = *(give ? o : e);
     }
@@ -90,8 +92,12 @@ static double fma_flushed(double a, double b, double c) {
 
 static union ref_val float_sum(enum mma_sum sum, const struct elem *a, const struct elem *b, int n,
                                double d) {
+    double even = 0, odd = 0;
     for (int k = 0; k < n; k += 2) {
-        if (sum == MMA_ODD_PAIRS) {
+        if (sum == MMA_PAIR_SUMS) {
+            even = fma_flushed(a[k].v.f, b[k].v.f, even);
+            odd = fma_flushed(a[k + 1].v.f, b[k + 1].v.f, odd);
+        } else if (sum == MMA_ODD_PAIRS) {
             double x = flush(flush(a[k].v.f) * flush(b[k].v.f)),
                    y = flush(flush(a[k + 1].v.f) * flush(b[k + 1].v.f));
             d = add_to_odd(flush(d), add_to_odd(round_to_odd(x), round_to_odd(y)));
@@ -100,23 +106,32 @@ static union ref_val float_sum(enum mma_sum sum, const struct elem *a, const str
             d = fma_flushed(a[k].v.f, b[k].v.f, d);
         }
     }
+    if (sum == MMA_PAIR_SUMS) d = fma_flushed(1, d, fma_flushed(1, even, odd));
     return (union ref_val){.f = d};
+}
+
+static void multiply_tiles(const struct mma_info *i, const struct ref_tile *a, const struct ref_tile *b,
+                           struct ref_tile *d) {
+    for (int y = 0; y < i->size[MMA_M]; y++)
+        for (int x = 0; x < i->size[MMA_N]; x++) {
+            struct elem *e = &d->e[y][x];
+            for (int k = 0; k < i->size[MMA_K]; k++) {
+                if (!e->bad) e->bad = a->e[y][k].bad ? a->e[y][k].bad : b->e[x][k].bad;
+                if (i->sum == MMA_EXACT) e->v.i = ref_wrap(i->acc, e->v.i + a->e[y][k].v.i * b->e[x][k].v.i);
+            }
+            if (i->sum != MMA_EXACT) e->v = float_sum(i->sum, a->e[y], b->e[x], i->size[MMA_K], e->v.f);
+        }
 }
 
 void lin_cpu_mma(struct machine *m, struct step *s) {
     const struct mma_info *i = &mma_info[s->u->arg.mma.instr];
-    struct ref_tile a, b, d;
-    gather_tile(m, s, MMA_A, &a, false);
-    gather_tile(m, s, MMA_B, &b, false);
-    gather_tile(m, s, MMA_D, &d, false);
-    for (int y = 0; y < i->size[MMA_M]; y++)
-        for (int x = 0; x < i->size[MMA_N]; x++) {
-            struct elem *e = &d.e[y][x];
-            for (int k = 0; k < i->size[MMA_K]; k++) {
-                if (!e->bad) e->bad = a.e[y][k].bad ? a.e[y][k].bad : b.e[x][k].bad;
-                if (i->sum == MMA_EXACT) e->v.i = ref_wrap(i->acc, e->v.i + a.e[y][k].v.i * b.e[x][k].v.i);
-            }
-            if (i->sum != MMA_EXACT) e->v = float_sum(i->sum, a.e[y], b.e[x], i->size[MMA_K], e->v.f);
-        }
-    gather_tile(m, s, MMA_D, &d, true);
+    struct ref_tile *t = arena_array(m->arena, struct ref_tile, 3);
+    unsigned steps = RG_MAX(s->u->arg.mma.rows[MMA_A], 1);
+    gather_tile(m, s, MMA_D, 0, &t[MMA_D], false);
+    for (unsigned k = 0; k < steps; k++) {
+        gather_tile(m, s, MMA_A, k, &t[MMA_A], false);
+        gather_tile(m, s, MMA_B, k, &t[MMA_B], false);
+        multiply_tiles(i, &t[MMA_A], &t[MMA_B], &t[MMA_D]);
+    }
+    gather_tile(m, s, MMA_D, 0, &t[MMA_D], true);
 }

@@ -263,7 +263,49 @@ static void store(struct render *r, const uop *n) {
 
 /* ---- values ---------------------------------------------------------------------------------------- */
 
+/* Lane i is lane i / ways of vector i % ways, 2 or 4 of them: interleaved, as packing for dot and MMA instructions does. gcc makes
+ * one instruction per lane of a constructor, and one or two of a shuffle. */
+static int interleaved(const uop *n) {
+    int ways = n->lanes >= 32 && !(n->lanes & (n->lanes - 1)) && dtype_info[n->dt].bytes <= 2 ? 2 : 0;
+    for (; ways && ways <= 4; ways *= 2) {
+        bool all = true;
+        for (uint32_t i = 0; i < n->nsrc && all; i++) {
+            const uop *x = n->src[i];
+            all = x->op == OP_EXTRACT && x->arg.i == i / (uint32_t)ways &&
+                  x->src[0] == n->src[i % (uint32_t)ways]->src[0] &&
+                  x->src[0]->lanes * (uint32_t)ways == n->lanes && x->src[0]->dt == n->dt;
+        }
+        if (all) return ways;
+    }
+    return 0;
+}
+
+static const char *zip(struct render *r, const char *type, const char *a, const char *b, unsigned lanes) {
+    return fmt(r, "ZIP%u(%s, %s, %s)", lanes, type, a, b);
+}
+
+static struct c_text interleave(struct render *r, const uop *n, int ways) {
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes}, v[4];
+    enum dtype dt = (enum dtype)n->dt;
+    for (int i = 0; i < ways; i++) v[i] = named(r, operand(r, n->src[i]->src[0]));
+    unsigned each = n->lanes / (unsigned)ways;
+    if (ways == 2) {
+        t.s = zip(r, type_of(r, dt, n->lanes, 0), v[0].s, v[1].s, each);
+        return t;
+    }
+    const char *pair[2], *wide = fmt(r, "u16x%u", each);
+    for (int i = 0; i < 2; i++) {
+        struct c_text p = {
+            .s = zip(r, wide, v[2 * i].s, v[2 * i + 1].s, each), .dt = DT_U16, .lanes = (uint8_t)each};
+        pair[i] = named(r, p).s;
+    }
+    t.s = zip(r, type_of(r, dt, n->lanes, 0), pair[0], pair[1], each);
+    return t;
+}
+
 static struct c_text build(struct render *r, const uop *n) {
+    int ways = interleaved(n);
+    if (ways) return interleave(r, n, ways);
     struct c_text t = {.dt = n->dt, .lanes = n->lanes, .mask = n->dt == DT_BOOL && n->lanes > 1};
     struct str s;
     if (n->lanes == 1) return operand(r, n->src[0]);
@@ -365,12 +407,22 @@ static void prefetch(struct render *r, const uop *n) {
     line(r, "__builtin_prefetch(&%s, 0, %d);", element(r, &p, 0), n->arg.i > 1 ? 2 : 3);
 }
 
+/* AMX: the accumulators of an MMA are an array, T3[0] .. (declare_tiles). */
+static void multiply_tiles(struct render *r, const uop *n) {
+    struct c_access a = access_of_index(r, n->src[n->nsrc - 2]), b = access_of_index(r, n->src[n->nsrc - 1]);
+    const char *tile = val(r, n->src[0])->s;
+    line(r, "mma_%s(%.*s, %s + (%s), %s + (%s), %u);", mma_info[n->arg.mma.instr].name,
+         (int)strcspn(tile, "["), tile, a.base, bare(r, a.index.s), b.base, bare(r, b.index.s),
+         n->arg.mma.rows[MMA_A]);
+}
+
 /* An MMA instruction of a CPU: one or more machine instructions, each with the next accumulator and, if a is in memory, the next
  * elements of it (c_pre.c: mma_NAME). */
 static void matrix_multiply(struct render *r, const uop *n) {
     enum mma instr = (enum mma)n->arg.mma.instr;
     if (!mma_is_cpu(instr)) bad(r, n, "is a GPU's instruction");
     const uop *src_a = n->src[n->nsrc - 2], *src_b = n->src[n->nsrc - 1];
+    if (mma_has_tiles(instr)) return multiply_tiles(r, n);
     struct c_text b = named(r, operand(r, src_b));
     const char *name = mma_info[instr].name;
     if (src_a->op != OP_INDEX) {
@@ -511,9 +563,31 @@ static void declare_locals(struct render *r, struct signature *g) {
     }
 }
 
+/* The accumulators of AMX are stored between MMAs: an array for each MMA, in the order of its registers. */
+static bool declare_tiles(struct render *r, bool begin) {
+    uint32_t tiles = 0;
+    for (uint32_t i = 0; i < r->lin->n; i++) {
+        const uop *n = r->lin->u[i];
+        if (n->op != OP_MMA || !mma_has_tiles((enum mma)n->arg.mma.instr)) continue;
+        if (begin) return true;
+        if (val(r, n->src[0])->s) continue;
+        const uop *acc = n->src[0];
+        line(r, "%s T%u[%u];", type_of(r, (enum dtype)acc->dt, acc->lanes, 0), tiles, n->nsrc - 2);
+        for (uint32_t k = 0; k + 2 < n->nsrc; k++)
+            *val(r, n->src[k]) = (struct c_text){.s = fmt(r, "T%u[%u]", tiles, k),
+                                                 .dt = acc->dt,
+                                                 .lanes = acc->lanes,
+                                                 .atom = true,
+                                                 .moving = true};
+        tiles++;
+    }
+    return tiles != 0;
+}
+
 static void declare_accs(struct render *r, uop_vec *v) {
     for (uint32_t i = 0; i < v->n; i++) {
         const uop *n = v->p[i];
+        if (val(r, n)->s) continue;
         unsigned mask = n->dt == DT_BOOL && n->lanes > 1;
         const char *name = fmt(r, "a%u", i);
         line(r, "%s %s;", type_of(r, (enum dtype)n->dt, n->lanes, mask), name);
@@ -537,6 +611,8 @@ const char *render_body(struct str *o, struct ir *ir, const struct linear *lin) 
     r.indent = 1;
     declare_vars(&r, &l.var);
     bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
+    bool tiles = declare_tiles(&r, true);
+    if (tiles) line(&r, "AMX_BEGIN");
     line(&r, "for (u32 t = t0; t < t1; t++) {");
     r.indent++;
     if (grid) {
@@ -544,10 +620,12 @@ const char *render_body(struct str *o, struct ir *ir, const struct linear *lin) 
         line(&r, "const %s r0 = (%s)t;", elem_type((enum dtype)g->dt), elem_type((enum dtype)g->dt));
         *val(&r, g) = (struct c_text){.s = "r0", .node = g, .dt = g->dt, .lanes = 1, .atom = true};
     }
+    declare_tiles(&r, false);
     declare_accs(&r, &l.acc);
     for (r.pos = grid; r.pos < lin->n - grid; r.pos++) entry(&r, lin->u[r.pos]);
     r.indent--;
     line(&r, "}");
+    if (tiles) line(&r, "AMX_END");
     str_add(o, "}\n");
     return sig.actual.n ? sig.actual.p : "";
 }

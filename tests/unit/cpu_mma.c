@@ -1,7 +1,8 @@
 /* Tests of MMA instructions on CPUs (rows MMA_CPU of ir/mma.def; codegen/gpu/mma.c, tune/choose/cpu_mma.c, ref/mma.c).
  * GEMMs of random shapes, layouts and types are scheduled for each row, whatever this machine has, and interpreted: integers equal
  * the plain program's, floats are within the bound of docs/semantics.md. Where this machine has the instruction, compiled kernels
- * equal the interpreter bit by bit, on numbers of all magnitudes too: the interpreter knows how the instruction rounds. */
+ * equal the interpreter bit by bit, on numbers of all magnitudes too: the interpreter knows how the instruction rounds.
+ * CPU_MMA_TILES=1: those of AMX too. */
 #include "../../cli/cli.h"
 #include "engine/engine.h"
 #include "irtest.h"
@@ -31,6 +32,7 @@ static void write_gemm(struct gemm_case *t, const struct mma_info *i, struct rnd
     bool ta = rnd_below(r, 2), tb = rnd_below(r, 2);
     if (!rnd_below(r, 4)) k = rnd_range(r, 300, 700), m = i->size[MMA_M], n = RG_MAX(n, 24);
     m = RG_MAX(m, (1 << 15) / (n * k) + 1);
+    if (*i->map[MMA_B] == '[') k = RG_MAX(k, 2 * i->size[MMA_K]); /* AMX */
     t->terms = (double)k;
     bool wide = i->in == DT_I16; /* of bytes */
     const char *acc = dtype_info[i->acc].name, *a = wide ? "i8" : dtype_info[i->in].name,
@@ -179,6 +181,7 @@ TEST(cpu_mma_compiled_rounds_as_interpreted) {
     int ran = 0;
     for (int i = 0; i < MMA_COUNT; i++) {
         if (!mma_is_cpu((enum mma)i) || !machine_has(mma_info[i].feature)) continue;
+        if (mma_has_tiles((enum mma)i) && !getenv("CPU_MMA_TILES")) continue;
         struct gemm_case *t[CASES];
         const struct linear *lin[CASES];
         const struct ekernel *code[CASES];

@@ -314,6 +314,32 @@ static const uop *vector_operand(struct mma_cx *t, const uop *x, unsigned operan
     return m->memory ? index : uop_new(t->ir, OP_LOAD, (enum dtype)x->dt, m->regs, &index, 1, ARG_NONE);
 }
 
+/* AMX: the address of the tiles of the first step; those of the next ones follow. Packed by the layout (opts/stage.c), so that it
+ * suffices to look at each digit and each step. */
+static const uop *tile_operand(struct mma_cx *t, const uop *x, unsigned operand, int64_t steps) {
+    const struct mma_map *m = &t->p->map[operand];
+    int side = operand == MMA_A ? MMA_M : MMA_N, size = mma_info[t->p->instr].size[MMA_K];
+    bool packed = x->op == OP_LOAD && access_buf(x)->op == OP_LOCAL;
+    const uop *first = packed ? element(t, access_offset(x), side, constant(t, 0), constant(t, 0)) : NULL;
+    int64_t step = 1;
+    for (unsigned i = 0; i <= m->nreg && packed; i++) {
+        int64_t extent = i < m->nreg ? m->reg[i].extent : steps,
+                stride = i < m->nreg ? m->reg[i].stride : size;
+        bool along_k = i == m->nreg || m->reg[i].dim == MMA_K;
+        for (int64_t v = 1; v < extent && packed; v++) {
+            const uop *p = constant(t, along_k ? 0 : v * stride), *k = constant(t, along_k ? v * stride : 0);
+            struct affine f =
+                affine_of(t->a, uop2(t->ir, OP_SUB, element(t, access_offset(x), side, p, k), first));
+            packed = !f.n && f.k == v * step;
+        }
+        step *= extent;
+    }
+    if (!packed)
+        opt_fail(t->s, "TC", "%s reads tiles along axis %s from memory, and they are not packed for it",
+                 mma_info[t->p->instr].name, ir_name(t->ir, t->p->side[side]->arg.range.cls));
+    return mk_index(t->ir, access_buf(x), first, 1);
+}
+
 /* ---- tiles ------------------------------------------------------------------------------------------------ */
 
 /* A K step: the operands and where each half of it starts. The second half continues the first, or is the
@@ -564,6 +590,18 @@ static void widen(struct mma_cx *t, const uop *to, const uop *a, const uop *b, s
     for (int64_t i = 0; i < values_of(merged); i++) vec_push(t->a, acc, at_value(t, to, merged, i));
 }
 
+/* AMX: one MMA for all K steps. */
+static const uop *all_steps(struct mma_cx *t, const uop *acc, const uop *a, const uop *b) {
+    int64_t steps = t->p->side[MMA_K]->src[0]->hi / mma_info[t->p->instr].size[MMA_K];
+    uop_vec src = {0};
+    if (steps > UINT16_MAX) opt_fail(t->s, "TC", "more than %d steps of k", UINT16_MAX);
+    union arg arg = {.mma = {.instr = (uint8_t)t->p->instr, .rows = {(uint16_t)steps, 0}}};
+    cells(t, acc, &src);
+    vec_push(t->a, &src, tile_operand(t, a, MMA_A, steps));
+    vec_push(t->a, &src, tile_operand(t, b, MMA_B, steps));
+    return uop_new(t->ir, OP_MMA, DT_VOID, 1, src.p, src.n, arg);
+}
+
 /* All K steps. */
 static void multiply(struct mma_cx *t, const uop *acc, const uop *mul, uop_vec *out) {
     const uop *const *side = t->p->side, *a = mul->src[0], *b = mul->src[1];
@@ -582,6 +620,10 @@ static void multiply(struct mma_cx *t, const uop *acc, const uop *mul, uop_vec *
                                        (const uop *[]){side[MMA_M], side[MMA_N]}, 2, ARG_INT(t->accs++));
     uop_vec rows = {0}, accs = {0}, merged = {0};
     struct k_step s;
+    if (mma_has_tiles(t->p->instr)) {
+        vec_push(t->a, out, all_steps(t, acc, a, b));
+        return;
+    }
     int64_t wide = side[MMA_K]->src[0]->hi, steps = wide * rows_of(t, acc, mul, &rows) / step;
     widen(t, to, a, b, &s, &accs, &merged);
     b = at_value(t, b, &merged, 0);

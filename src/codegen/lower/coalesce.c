@@ -144,10 +144,21 @@ static void group_spots(struct co *c) {
 
 /* ---- strided stores ---------------------------------------------------------------------------------*/
 
+/* Is this scratch buffer filled by stores of the block, and neither read nor filled by an inner loop? */
+static bool only_written(struct co *c, const uop *block, const uop *buf) {
+    uop_vec topo = {0};
+    tree_leaf_nodes(c->rw->ir, block, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (is_load(topo.p[i]) && access_buf(topo.p[i]) == buf) return false;
+    for (uint32_t i = 0; i < block->nsrc; i++)
+        if (!tree_is_leaf(block->src[i])) return false;
+    return true;
+}
+
 /* Splits the address of a store over its lanes; false if there is no constant stride other than one. */
-static bool store_lanes(struct co *c, const uop *s) {
-    if (s->op != OP_STORE || s->nsrc != 2 || access_offset(s)->lanes == 1 || access_buf(s)->op != OP_PARAM)
-        return false;
+static bool store_lanes(struct co *c, const uop *block, const uop *s) {
+    if (s->op != OP_STORE || s->nsrc != 2 || access_offset(s)->lanes == 1) return false;
+    if (access_buf(s)->op != OP_PARAM && (c->gpu || !only_written(c, block, access_buf(s)))) return false;
     struct affine at = affine_of(c->a, access_offset(s));
     struct affine row = {.t = arena_array(c->a, struct term, at.n)};
     int64_t stride = 0;
@@ -191,7 +202,7 @@ static const uop *store_rows(struct co *c, const uop *block) {
     uint32_t last = 0;
     c->spot.n = 0;
     for (uint32_t i = 0; i < block->nsrc; i++)
-        if ((strided[i] = store_lanes(c, block->src[i]))) last = i;
+        if ((strided[i] = store_lanes(c, block, block->src[i]))) last = i;
     if (!c->spot.n) return block;
     for (uint32_t i = 0; i < block->nsrc; i++)
         if (strided[i] && changed_after(c, block, i + 1, block->src[i]->src[1])) return block;

@@ -89,7 +89,7 @@ static bool is_sum(const uop *n) {
 /* Additions to an accumulator by the MMA instructions of a CPU along r. */
 static int64_t mma_adds(const struct sched *s, const uop *r) {
     const struct mma_info *i = &mma_info[s->tc[0].instr];
-    return r->src[0]->hi / (i->sum == MMA_ODD_PAIRS ? 2 : 1);
+    return r->src[0]->hi / (i->sum == MMA_ODD_PAIRS ? 2 : i->sum == MMA_PAIR_SUMS ? i->size[MMA_K] : 1);
 }
 
 /* The loops of a sum, outermost first; returns the additions of what is unrolled in one accumulator. */

@@ -61,7 +61,7 @@ static const uop *split_levels(struct sched *s, struct free_ranges *fr, const uo
     for (uint32_t i = 1; i < n->nsrc; i++) {
         enum axis_kind k = (enum axis_kind)n->src[i]->arg.range.kind;
         vec_push(ir->arena, axis_is_loop(k) ? &loops : &open, n->src[i]);
-        partial |= k == AX_REG || k == AX_VEC || k == AX_THREAD;
+        partial |= k == AX_REG || k == AX_VEC || k == AX_THREAD || k == AX_MMA;
     }
     if (!loops.n) return n;
     qsort(loops.p, loops.n, sizeof *loops.p, range_by_pos);

@@ -77,9 +77,10 @@ static const uop *member_in(const uop_vec *free, uint32_t cls) {
 
 /* The loop that copies a dimension of the tile, named after its first axis: created once per opt, shared by all loads of
  * the buffer. */
-static const uop *copy_range(struct sched *s, const char *buffer, const uop *r, const uop *size) {
+static const uop *copy_range(struct sched *s, const char *buffer, const char *suffix, const uop *r,
+                             const uop *size) {
     char name[128];
-    int n = snprintf(name, sizeof name, "%s.%s", buffer, ir_name(s->ir, r->arg.range.cls));
+    int n = snprintf(name, sizeof name, "%s.%s%s", buffer, ir_name(s->ir, r->arg.range.cls), suffix);
     union arg arg = r->arg;
     arg.range.cls = ir_sym(s->ir, name, (size_t)RG_MIN(n, (int)sizeof name - 1));
     arg.range.kind = AX_LOOP;
@@ -322,48 +323,94 @@ static const uop *first_member(struct sched *s, uint32_t cls) {
     return member.p[0];
 }
 
+/* The operand of AMX that a value is, or -1; side[0]: its RANGE along m or n, side[1]: along k. */
+static int tile_operand_of(struct sched *s, const uop_vec *free, const uop *side[2]) {
+    if (!s->ntc || !mma_has_tiles(s->tc[0].instr)) return -1;
+    side[1] = member_in(free, s->tc[0].axis[MMA_K]);
+    for (int operand = MMA_A; operand <= MMA_B && side[1]; operand++)
+        if ((side[0] = member_in(free, s->tc[0].axis[operand == MMA_A ? MMA_M : MMA_N]))) return operand;
+    return -1;
+}
+
+struct copies { /* of a tile: its ranges, where they are read, what they stand for */
+    uop_vec copy, position, from, to;
+};
+
+/* The tile as the instruction reads it: a dimension for each digit of its layout, after one for the steps of k. b.k is the fastest
+ * digit along k, b.k1 the next .. */
+static void copy_digits(struct sched *s, const char *buffer, int operand, const uop *const side[2],
+                        struct copies *c) {
+    const struct mma_info *info = &mma_info[s->tc[0].instr];
+    struct mma_map m = mma_map(s->tc[0].instr, (unsigned)operand);
+    struct ir *ir = s->ir;
+    const uop *sum[2] = {uop_idx(ir, 0), uop_idx(ir, 0)};
+    struct mma_digit steps = {MMA_K, (int)(side[1]->src[0]->hi / info->size[MMA_K]), info->size[MMA_K]};
+    unsigned left[2] = {0, steps.extent > 1};
+    for (unsigned i = 0; i < m.nreg; i++) left[m.reg[i].dim == MMA_K]++;
+    for (unsigned i = m.nreg + 1; i-- > 0;) {
+        const struct mma_digit *d = i < m.nreg ? &m.reg[i] : &steps;
+        if (d->extent < 2) continue;
+        bool k = d->dim == MMA_K;
+        char suffix[16] = "";
+        if (--left[k]) snprintf(suffix, sizeof suffix, "%u", left[k]);
+        const uop *r = copy_range(s, buffer, suffix, side[k], uop_idx(ir, d->extent));
+        const uop *q = rw2(&s->rw, OP_IDIV, side[k], uop_idx(ir, d->stride));
+        vec_push(ir->arena, &c->copy, r);
+        vec_push(ir->arena, &c->position, rw2(&s->rw, OP_MOD, q, uop_idx(ir, d->extent)));
+        sum[k] = rw2(&s->rw, OP_ADD, sum[k], rw2(&s->rw, OP_MUL, r, uop_idx(ir, d->stride)));
+    }
+    for (int k = 0; k < 2; k++) {
+        vec_push(ir->arena, &c->from, side[k]);
+        vec_push(ir->arena, &c->to, sum[k]);
+    }
+}
+
 static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char *opt, const char *buffer,
                              const uop *load, uint32_t at, const struct stage_dim *dims, uint32_t ndims) {
     struct ir *ir = s->ir;
     const uop_vec *free = free_of(fr, load);
     int top = nest_depth(s, at);
-    uop_vec copy = {0}, from = {0}, to = {0}, src = {0}, position = {0};
+    struct copies c = {0};
+    uop_vec src = {0};
+    const uop *side[2] = {NULL, NULL};
+    int operand = tile_operand_of(s, free, side);
     for (uint32_t i = 0; i < ndims; i++) {
         struct tile_dim d;
         dim_ranges(s, opt, free, &dims[i], top, at, &d);
-        if (!d.n) continue;
+        if (!d.n || (operand >= 0 && d.n == 1 && (d.range[0] == side[0] || d.range[0] == side[1]))) continue;
         if (d.n > 1) set_window(s, fr, opt, load, index_of(load), &d), align_window(s, load, &d);
         const uop *size = d.n > 1 ? uop_idx(ir, d.size) : d.range[0]->src[0];
-        const uop *r = copy_range(s, buffer, first_member(s, dims[i].axis[0]), size);
-        vec_push(ir->arena, &copy, r);
-        vec_push(ir->arena, &position, d.n > 1 ? window_position(s, &d) : d.range[0]);
+        const uop *r = copy_range(s, buffer, "", first_member(s, dims[i].axis[0]), size);
+        vec_push(ir->arena, &c.copy, r);
+        vec_push(ir->arena, &c.position, d.n > 1 ? window_position(s, &d) : d.range[0]);
         if (d.n > 1) {
-            copy_window(s, fr, &d, load, r, &from, &to);
+            copy_window(s, fr, &d, load, r, &c.from, &c.to);
         } else {
-            vec_push(ir->arena, &from, d.range[0]);
-            vec_push(ir->arena, &to, r);
+            vec_push(ir->arena, &c.from, d.range[0]);
+            vec_push(ir->arena, &c.to, r);
         }
     }
+    if (operand >= 0) copy_digits(s, buffer, operand, side, &c);
     for (uint32_t i = 0; i < free->n; i++) {
         const uop *r = free->p[i];
-        if (nest_depth(s, r->arg.range.cls) <= top || member_in(&from, r->arg.range.cls) == r) continue;
+        if (nest_depth(s, r->arg.range.cls) <= top || member_in(&c.from, r->arg.range.cls) == r) continue;
         opt_fail(s, opt, "the tile also depends on axis %s, which is inside %s: name it as a dimension",
                  ir_name(ir, r->arg.range.cls), ir_name(ir, at));
     }
-    if (!copy.n) opt_fail(s, opt, "buffer %s does not depend on these axes", buffer);
-    vec_push(ir->arena, &src, rw_subst(&s->rw, load, from.p, to.p, from.n));
-    for (uint32_t i = 0; i < copy.n; i++) vec_push(ir->arena, &src, copy.p[i]);
+    if (!c.copy.n) opt_fail(s, opt, "buffer %s does not depend on these axes", buffer);
+    vec_push(ir->arena, &src, rw_subst(&s->rw, load, c.from.p, c.to.p, c.from.n));
+    for (uint32_t i = 0; i < c.copy.n; i++) vec_push(ir->arena, &src, c.copy.p[i]);
     union arg arg = {.mem = {ir_sym(ir, buffer, strlen(buffer)), SPACE_SCRATCH, 0, 0}};
     if (sched_has_threads(s)) {
-        int64_t row = copy.p[copy.n - 1]->src[0]->hi;
+        int64_t row = c.copy.p[c.copy.n - 1]->src[0]->hi;
         arg.mem.space = SPACE_SHARED;
-        arg.mem.row = (uint16_t)(copy.n > 1 && row <= UINT16_MAX ? row : 0);
-        arg.mem.panels = sched_has_wgmma(s) && copy.n > 1; /* a single row is no operand */
+        arg.mem.row = (uint16_t)(c.copy.n > 1 && row <= UINT16_MAX ? row : 0);
+        arg.mem.panels = sched_has_wgmma(s) && c.copy.n > 1; /* a single row is no operand */
         if (arg.mem.panels && (!arg.mem.row || row * dtype_info[load->dt].bytes % PANEL_BYTES))
             opt_fail(s, opt, "rows of the tile must be whole panels of %d bytes", PANEL_BYTES);
     }
     const uop *stage = uop_new(ir, OP_STAGE, load->dt, 1, src.p, src.n, arg);
-    const uop *index = rw_subst(&s->rw, stage_index(&s->rw, stage), copy.p, position.p, copy.n);
+    const uop *index = rw_subst(&s->rw, stage_index(&s->rw, stage), c.copy.p, c.position.p, c.copy.n);
     return uop1(ir, OP_LOAD, mk_index(ir, stage, index, 1));
 }
 

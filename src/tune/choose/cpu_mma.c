@@ -11,6 +11,8 @@ enum {
     LEAST_TERMS = 1 << 15,  /* products, likewise */
     K_BYTES = 512,          /* of a row of a packed block .. */
     K_BYTES_EXACT = 1024,   /* .. of integers */
+    K_BYTES_TILES = 4096,   /* .. of AMX, whose accumulators are stored after each */
+    LEAST_TILE = 16,        /* values of m and n worth a padded tile of AMX */
     MOST_ACCUMULATORS = 24, /* of 32 vector registers */
     OPERAND_REGISTERS = 8,  /* what is left for a and b */
 };
@@ -35,6 +37,19 @@ static bool takes(enum dtype in, enum dtype x) {
     return in == x || (byte && in == DT_I16);
 }
 
+/* Is it slower than packing as float32 and FMA? VDPBF16PS is where it starts every second cycle. */
+static bool is_slow(const struct view *v, const struct mma_info *m) {
+    const struct isa_op *dot = NULL, *fma = NULL;
+    if (m->sum != MMA_FMA_PAIRS || !has_feature(v, "-mfma")) return false;
+    for (size_t i = 0; isa_op_at(i); i++) {
+        const struct isa_op *op = isa_op_at(i);
+        if (strcmp(op->arch, "x86_64") || op->tiles) continue;
+        if (!dot && !strcmp(op->in, "bf16")) dot = op;
+        if (!fma && !strcmp(op->in, "f32") && op->field == MODEL_FLOPS_F32) fma = op;
+    }
+    return dot && fma && isa_op_count(dot, 64) * dot->rate <= isa_op_count(fma, 64) * fma->rate;
+}
+
 /* The instruction of this machine that does most per issue; MMA_COUNT: none. */
 static enum mma find_instruction(const struct view *v, const struct contraction *c) {
     enum dtype a = factor_type(&c->a), b = factor_type(&c->b);
@@ -42,7 +57,7 @@ static enum mma find_instruction(const struct view *v, const struct contraction 
     for (int i = 0; i < MMA_COUNT; i++) {
         const struct mma_info *m = &mma_info[i];
         if (!mma_is_cpu((enum mma)i) || m->acc != c->reduce->dt || !takes(m->in, a) || !takes(m->in_b, b) ||
-            !has_feature(v, m->feature))
+            !has_feature(v, m->feature) || is_slow(v, m))
             continue;
         if (best == MMA_COUNT || m->size[MMA_K] > mma_info[best].size[MMA_K]) best = (enum mma)i;
     }
@@ -66,6 +81,7 @@ static void mma_tile(const struct mma_info *i, int64_t m, int64_t n, int64_t *x,
 /* least: blocks, if the grid is one iteration: panels are packed inside of some loop. */
 static int64_t k_block(const struct mma_info *i, int64_t k, int64_t least) {
     int64_t step = i->size[MMA_K], bytes = i->sum == MMA_EXACT ? K_BYTES_EXACT : K_BYTES;
+    if (*i->map[MMA_B] == '[') bytes = K_BYTES_TILES;
     int64_t most = i->sum == MMA_FMA_PAIRS ? 128 : bytes / dtype_info[i->in].bytes;
     int64_t parts = RG_MAX(ceil_div(k, most + most / 2 > k ? k : most), least);
     return ceil_div(ceil_div(k, parts), step) * step;
@@ -80,7 +96,8 @@ struct mma_axis_names {
 static void tile_side(struct view *v, struct str *out, const char *axis, int64_t size, int64_t tiles,
                       int64_t each, const char **r, const char **in) {
     *in = view_new_axis(v, axis, "i");
-    if (size == each) { /* the whole axis */
+    if (size <= each) { /* the whole axis */
+        if (size < each) str_printf(out, " PADTO(%s,%lld)", axis, (long long)each);
         *in = axis, *r = "";
         return;
     }
@@ -120,7 +137,13 @@ static bool tile_axes(struct view *v, struct contraction *c, const struct mma_in
     mma_tile(i, m->size, n->size, &x, &y);
     c->mr = x * i->size[MMA_M], c->lanes = i->size[MMA_N], c->nv = y;
     int64_t tm = ceil_div(m->size, c->mr), tn = ceil_div(n->size, y * c->lanes);
+    bool tiles = *i->map[MMA_B] == '[';
     split_panels(v, c, tm, tn, &gm, &gn);
+    if (tiles) { /* what is packed of a stays in half of L2 */
+        int64_t row = RG_MIN(k->size * dtype_info[i->in].bytes, K_BYTES_TILES) * c->mr;
+        gm = RG_MAX(gm, ceil_div(tm, RG_MAX(v->l2 / 2 / row, 1)));
+    }
+    if (tiles && gm * gn < 2) *(tn > 1 ? &gn : &gm) = RG_MIN(2, RG_MAX(tm, tn));
     double rest = 1;
     for (int a = 0; a < v->naxis; a++) rest *= a == c->m || a == c->n ? 1 : c->in_grid[a];
     int64_t kc = k_block(i, k->size, c->nk < 2 && rest * (double)gm * (double)gn < 2 ? 2 : 1);
@@ -131,8 +154,14 @@ static bool tile_axes(struct view *v, struct contraction *c, const struct mma_in
         p->kk = view_new_axis(v, k->name, "k");
         str_printf(out, " TILE(%s,%lld,%s)", k->name, (long long)kc, p->kk);
     }
-    str_printf(out, " TILE(%s,%d,%s) TC(%s,%s,%s,%s)", p->kk, i->size[MMA_K], p->ki, p->mi, p->ni, p->ki,
-               i->name);
+    if (tiles) { /* all steps of a block in one MMA */
+        if (kc >= k->size && k->size % i->size[MMA_K])
+            str_printf(out, " PADTO(%s,%d)", k->name, i->size[MMA_K]);
+        p->ki = p->kk, p->kk = "";
+    } else {
+        str_printf(out, " TILE(%s,%d,%s)", p->kk, i->size[MMA_K], p->ki);
+    }
+    str_printf(out, " TC(%s,%s,%s,%s)", p->mi, p->ni, p->ki, i->name);
     if (*p->mr) str_printf(out, " UNROLL(%s)", p->mr);
     if (*p->nr) str_printf(out, " UNROLL(%s)", p->nr);
     p->ml = tile_panel(v, c, out, c->m, tm, gm), p->nl = tile_panel(v, c, out, c->n, tn, gn);
@@ -144,7 +173,8 @@ static bool tile_axes(struct view *v, struct contraction *c, const struct mma_in
     }
     for (int a = 0; a < v->naxis && !*p->outer; a++)
         if (v->axis[a].grid && c->in_grid[a] > 1) p->at = v->axis[a].name;
-    str_printf(out, " ORDER(%s)", LIST(v, p->outer, p->nl, p->ml, p->kk));
+    const char *order = LIST(v, p->outer, p->nl, p->ml, p->kk);
+    if (strchr(order, ',')) str_printf(out, " ORDER(%s)", order);
     return p->at != NULL;
 }
 
@@ -159,19 +189,40 @@ static void pack_operand(struct view *v, struct str *out, const struct mma_axis_
     if (!k_major && *l) str_printf(out, " ORDER(%s.%s,%s.%s)", name, p->kk, name, l);
 }
 
+/* For AMX: dimensions are digits of the layout (codegen/opts/stage.c). Rows of a along k are copied by vectors; pairs or quads of rows
+ * of b are interleaved. */
+static void pack_tiles(struct view *v, struct str *out, const struct mma_axis_names *p,
+                       const struct access_view *s, const char *l, const char *in, bool k_major, bool is_a) {
+    const char *name = access_name(v, s);
+    str_printf(out, " STAGE(%s,%s,%s)", name, p->at, LIST(v, l, in, p->ki));
+    if (is_a && k_major)
+        str_printf(out, " TILE(%s.%s,16,%s.v) VEC(%s.v) UNROLL(%s.%s)", name, p->ki, name, name, name, p->ki);
+    else if (k_major)
+        str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", name, p->ki, name, in);
+    else
+        str_printf(out, " VEC(%s.%s)", name, in);
+    if (!is_a && !k_major)
+        str_printf(out, " UNROLL(%s.%s) ORDER(%s.%s1,%s.%s1)", name, p->ki, name, p->ki, name, in);
+}
+
 bool write_cpu_mma(struct view *v, struct contraction *c, struct str *out) {
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
     enum mma instr = find_instruction(v, c);
     if (instr == MMA_COUNT || !m->grid || !n->grid || c->a.access->buf == c->b.access->buf) return false;
     const struct mma_info *i = &mma_info[instr];
     double terms = (double)m->size * (double)n->size * c->depth;
-    if (v->axis[c->kbig].size < LEAST_K || terms < LEAST_TERMS || m->size < i->size[MMA_M] ||
-        n->size < i->size[MMA_N])
+    if (v->axis[c->kbig].size < LEAST_K || terms < LEAST_TERMS ||
+        m->size < RG_MIN(i->size[MMA_M], LEAST_TILE) || n->size < RG_MIN(i->size[MMA_N], LEAST_TILE))
         return false;
     struct mma_axis_names p = {0};
     if (!tile_axes(v, c, i, out, &p)) return false;
     bool ka = access_stride(v, c->a.access, c->kbig, 1) == 1,
          kb = access_stride(v, c->b.access, c->kbig, 1) == 1;
+    if (mma_has_tiles(instr)) {
+        pack_tiles(v, out, &p, c->a.access, p.ml, p.mi, ka, true);
+        pack_tiles(v, out, &p, c->b.access, p.nl, p.ni, kb, false);
+        return true;
+    }
     pack_operand(v, out, &p, c->a.access, p.ml, p.mr, p.mi, ka);
     pack_operand(v, out, &p, c->b.access, p.nl, p.nr, p.ni, kb);
     return true;

@@ -135,6 +135,26 @@ static void count_memory(struct predict *p, uint32_t loop, const uop *n) {
     vec_push(p->a, &p->touch, t);
 }
 
+/* Machine instructions that start one per cycle and vector unit, or hold AMX for 16 cycles. */
+static void count_mma(struct predict *p, struct body *b, const uop *n) {
+    enum { TILE_CYCLES = 16, TILES = 4 };
+    bool tiles = mma_has_tiles((enum mma)n->arg.mma.instr);
+    if (tiles) {
+        double units = RG_MAX(model_value(p->m, MODEL_FMA_UNITS), 1);
+        b->vector += TILES * TILE_CYCLES * units * n->arg.mma.rows[MMA_A] * p->weight;
+        return;
+    }
+    b->vector += (n->nsrc - 2) * p->weight;
+    if (p->weight < 1) return;
+    for (uint32_t i = 0; i + 2 < n->nsrc; i++) {
+        uint32_t same = 1;
+        for (uint32_t k = 0; k < p->sets.n; k++) same += p->sets.p[k] == n->src[i];
+        if (same == 1) b->accs += registers(p, n->src[i]);
+        vec_push(p->a, &p->sets, n->src[i]);
+        b->chain = RG_MAX(b->chain, same);
+    }
+}
+
 static void count_node(struct predict *p, uint32_t loop, const uop *n) {
     struct body *b = &p->loop[loop];
     bool memory = n->op == OP_LOAD || n->op == OP_PRED_LOAD || n->op == OP_STORE || n->op == OP_STORE_ADD;
@@ -142,6 +162,8 @@ static void count_node(struct predict *p, uint32_t loop, const uop *n) {
         count_memory(p, loop, n);
     else if (n->op == OP_SET)
         count_set(p, b, n);
+    else if (n->op == OP_MMA)
+        count_mma(p, b, n);
     else if (n->op == OP_PREFETCH)
         vec_push(p->a, &p->prefetched, access_buf(n));
     else if (dt_is_float((enum dtype)n->dt) || n->lanes > 1)
