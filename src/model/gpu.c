@@ -153,7 +153,9 @@ void model_of_gpu(struct model *m, const struct gpu_spec *s) {
     t[MODEL_FMA_UNITS] = f32 / 64;
     t[MODEL_FLOPS_F32] = t[MODEL_FLOPS_F16] = t[MODEL_FLOPS_BF16] =
         f32; /* 16-bit floats are computed in f32 */
-    t[MODEL_FLOPS_F64] = has_f64(s) ? f32 / 2 : f32 / 64;
+    double f64 =
+        has_f64(s) ? f32 / 2 : f32 / 64; /* a data sheet's may be less (H20), or that of the tensor cores */
+    t[MODEL_FLOPS_F64] = RG_MIN(f64, per_cycle(s, GPU_F64, f64));
     t[MODEL_OPS_INT] = f32 / 2;
     t[MODEL_MATRIX_BF16] = gpu_mma_per_cycle(s);
     t[MODEL_MATRIX_I8] = 2 * t[MODEL_MATRIX_BF16];

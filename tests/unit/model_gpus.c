@@ -303,6 +303,21 @@ TEST(gpu_rows_decide_column_sums) {
     }
 }
 
+/* Double precision is the row's where it is less than the architecture's: H20 has Hopper's SMs, and 1 TFLOP/s. */
+TEST(gpu_f64_rates_are_the_rows) {
+    static const struct {
+        const char *name;
+        double tflops;
+    } of[] = {{"H20", 1}, {"H800", 1}, {"H200", 33.5}, {"A100-SXM4-80GB", 9.75}, {"B300", 1.25}};
+    for (size_t i = 0; i < RG_COUNT(of); i++) {
+        struct model m;
+        model_of_gpu(&m, gpu_spec_find(of[i].name));
+        double got = model_value(&m, MODEL_FLOPS_F64) * model_value(&m, MODEL_CLOCK) *
+                     model_value(&m, MODEL_CORES) / 1e3;
+        CHECK_NEAR(got, of[i].tflops, 0.25 * of[i].tflops); /* rates are whole operations per cycle */
+    }
+}
+
 TEST(gpu_rows_by_architecture) {
     const struct gpu_spec *a100 = gpu_spec_find("A100"), *l4 = gpu_spec_find("NVIDIA L4"),
                           *h200 = gpu_spec_default();
