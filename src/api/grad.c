@@ -76,12 +76,14 @@ static const uint8_t *reached(struct api_call *k, const uop *n, const uop *const
     return mark;
 }
 
+static bool any_into(void *cx, const uop *n) { return (void)cx, (void)n, true; }
+
 /* Does no float lead to the value but constants, as to the sum of an empty tensor? What did was folded: its gradients are 0. */
-static bool folded(const uop_vec *order) {
-    for (uint32_t i = 0; i < order->n; i++) {
-        const uop *n = order->p[i];
-        if (n->op == OP_DETACH || (n->op == OP_BUFFER && dt_is_float((enum dtype)n->dt))) return false;
-    }
+static bool folded(struct api_call *k, const uop *of) {
+    uop_vec order = {0};
+    gr_walk(k->c, &of, 1, any_into, NULL, &order);
+    for (uint32_t i = 0; i < order.n; i++)
+        if (order.p[i]->op == OP_BUFFER && dt_is_float((enum dtype)order.p[i]->dt)) return false;
     return true;
 }
 
@@ -125,7 +127,7 @@ static void do_grad(struct api_call *k) {
     uop_vec order = {0};
     const uint8_t *mark = reached(k, of, wrt, n, &order);
     for (uint32_t i = 0; i < n && !a->o.unused_ok; i++)
-        if (!mark[wrt[i]->id] && !folded(&order))
+        if (!mark[wrt[i]->id] && !folded(k, of))
             call_fail(k, RG_EINVAL,
                       "tensor %u does not lead to what is differentiated%s; .unused_ok = true gives zeros",
                       i + 2, of->op == OP_BUFFER ? hint_realized : "");
@@ -191,7 +193,7 @@ static void do_backward(struct api_call *k) {
         params.p[used++] = params.p[i];
         vec_push(&c->scratch, &wrt, all.p[i]);
     }
-    if (!used && params.n && folded(&order)) return;
+    if (!used && params.n && folded(k, of)) return;
     if (!used)
         call_fail(k, RG_EINVAL, "no parameter leads to the loss%s",
                   of->op == OP_BUFFER ? hint_realized : "; rg_param makes one");

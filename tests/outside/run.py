@@ -140,10 +140,11 @@ class Campaign:
         return left
 
     def wait(self, pid, log):
-        done, last = [], time.time()
+        done, last, text = [], time.time(), ""
         while True:
             got, status = os.waitpid(pid, os.WNOHANG)
-            for line in log.read().splitlines():
+            *lines, text = (text + log.read()).split("\n")  # the last may be half written
+            for line in lines:
                 seed, rec = json.loads(line)
                 done.append((seed, rec))
                 last = time.time()

@@ -147,6 +147,7 @@ CASE(
     IS(g[0], 0, 0, 0);
     CHECK_EQ(rg_size(g[1]), 0);
     CHECK_EQ(rg_backward(rg_sum(rg_gather(rg_sum(rg_mul(none, p), RG_AXES(0)), 0, VI(2, 0)))), 0);
+    CHECK_EQ(rg_backward(rg_sum(rg_softmax(rg_sum(none, RG_AXES(0)), 0))), 0);
     rg_backward(rg_add(loss, rg_sum(p)));
     IS(rg_param_grad(p), 1, 1, 1);
     rg_backward(rg_sum(rg_detach(p)));
