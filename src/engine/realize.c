@@ -662,7 +662,8 @@ static void search_before(struct realize_call *c, struct exec_plan *x, uint32_t 
 }
 
 /* At DEBUG=2 each operation is waited for and said; else all are handed over at once. Two runs of a plan are samples for
- * rg_kernels on a device that works on its own: the first, which has just been compiled, and one with warm caches. */
+ * rg_kernels on a device that works on its own: the first, which has just been compiled, and one with warm
+ * caches, which waits until no profile is recorded. */
 #define RUNS_WARM 8
 static void run(struct realize_call *c, struct exec_plan *x) {
     struct err e = {0};
@@ -670,8 +671,9 @@ static void run(struct realize_call *c, struct exec_plan *x) {
     if (event_recording()) memory_tell(c->en), owners_tell(x);
     uint64_t t0 = os_now_ns();
     if (c->searched) prepare_search(c);
-    if (x->runs == 0 || x->runs == RUNS_WARM) x->list->sample = true;
-    x->runs += x->runs <= RUNS_WARM;
+    bool due = x->runs == 0 || (x->runs == RUNS_WARM && !event_recording());
+    if (due) x->list->sample = true;
+    x->runs += due || x->runs < RUNS_WARM;
     uint32_t n = engine_list_count(x->list), step = log_on(2) || c->searched ? 1 : RG_MAX(n, 1);
     for (uint32_t i = 0; i < n; i += step) {
         if (c->searched) search_before(c, x, i);
