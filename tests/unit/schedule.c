@@ -96,7 +96,7 @@ TEST(schedule_random_floats) {
 
 TEST_SLOW(schedule_random_opts, 300) {
     struct graph_gen gen = {.assigns = true, .vars = true};
-    CHECK(many(first_seed() + 30000, count(5000), gen, (struct sched_opts){0}, OPTS_RANDOM));
+    CHECK(many(first_seed() + 30000, count(3000), gen, (struct sched_opts){0}, OPTS_RANDOM));
 }
 
 TEST_SLOW(schedule_random_heuristic, 400) {
