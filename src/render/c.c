@@ -263,12 +263,13 @@ static void store(struct render *r, const uop *n) {
 
 /* ---- values ---------------------------------------------------------------------------------------- */
 
-/* Lane i is lane i / ways of vector i % ways, 2 or 4 of them: interleaved, as packing for dot and MMA instructions does. gcc makes
- * one instruction per lane of a constructor, and one or two of a shuffle. */
+/* Lane i is lane i / ways of vector i % ways: interleaved, as packing for dot and MMA instructions does (pairs of 16 bits,
+ * pairs or fours of bytes). gcc makes one instruction per lane of a constructor, and one or two of a shuffle. */
 static int interleaved(const uop *n) {
-    int ways = n->lanes >= 32 && !(n->lanes & (n->lanes - 1)) && dtype_info[n->dt].bytes <= 2 ? 2 : 0;
-    for (; ways && ways <= 4; ways *= 2) {
-        bool all = true;
+    unsigned bytes = dtype_info[n->dt].bytes;
+    for (int ways = 2; n->dt != DT_BOOL && bytes * (unsigned)ways <= 4; ways *= 2) {
+        unsigned each = n->lanes / (unsigned)ways;
+        bool all = (each == 16 || each == 32) && each * (unsigned)ways == n->lanes; /* ZIP16, ZIP32 */
         for (uint32_t i = 0; i < n->nsrc && all; i++) {
             const uop *x = n->src[i];
             all = x->op == OP_EXTRACT && x->arg.i == i / (uint32_t)ways &&

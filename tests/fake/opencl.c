@@ -3,7 +3,7 @@
  * with RIDGE_OPENCL; what it does not have is found in the loader behind it.
  *
  *   FAKE_OPENCL=KEY=VALUE[,KEY=VALUE]...
- *     version=TEXT, profile=TEXT, bits=N, threads=N, params=N, compiler=N    what the device says of itself
+ *     version=TEXT, profile=TEXT, bits=N, threads=N, params=N, compiler=N, type=N    what the device says of itself
  *     plain=1         no extensions: neither doubles nor 64-bit atomics
  *     platforms=CODE, alloc=CODE, fill=CODE, launch=CODE, finish=CODE, context=CODE, build=CODE, binary=CODE
  *                     that call fails with this error */
@@ -40,11 +40,12 @@ int clGetDeviceInfo(void *d, unsigned what, size_t room, void *out, size_t *n) {
         unsigned what;
         const char *key;
     } texts[] = {{0x102F, "version"}, {0x102E, "profile"}},
-      numbers[] = {{0x100D, "bits"}, {0x1004, "threads"}, {0x1017, "params"}, {0x1028, "compiler"}};
+      numbers[] = {
+          {0x100D, "bits"}, {0x1004, "threads"}, {0x1017, "params"}, {0x1028, "compiler"}, {0x1000, "type"}};
     for (unsigned i = 0; i < 2; i++)
         if (what == texts[i].what && value(texts[i].key)) return text(value(texts[i].key), room, out, n);
     if (what == 0x1030 && value("plain")) return text("cl_khr_nothing", room, out, n);
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (what == numbers[i].what && value(numbers[i].key)) {
             uint64_t x = (uint64_t)atoll(value(numbers[i].key));
             if (out) memcpy(out, &x, room < sizeof x ? room : sizeof x);

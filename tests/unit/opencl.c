@@ -521,7 +521,7 @@ static void render_both(void *arg) {
     render_opencl_cpu(&t->cl, ir, &lin);
 }
 
-/* The C of the CPU device to the last character, and another entry; the machine is this one, not a GPU. */
+/* The C of the CPU device to the last character, and another entry. */
 TEST(opencl_cpu_has_the_schedule_and_the_c_of_the_cpu) {
     struct two_texts t = {0};
     arena_init(&t.arena, &err);
@@ -531,14 +531,17 @@ TEST(opencl_cpu_has_the_schedule_and_the_c_of_the_cpu) {
     CHECK(end && kernel && end - t.c.p == kernel - t.cl.p && !memcmp(t.c.p, t.cl.p, (size_t)(end - t.c.p)));
     CHECK(strstr(t.cl.p, "f32x4") && strstr(kernel, "(u32)(n * i / k), (u32)(n * (i + 1) / k)"));
     arena_free(&t.arena);
-    for (int cpu = 0; cpu < 2; cpu++) {
-        opencl_settle();
-        setenv("RIDGE_OPENCL_CPU", cpu ? "1" : "0", 1);
-        env_reload();
-        struct engine *en = opencl_engine();
-        CHECK_EQ(engine_on_cpu(en), cpu);
-        engine_close(en);
-    }
+}
+
+/* CL_DEVICE_TYPE decides (2: a CPU, 4: a GPU), unless RIDGE_OPENCL_CPU=0. */
+TEST(opencl_cpu_devices_are_told_by_their_type) {
+    for (int type = 2; type <= 4; type += 2)
+        for (int allowed = 0; allowed < 2; allowed++) {
+            setenv("RIDGE_OPENCL_CPU", allowed ? "1" : "0", 1);
+            struct engine *en = engine_as(type == 2 ? "type=2" : "type=4");
+            CHECK_EQ(engine_on_cpu(en), type == 2 && allowed);
+            engine_close(en);
+        }
 }
 
 /* ---- a machine model ------------------------------------------------------------------------------------------- */

@@ -520,6 +520,23 @@ static void pick_buffer(void) {
     against_ref(&p, (size_t[]){48, 16, 16, 16}, NULL);
 }
 
+/* Vectors whose lanes are interleaved, 2 and 4 ways, of every width: some are one shuffle (ZIP16, ZIP32), the others are not. */
+static void interleaving(enum dtype dt) {
+    struct prog p;
+    prog_init(&p, &ir, arena_printf(&arena, "interleaving_%s", dtype_info[dt].name));
+    const uop *out = param(&p, dt, 0, 512), *in = param(&p, dt, 1, 128), *src[64];
+    int64_t at = 0;
+    for (unsigned ways = 2; ways <= 4; ways *= 2)
+        for (unsigned lanes = 8; lanes <= 64; at += lanes, lanes *= 2) {
+            for (unsigned i = 0; i < lanes; i++) {
+                const uop *v = load(&p, in, INT(i % ways * (lanes / ways)), lanes / ways);
+                src[i] = push(&p, uop_new(&ir, OP_EXTRACT, dt, 1, &v, 1, (union arg){.i = i / ways}));
+            }
+            store(&p, out, INT(at), push(&p, uop_new(&ir, OP_BUILD, dt, lanes, src, lanes, ARG_NONE)), lanes);
+        }
+    against_ref(&p, (size_t[]){512u * dtype_info[dt].bytes, 128u * dtype_info[dt].bytes}, NULL);
+}
+
 static void all_programs(const char *cc) {
     static const enum op combine[] = {OP_ADD, OP_MUL, OP_MAX, OP_MIN};
     setup_engine(cc);
@@ -532,6 +549,8 @@ static void all_programs(const char *cc) {
     }
     order();
     pick_buffer();
+    bool wide = strcmp(cc, "cuda") && strcmp(cc, "opencl"); /* those have vectors of 16 bytes */
+    for (int i = 0; wide && i < 4; i++) interleaving((enum dtype[]){DT_U8, DT_BF16, DT_F16, DT_I32}[i]);
     engine_close(en);
 }
 
