@@ -90,9 +90,12 @@ TABLE := $(TABLE_SRC:bench/%.c=$(OUT)/bench/%)
 # is one; a sanitizer's runtime must be that of the rest) and -O3: they are the bar.
 GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
+# Programs at random over the public API, likewise of several files.
+SWEEP_SRC := $(sort $(wildcard bench/sweep/*.c))
+SWEEP   := $(if $(SWEEP_SRC),$(OUT)/bench/sweep)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-sweep bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(SO) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB) $(SO)
 examples: all
@@ -166,6 +169,7 @@ EXAMPLE_OBJ := $(EXAMPLE_SRC:%.c=$(OUT)/obj/%.o)
 PLANTED_OBJ := $(PLANTED_SRC:%.c=$(OUT)/obj/%.o)
 GOLDEN_OBJ := $(GOLDEN_SRC:%.c=$(OUT)/obj/%.o)
 TABLE_OBJ := $(TABLE_SRC:%.c=$(OUT)/obj/%.o)
+SWEEP_OBJ := $(SWEEP_SRC:%.c=$(OUT)/obj/%.o)
 
 # Tests are compiled once and run once: less of the optimizer, none of it for tables of programs and rules. What loops over
 # every float keeps it all.
@@ -251,6 +255,8 @@ PEER_OBJ := $(foreach o,$(GOLDEN_OBJ),$(if $(findstring /peers_,$o),$o))
 $(PEER_OBJ): CC := $(PEER_CC)
 $(PEER_OBJ): ALL_CFLAGS += $(if $(filter release,$(MODE)),-O3)
 $(GOLDEN): $(GOLDEN_OBJ) $(PARTS)
+	$(link)
+$(SWEEP): $(SWEEP_OBJ) $(PARTS)
 	$(link)
 
 # ---- what to do with it --------------------------------------------------------------------------
@@ -371,8 +377,12 @@ snapshot: all $(FORMS) $(OUT)/fake/libcuda.so # into DIR, build/snapshot
 	@BUILD_DIR=$(OUT) tools/snapshot $(or $(DIR),$(BUILD)/snapshot)
 
 # One table: ours beside OpenBLAS, PyTorch and tinygrad, which the script gets into build/bench/venv. ROWS="sgemm,softmax" picks rows.
-bench: all $(TABLE)
+bench: all $(TABLE) $(SWEEP)
 	@python3 bench/table/table.py --build $(OUT) --out $(BUILD)/bench $(if $(ROWS),--rows '$(ROWS)') $(ARGS)
+	@$(if $(ROWS),,$(OUT)/bench/sweep --seconds 60 --n 100000 --json $(BUILD)/bench/sweep.json)
+
+bench-sweep: all $(SWEEP)  # programs at random over the public API: results, share of the least possible time; ARGS="--n 500 --seed 7 --peer python3", `--help`
+	@$(OUT)/bench/sweep $(ARGS)
 
 bench-parts: all $(BENCH) $(GOLDEN)  # the single programs under bench/; ARGS go to each of them
 	@for b in $(BENCH) $(GOLDEN); do echo "== $${b##*/}"; $$b $(ARGS) || exit 1; done
@@ -394,6 +404,6 @@ clean:
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-sweep bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
 
--include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(OUT)/obj/cli/readers/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(PY_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(OUT)/obj/cli/readers/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(SWEEP_OBJ:.o=.d) $(PY_OBJ:.o=.d)

@@ -1,0 +1,238 @@
+/* main.c: bench/sweep: programs at random over the public API, each against REF and against the least time it could take.
+ *
+ *     build/release/bench/sweep [--device CPU] [--seed 1] [--n 200] [--family NAMES] [--row NAME] [--seconds S]
+ *         [--peer PYTHON] [--json FILE] ..
+ *
+ * Draws run in a child process: one that crashes or hangs ends its child, and the sweep goes on with another. What is
+ * printed: docs/performance.md. */
+#include "sweep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { BATCH = 64 }; /* draws of a child */
+
+static int usage(void) {
+    puts("sweep: programs at random over the public API: result, time, share of the least possible time\n"
+         "  --device NAME    CPU (default), CUDA ..\n"
+         "  --seed N         draws of another seed are others; 1\n"
+         "  --n N            how many draws; 200\n"
+         "  --seconds S      stop after so long\n"
+         "  --family NAMES   only these: elementwise math reduction scan sort product convolution attention "
+         "norm\n"
+         "                   index movement pooling loss random chain\n"
+         "  --row NAME       only this operation\n"
+         "  --draw N         only this draw, with what went into its floor\n"
+         "  --top N          how many of the worst to print; 20\n"
+         "  --most OPS       operations of a draw; 2e9, on a GPU 4e11\n"
+         "  --limit S        seconds that a first run may take; 20\n"
+         "  --cpu-time       one thread, by the CPU time of the process: for a machine that is busy\n"
+         "  --least          the least of a draw's samples instead of their median\n"
+         "  --verbose        each draw as it is done\n"
+         "  --peer PYTHON    PyTorch beside it, eager and compiled\n"
+         "  --eager          PyTorch only eager\n"
+         "  --json FILE      all draws as JSON");
+    return 2;
+}
+
+static bool parse(int argc, char **argv, struct options *o, bool *serve) {
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i], *v = i + 1 < argc ? argv[i + 1] : NULL;
+        if (!strcmp(a, "--cpu-time")) {
+            o->cpu_time = true;
+        } else if (!strcmp(a, "--least")) {
+            o->least = true;
+        } else if (!strcmp(a, "--verbose")) {
+            o->verbose = true;
+        } else if (!strcmp(a, "--eager")) {
+            o->eager = true;
+        } else if (!strcmp(a, "--serve")) {
+            *serve = true;
+        } else if (!v || strncmp(a, "--", 2) != 0) {
+            return false;
+        } else {
+            const struct {
+                const char *name;
+                const char **text;
+                double *number;
+                int *count;
+            } known[] = {{"--device", &o->device, 0, 0},   {"--family", &o->family, 0, 0},
+                         {"--row", &o->row, 0, 0},         {"--json", &o->json, 0, 0},
+                         {"--peer", &o->peer, 0, 0},       {"--rates", &o->work, 0, 0},
+                         {"--seconds", 0, &o->seconds, 0}, {"--most", 0, &o->most, 0},
+                         {"--limit", 0, &o->limit, 0},     {"--n", 0, 0, &o->n},
+                         {"--draw", 0, 0, &o->only},       {"--top", 0, 0, &o->top}};
+            size_t k = 0;
+            bool seed = !strcmp(a, "--seed");
+            while (!seed && k < RG_COUNT(known) && strcmp(a, known[k].name) != 0) k++;
+            if (!seed && k == RG_COUNT(known)) return false;
+            if (seed)
+                o->seed = strtoull(v, NULL, 10);
+            else if (known[k].text)
+                *known[k].text = v;
+            else if (known[k].number)
+                *known[k].number = atof(v);
+            else
+                *known[k].count = atoi(v);
+            i++;
+        }
+    }
+    return true;
+}
+
+static struct rates *map_rates(const char *path, bool make) {
+    int fd = open(path, make ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR, 0600);
+    if (fd < 0 || (make && ftruncate(fd, sizeof(struct rates)))) return NULL;
+    void *p = mmap(NULL, sizeof(struct rates), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* ---- the child: numbers of draws come in, results go out; -1 asks for the machine's rates ---- */
+
+static bool transfer(int fd, void *data, size_t n, bool out) {
+    for (size_t at = 0; at < n;) {
+        ssize_t k = out ? write(fd, (char *)data + at, n - at) : read(fd, (char *)data + at, n - at);
+        if (k <= 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        at += (size_t)k;
+    }
+    return true;
+}
+
+static int serve(const struct options *o) {
+    struct rates *rates = map_rates(o->work, false);
+    int in = dup(0), out = dup(1), index;
+    if (!rates || in < 0 || out < 0 || dup2(2, 1) < 0) return 1;
+    rg_ctx *device = rg_open(o->device), *ref = rg_open("REF");
+    while (transfer(in, &index, sizeof index, false)) {
+        struct result r = {.draw = index};
+        struct err e = {0};
+        if (rg_status_of(device) && rg_clear_error(device)) {
+            snprintf(r.text, sizeof r.text, "%s", rg_error(device));
+            r.outcome = FAILED;
+        } else if (index < 0) {
+            if (floor_measure(device, o, rates, &e))
+                r.outcome = FAILED, memcpy(r.text, e.msg, sizeof r.text - 1);
+        } else {
+            work_draw(device, ref, o, rates, index, &r);
+        }
+        if (!transfer(out, &r, sizeof r, true)) return 1;
+    }
+    rg_close(ref);
+    return rg_close(device);
+}
+
+/* ---- the parent ---- */
+
+struct sweep {
+    struct options o;
+    const char *const *argv; /* of a child */
+    struct os_child child;
+    int done; /* draws of this child */
+};
+
+static bool ask(struct sweep *s, int index, struct result *r) {
+    struct err e = {0};
+    *r = (struct result){.draw = index};
+    if (s->child.fd >= 0 && s->done >= BATCH) os_child_stop(&s->child), s->child.fd = -1;
+    if (s->child.fd < 0) {
+        s->done = 0;
+        if (os_child_start(&e, s->argv, &s->child)) return fprintf(stderr, "sweep: %s\n", e.msg), false;
+    }
+    s->done++;
+    uint64_t until = os_now_ns() + (uint64_t)(s->o.patience * 1e9);
+    enum os_talk how = os_child_send(&s->child, &index, sizeof index, until);
+    if (how == OS_TALK_DONE) how = os_child_receive(&s->child, r, sizeof *r, until);
+    if (how == OS_TALK_DONE) return true;
+    *r = (struct result){.draw = index, .outcome = how == OS_TALK_LATE ? HUNG : CRASHED};
+    int signal = os_child_stop(&s->child);
+    s->child.fd = -1;
+    if (how == OS_TALK_LATE)
+        snprintf(r->text, sizeof r->text, "not done after %.0f s", s->o.patience);
+    else
+        snprintf(r->text, sizeof r->text, "the process ended by signal %d", signal);
+    return true;
+}
+
+static void print_draw(const struct options *o, const struct result *r) {
+    char text[TEXT_MOST];
+    struct draw d;
+    draw_make(&d, o, r->draw, o->most);
+    draw_describe(&d, text, sizeof text);
+    printf("%s\n", text);
+    if (r->text[0]) printf("  %s\n", r->text);
+    printf("  %.3g us in %g launches; floor %.3g us, share %.3f (bytes %.3g us, ops %.3g us, functions %.3g "
+           "us); first run "
+           "%.2f s; error %.2g of the tolerance\n",
+           1e6 * r->seconds, r->launches, 1e6 * r->floor, r->seconds > 0 ? r->floor / r->seconds : 0,
+           1e6 * r->by_bytes, 1e6 * r->by_ops, 1e6 * r->by_functions, r->first, r->error);
+    if (r->eager > 0) printf("  PyTorch %.3g us, compiled %.3g us\n", 1e6 * r->eager, 1e6 * r->compiled);
+}
+
+static int run(struct sweep *s, struct rates *rates) {
+    struct options *o = &s->o;
+    struct result *r = calloc((size_t)RG_MAX(o->n, 1), sizeof *r), first;
+    struct peer *peer = o->peer ? peer_start(o) : NULL;
+    uint64_t began = os_now_ns();
+    struct draw d;
+    int n = 0, bad = 0;
+    draw_make(&d, o, 0, o->most);
+    if (!r || !d.row) return fprintf(stderr, "sweep: no operation of that family or name\n"), 2;
+    if (!ask(s, -1, &first) || first.outcome) return fprintf(stderr, "sweep: %s\n", first.text), 1;
+    for (int i = 0; i < o->n; i++) {
+        int index = o->only >= 0 ? o->only : i;
+        if (o->seconds > 0 && i > 0 && 1e-9 * (double)(os_now_ns() - began) > o->seconds) break;
+        if (!ask(s, index, &r[n])) break;
+        draw_make(&d, o, index, o->most);
+        if (peer && (r[n].outcome == FINE || r[n].outcome == WRONG)) peer_ask(peer, &d, &r[n]);
+        bad += r[n].outcome != FINE && r[n].outcome != REFUSED;
+        if (o->verbose) print_draw(o, &r[n]), fflush(stdout);
+        n++;
+        if (o->only >= 0) break;
+    }
+    if (s->child.fd >= 0) os_child_stop(&s->child);
+    if (peer) peer_end(peer);
+    if (o->only >= 0 && n) {
+        print_draw(o, r);
+        bad = 0;
+    } else {
+        report(o, rates, r, n);
+    }
+    int failed = o->json ? report_json(o, rates, r, n) : 0;
+    free(r);
+    return failed || bad ? 1 : 0;
+}
+
+int main(int argc, char **argv) {
+    static char self[PATH_MAX], path[] = "/tmp/ridge-sweep-XXXXXX";
+    static const char *child[64];
+    struct sweep s = {.o = {.seed = 1, .n = 200, .only = -1, .top = 20, .limit = 20}, .child = {.fd = -1}};
+    bool is_child = false;
+    if (!parse(argc, argv, &s.o, &is_child)) return usage();
+    if (!s.o.device) s.o.device = getenv("RIDGE_DEVICE") ? getenv("RIDGE_DEVICE") : "CPU";
+    bool gpu = strncmp(s.o.device, "CPU", 3) != 0;
+    if (s.o.most <= 0) s.o.most = gpu ? 4e11 : 2e9;
+    s.o.elements = gpu ? 67108864 : 33554432;
+    s.o.patience = 4 * s.o.limit;
+    if (s.o.cpu_time) setenv("RIDGE_THREADS", "1", 1);
+    setenv("RIDGE_CACHE", "0", 0); /* a first run is one */
+    if (is_child) return serve(&s.o);
+    if (argc > 56 || readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return usage();
+    int fd = mkstemp(path);
+    if (fd < 0) return perror("sweep"), 1;
+    close(fd);
+    struct rates *rates = map_rates(path, true);
+    if (!rates) return perror("sweep"), 1;
+    memcpy(child, argv, (size_t)argc * sizeof *argv);
+    child[0] = self;
+    child[argc] = "--serve", child[argc + 1] = "--rates", child[argc + 2] = path;
+    s.argv = child;
+    int status = run(&s, rates);
+    unlink(path);
+    return status;
+}
