@@ -227,6 +227,10 @@ class Reference:
             else x
         )
 
+    def operand(self, x, tag):
+        """x as an operand of a product inside a function that rounds it to the type (docs/semantics.md)."""
+        return self.shake(x, eps(tag)) if self.noise else x
+
     def roundoff(self, s, tags, out):
         """Of the operations inside a step; those of a gradient round to the coarsest type that led to the value."""
         if s.f in ("grad", "backward"):
@@ -246,8 +250,10 @@ class Reference:
             args = map_values(s.args, lambda v: self.val[v])
         tags = [self.tag[v] for v in ids]
         out = row.out_tags(tags, s.args)
-        self.inner.eps = 0.0 if row.move or row.discrete else self.roundoff(s, tags, out)
-        if self.noise:
+        exact = row.move or row.discrete or not self.noise
+        self.inner.eps = 0.0 if exact else self.roundoff(s, tags, out)
+        # PyTorch takes other formulas where operations are watched (the gradient of prod): so they always are
+        if self.noise or s.f in ("grad", "backward"):
             with self.inner:
                 ys = row.ref(self, s.args, args, tags, out)
         else:

@@ -349,7 +349,7 @@ def gen_attention(g):
     return [q, k, v, o]
 
 
-def ref_attention(q, k, v, o):
+def ref_attention(q, k, v, o, operand=lambda p: p):
     r = q.shape[-3] // k.shape[-3]
     k, v = k.repeat_interleave(r, -3), v.repeat_interleave(r, -3)
     T, S = q.shape[-2], k.shape[-2]
@@ -364,10 +364,17 @@ def ref_attention(q, k, v, o):
         s = s + m
     s = torch.where(seen, s, torch.full_like(s, -1e30))
     p = torch.where(seen, torch.softmax(s, -1), torch.zeros_like(s))
-    return p @ v
+    return operand(p) @ v
 
 
-row("attention", gen_attention, ref_attention, order=1, weight=1.5)
+row(
+    "attention",
+    gen_attention,
+    lambda r, raw, args, tags, out: ref_attention(*args, operand=lambda p: r.operand(p, out)),
+    order=1,
+    weight=1.5,
+    raw=True,
+)
 
 
 def reduction(g):
