@@ -42,6 +42,7 @@ from shrink import shrink  # noqa: E402
 
 LIMIT = 20  # seconds of CPU of a program, compilers included
 HANG = 240  # seconds of the clock after which a child is given up
+OVER = -1  # instead of its status: the time of the campaign is over
 VARIANTS = {
     "CPU": (
         {},
@@ -99,6 +100,7 @@ class Campaign:
         self.count = collections.Counter()
         self.by = collections.defaultdict(collections.Counter)
         self.failures = []
+        self.end = time.time() + args.seconds
 
     def machine(self):
         return Machine(Lib(self.args.lib), ROWS, self.args.device)
@@ -125,10 +127,12 @@ class Campaign:
             finally:
                 sys.stdout.flush()
                 os._exit(0)
-        status, done, since = self.wait(pid, log)
+        status, done = self.wait(pid, log)
         for seed, rec in done:
             self.note(seed, rec, env)
         left = seeds[len(done) :]
+        if status == OVER:
+            return []
         if left:
             how = (
                 "hangs"
@@ -149,11 +153,11 @@ class Campaign:
                 done.append((seed, rec))
                 last = time.time()
             if got:
-                return status, done, last
-            if time.time() - last > HANG:
+                return status, done
+            if time.time() > self.end or time.time() - last > HANG:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
-                return None, done, last
+                return (OVER if time.time() > self.end else None), done
             time.sleep(0.02)
 
     def work(self, seeds, path):
@@ -245,7 +249,7 @@ class Campaign:
         start = time.time()
         variants = VARIANTS.get(self.args.device, ({},)) if self.args.variants else ({},)
         variants = [v for v in variants if shutil.which(v.get("RIDGE_CC", "sh"))]
-        while seeds and time.time() - start < self.args.seconds and not (self.args.stop and self.failures):
+        while seeds and time.time() < self.end and not (self.args.stop and self.failures):
             part, seeds = seeds[: self.args.batch], seeds[self.args.batch :]
             left = self.batch(part, variants[k % len(variants)])
             while left:
@@ -303,7 +307,7 @@ def main():
     a.add_argument("--kinds", default=",".join(generate.KINDS))
     a.add_argument("--only", default="", help="rows, separated by commas")
     a.add_argument("--batch", type=int, default=100)
-    a.add_argument("--seconds", type=float, default=1e9, help="start no batch after that")
+    a.add_argument("--seconds", type=float, default=1e9, help="end after that, in the middle of a batch")
     a.add_argument("--shrink", type=int, default=5, help="how many failures are made small")
     a.add_argument(
         "--variants",
