@@ -1,8 +1,10 @@
 """Writes tests/unit/outside_sample.h: programs of tests/outside with what PyTorch says they compute, as C.
 
-tests/unit/outside.c runs them in `make test`, which needs neither Python nor PyTorch. Programs are taken in order of their seeds until
-every row has been used and there are 25 of each kind; small ones only."""
+tests/unit/outside.c runs them in `make test`, which needs neither Python nor PyTorch. Of many small programs those are taken that add the
+most to what the others show: a function in a kind of program, with an option, a dtype, a size of 0 or 1."""
 
+import collections
+import heapq
 import textwrap
 
 import generate
@@ -10,18 +12,16 @@ from header import V
 from program import c_leaf, c_scalars, c_steps, dtype, is_float, tolerances
 from rows import ROWS
 
-MOST_VALUES, TIMES, LEAST = 30, 1, 25
+MOST_VALUES, DRAWN = 30, 12  # elements; candidates for each program
 KINDS = ["forward", "forward", "assign", "grad", "grad2", "backward", "jit", "loop"]
 FILES = ("npy", "safetensors", "copy_to")  # they write files
 
 
-def small(p, want):
+def small(p, want, most):
     if any(s.f in FILES or s.f == "collect" for s in p.steps):
         return False
     leaves = sum(x.numel() for leaf in p.leaves.values() for x in leaf.data)
-    return (
-        leaves <= 2 * MOST_VALUES and sum(y.numel() for call in want for _, y in call) <= MOST_VALUES and p.calls <= 4
-    )
+    return leaves <= 2 * most and sum(y.numel() for call in want for _, y in call) <= most and p.calls <= 3
 
 
 def numbers(values, digits):
@@ -109,41 +109,92 @@ def fold(line):
     )
 
 
+def trait(p, a):
+    """What kind of argument it is."""
+    if isinstance(a, V):
+        return p.tags[a]
+    if isinstance(a, (list, tuple)):
+        return min(len(a), 3), len(set(map(repr, a))) > 1, min((repr(trait(p, x)) for x in a), default="")
+    if isinstance(a, bool) or not isinstance(a, (int, float)):
+        return repr(a)
+    return "-" if a < 0 else 0 if a == 0 else 1 if a == 1 else "+"
+
+
+def sizes(p, a):
+    leaf = p.leaves.get(a) if isinstance(a, V) else None
+    return leaf and tuple(sorted({min(n, 2) for n in leaf.data[0].shape}))
+
+
+def features(p):
+    """What a program has that others may not: functions by kind, option, dtype and sizes, and by all their options together."""
+    for s in p.steps:
+        yield s.f, p.mode
+        options = [(name, repr(trait(p, x))) for a in s.args if isinstance(a, dict) for name, x in a.items()]
+        plain = [(k, repr(trait(p, a))) for k, a in enumerate(s.args) if not isinstance(a, dict)]
+        whole = [sizes(p, a) for a in s.args if isinstance(a, V)][:1]  # of the first operand
+        yield from ((s.f, p.grads > 0, o, whole == [(2,)]) for o in options)
+        yield from ((s.f, o) for o in plain)
+        yield s.f, whole == [(2,)], tuple(options), tuple(o for o in plain if not isinstance(s.args[o[0]], V))
+        yield from ((s.f, k, sizes(p, a)) for k, a in enumerate(s.args))
+
+
+def candidates(seed, n):
+    """Small programs, each row in its turn in every kind; of a row that had none, larger ones."""
+    rows, used = [name for name, r in ROWS.items() if r.weight > 0 and name not in FILES], set()
+
+    def draw(k, name, kind, steps, most):
+        only = [name, name, name, "add", "mul", "permute", "sum"]
+        p, want = generate.program(seed * 1_000_000_007 + k, [kind], only, steps=steps)
+        if p is not None and small(p, want, most):
+            used.update(s.f for s in p.steps)
+            yield p, want
+
+    for k in range(n):
+        turn = k // len(rows)
+        yield from draw(k, rows[k % len(rows)], KINDS[turn % len(KINDS)], 1 + turn % 4, MOST_VALUES)
+    for k in range(n, n + 400 * len(rows)):
+        if rows[k % len(rows)] not in used:
+            yield from draw(k, rows[k % len(rows)], "forward", 1, 4 * MOST_VALUES)
+
+
+def choose(programs, n):
+    """Those that have the most features that none before has; lazily, as what a program adds only falls."""
+    seen, chosen = set(), []
+    heap = [(-len(set(features(p))), k) for k, (p, _) in enumerate(programs)]
+    heapq.heapify(heap)
+    while heap and len(chosen) < n:
+        _, k = heapq.heappop(heap)
+        fresh = set(features(programs[k][0])) - seen
+        if heap and fresh and -len(fresh) > heap[0][0]:
+            heapq.heappush(heap, (-len(fresh), k))
+        elif fresh:
+            seen |= fresh
+            chosen.append(k)
+    return [programs[k] for k in chosen]
+
+
 def write(path, seed, n):
-    need = {name: TIMES for name, r in ROWS.items() if name not in FILES and name != "collect"}
-    out, names, kinds, k = [], [], {}, 0
-    few = lambda kind: kinds.get(kind, 0) < LEAST
-    while (any(need.values()) or any(map(few, KINDS))) and k < 100 * n and len(names) < n:
-        k += 1
-        lacking = sorted((f for f, times in need.items() if times and ROWS[f].weight > 0), key=lambda f: -need[f])
-        kind = KINDS[k % len(KINDS)]
-        only = None if not lacking else lacking[:3] + ["add", "mul", "permute", "sum"]
-        p, want = generate.program(seed * 1_000_000_007 + k, [kind], only, steps=1 + k % 5)
-        if p is None or not small(p, want) or not (few(kind) or any(need.get(s.f) for s in p.steps)):
-            continue
-        for s in p.steps:
-            if need.get(s.f):
-                need[s.f] -= 1
-        kinds[kind] = kinds.get(kind, 0) + 1
-        out.append("/* %d: %s; %s */" % (len(names), kind, " ".join(s.f for s in p.steps)))
-        out += body_of(p, len(names), want, tolerances(p, ROWS, want)) + [""]
-        names.append("p%d" % len(names))
+    some = choose(list(candidates(seed, DRAWN * n)), n)
+    out, kinds = [], collections.Counter()
+    for k, (p, want) in enumerate(some):
+        kinds[p.mode] += 1
+        out.append("/* %d: %s; %s */" % (k, p.mode, " ".join(s.f for s in p.steps)))
+        out += body_of(p, k, want, tolerances(p, ROWS, want)) + [""]
     head = [
         "/* outside_sample.h: written by tests/outside/run.py --sample; do not edit. %d programs (%s) with PyTorch's values."
-        % (len(names), ", ".join("%s %d" % kv for kv in sorted(kinds.items()))),
+        % (len(some), ", ".join("%s %d" % kv for kv in sorted(kinds.items()))),
         " * outside.c runs them; docs/testing.md */",
         "/* clang-format off */",
     ]
     tail = [
         "static void (*const sample[])(rg_ctx *) = {",
-        "    " + ", ".join(names) + ",",
+        "    " + ", ".join("p%d" % k for k in range(len(some))) + ",",
         "};",
         "/* clang-format on */",
     ]
     with open(path, "w") as f:
         f.write("\n".join(x for line in head + out + tail for x in fold(line)) + "\n")
-    print(
-        "%s: %d programs; rows not used: %s"
-        % (path, len(names), " ".join(f for f, t in need.items() if t == TIMES) or "none")
-    )
-    return 0
+    used = {s.f for p, _ in some for s in p.steps}
+    lacking = sorted(name for name in ROWS if name not in used and name not in FILES and name != "collect")
+    print("%s: %d programs; rows not used: %s" % (path, len(some), " ".join(lacking) or "none"))
+    return 1 if lacking else 0

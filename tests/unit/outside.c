@@ -71,11 +71,12 @@ static void run_sample(const char *device, int first, int step) {
     TEST_COUNT(run, "programs with values of PyTorch");
 }
 
+/* REF takes 0.3 ms for a program, the CPU with its compiler 40: it runs a third of them. */
 TEST(outside_REF) { run_sample("REF", 0, 1); }
-TEST_SLOW(outside_CPU_0, 300) { run_sample("CPU", 0, 4); }
-TEST_SLOW(outside_CPU_1, 300) { run_sample("CPU", 1, 4); }
-TEST_SLOW(outside_CPU_2, 300) { run_sample("CPU", 2, 4); }
-TEST_SLOW(outside_CPU_3, 300) { run_sample("CPU", 3, 4); }
+TEST_SLOW(outside_CPU_0, 300) { run_sample("CPU", 0, 12); }
+TEST_SLOW(outside_CPU_1, 300) { run_sample("CPU", 3, 12); }
+TEST_SLOW(outside_CPU_2, 300) { run_sample("CPU", 6, 12); }
+TEST_SLOW(outside_CPU_3, 300) { run_sample("CPU", 9, 12); }
 
 /* ---- what such programs found ----------------------------------------------------------------------------------- */
 
