@@ -139,7 +139,7 @@ def features(p):
 
 
 def candidates(seed, n):
-    """Small programs, each row in its turn in every kind; of a row that had none, larger ones."""
+    """Small programs, every row in every kind; of a row that had none, larger ones."""
     rows, used = [name for name, r in ROWS.items() if r.weight > 0 and name not in FILES], set()
 
     def draw(k, name, kind, steps, most):
