@@ -77,33 +77,47 @@ struct better {
     const char *why;
 };
 
-/* Time per useful element, in units of a full machine: what padding must beat. */
-static double price(const struct product *s, int64_t m, int64_t n, int64_t useful) {
+/* Time per useful element, in units of a full machine: what padding must beat. A padded K is computed too. */
+static double price(const struct product *s, int64_t m, int64_t n, int64_t k, int64_t useful) {
     struct tiling t = tiling_of(s, m, n);
-    double slow = n % s->align || s->k % s->align ? 3 : 1; /* misaligned kernels run at about a third */
-    return slow * (double)t.waves * (double)(s->tm * s->tn) * s->gpu->sms / (double)useful;
+    double slow = n % s->align || k % s->align ? 3 : 1; /* misaligned kernels run at about a third */
+    double longer = (double)k / (double)s->k;
+    return slow * longer * (double)t.waves * (double)(s->tm * s->tn) * s->gpu->sms / (double)useful;
+}
+
+static int64_t aligned(const struct product *s, int64_t x) {
+    return (x + s->align - 1) / s->align * s->align;
+}
+
+/* More elements, of which as many as before are useful: whichever of N and K is not aligned, both if both are. */
+static int print_padding(const struct product *s, double now) {
+    int64_t n = aligned(s, s->n), k = aligned(s, s->k);
+    double p = price(s, s->m, n, k, s->m * s->n);
+    if ((n == s->n && k == s->k) || p >= now * 0.99) return 0;
+    if (k == s->k)
+        printf("pad N to %lld", (long long)n);
+    else if (n == s->n)
+        printf("pad K to %lld", (long long)k);
+    else
+        printf("pad N to %lld and K to %lld", (long long)n, (long long)k);
+    printf(": about %.0f%% less time", 100 * (1 - p / now));
+    return 1;
 }
 
 static void print_better(const struct product *s) {
-    double now = price(s, s->m, s->n, s->m * s->n);
-    int found = 0;
+    double now = price(s, s->m, s->n, s->k, s->m * s->n);
     printf("  better    ");
-    /* Padding: more elements, of which as many as before are useful. */
-    int64_t pn = (s->n + s->align - 1) / s->align * s->align;
-    if (pn != s->n) {
-        double p = price(s, s->m, pn, s->m * s->n);
-        if (p < now * 0.99)
-            printf("%spad N to %lld: about %.0f%% less time", found++ ? "\n            " : "", (long long)pn,
-                   100 * (1 - p / now));
-    }
-    /* Trimming: the nearest smaller N, M or both that drop a wave. */
+    int found = print_padding(s, now);
+    int64_t k = aligned(s, s->k);
+    double best = price(s, s->m, aligned(s, s->n), k, s->m * s->n);
+    /* Trimming: the nearest smaller N, M or both that drop a wave, against what padding brings. */
     for (int what = 0; what < 3; what++) {
         for (int64_t cut = 1; cut <= s->n / 8 + 1; cut++) {
             if (what == 2 && s->m != s->n) break;
             int64_t m = what == 1 ? s->m : s->m - cut, n = what == 0 ? s->n : s->n - cut;
             if (m < 1 || n < 1 || (what != 0 && n % s->align)) continue;
-            double p = price(s, m, n, m * n);
-            if (p > now * 0.9) continue;
+            double p = price(s, m, n, k, m * n);
+            if (p > RG_MIN(now, best) * 0.9) continue;
             static const char *const names[] = {"M", "N", "M and N"};
             printf("%s%s = %lld: about %.0f%% less time per element", found++ ? "\n            " : "",
                    names[what], (long long)(what == 1 ? n : m), 100 * (1 - p / now));

@@ -24,6 +24,9 @@
 
 enum { LATE = BUDGET_KEYS, /* provisional: short Python or untraced host time */ };
 
+/* Device work by priority: what runs under a class before it is hidden by that. */
+enum { BUSY_KERNEL, BUSY_COMM, BUSY_DEVCOPY, BUSY_PAGEABLE, BUSY_COPY, BUSY_SET, BUSY_CLASSES };
+
 struct account_span {
     int64_t a, b;
 };
@@ -47,7 +50,7 @@ struct account {
     struct trace *t;
     struct arena *a;
     struct device_list dev;
-    spans by_class[5]; /* kernels comm pageable copy set, in priority order */
+    spans by_class[BUSY_CLASSES];
     spans busy;
     VEC(struct idle_gap) gaps;
     VEC(struct account_piece) pieces;
@@ -57,8 +60,8 @@ struct account {
     bool has_host;
 };
 
-static const int class_budget[5] = {BUDGET_KERNELS, BUDGET_COMM, BUDGET_PAGEABLE, BUDGET_EXPOSED,
-                                    BUDGET_MEMSET};
+static const int class_budget[BUSY_CLASSES] = {BUDGET_KERNELS,  BUDGET_COMM,    BUDGET_DEVCOPY,
+                                               BUDGET_PAGEABLE, BUDGET_EXPOSED, BUDGET_MEMSET};
 
 static int64_t copy_bytes(const struct trace *t, const struct trace_event *e) {
     const struct trace_copy_args *c = trace_blob(t, e->args, sizeof *c);
@@ -67,10 +70,11 @@ static int64_t copy_bytes(const struct trace *t, const struct trace_event *e) {
 
 static int event_class(const struct trace_event *e) {
     switch (e->kind) {
-    case TK_KERNEL: return 0;
-    case TK_COMM: return 1;
-    case TK_COPY: return e->flags & TF_D2D ? 0 : e->flags & TF_PAGEABLE ? 2 : 3;
-    default: return 4;
+    case TK_KERNEL: return BUSY_KERNEL;
+    case TK_COMM: return BUSY_COMM;
+    case TK_COPY:
+        return e->flags & TF_D2D ? BUSY_DEVCOPY : e->flags & TF_PAGEABLE ? BUSY_PAGEABLE : BUSY_COPY;
+    default: return BUSY_SET;
     }
 }
 
@@ -135,6 +139,45 @@ static int64_t inside(const spans *s, int64_t a, int64_t b) {
     return r;
 }
 
+static void measure_device(struct diag *d, struct device_row *r) {
+    struct trace *t = d->t;
+    struct device_list l = device_events(d, r->device);
+    struct arena_mark m = arena_mark(&d->arena);
+    spans all = {0}, kern = {0}, comm = {0}, copy = {0}, in = {0}, out = {0};
+    for (uint32_t i = 0; i < l.n; i++) {
+        const struct trace_event *e = &t->ev[l.p[i]];
+        int c = event_class(e);
+        unite(&d->arena, &all, e->t0, trace_end(e));
+        bool host = c == BUSY_PAGEABLE || c == BUSY_COPY;
+        if (c == BUSY_KERNEL || c == BUSY_COMM || host)
+            unite(&d->arena, c == BUSY_KERNEL ? &kern : host ? &copy : &comm, e->t0, trace_end(e));
+        if (host) unite(&d->arena, e->flags & TF_D2H ? &out : &in, e->t0, trace_end(e));
+    }
+    r->events = l.n;
+    r->t0 = all.n ? all.p[0].a : 0;
+    r->t1 = all.n ? all.p[all.n - 1].b : 0;
+    r->busy_ns = total(&all);
+    r->kernel_ns = total(&kern);
+    r->comm_ns = total(&comm);
+    r->copy_ns = total(&copy);
+    r->in_ns = total(&in);
+    r->out_ns = total(&out);
+    r->comm_under_compute = common(&comm, &kern);
+    r->copy_under_compute = common(&copy, &kern);
+    arena_release(&d->arena, m);
+}
+
+/* GPUs that the file describes and that did nothing. */
+static void list_silent(struct diag *d) {
+    if (!d->devices.n || d->t->format == TRACE_RIDGE) return;
+    for (uint32_t i = 0; i < d->t->devices.n && i < 64; i++) {
+        bool seen = false;
+        for (uint32_t k = 0; k < d->devices.n; k++) seen |= d->devices.p[k].device == (int32_t)i;
+        if (!seen)
+            vec_push(&d->arena, &d->devices, ((struct device_row){.device = (int32_t)i, .silent = true}));
+    }
+}
+
 static void list_devices(struct diag *d) {
     struct trace *t = d->t;
     for (uint32_t i = 0; i < t->lanes.n; i++) {
@@ -150,27 +193,10 @@ static void list_devices(struct diag *d) {
     d->device = -1;
     for (uint32_t k = 0; k < d->devices.n; k++) {
         struct device_row *r = &d->devices.p[k];
-        struct device_list l = device_events(d, r->device);
-        struct arena_mark m = arena_mark(&d->arena);
-        spans all = {0}, kern = {0}, comm = {0}, copy = {0};
-        for (uint32_t i = 0; i < l.n; i++) {
-            const struct trace_event *e = &t->ev[l.p[i]];
-            int c = event_class(e);
-            unite(&d->arena, &all, e->t0, trace_end(e));
-            if (c <= 3) unite(&d->arena, c == 0 ? &kern : c == 1 ? &comm : &copy, e->t0, trace_end(e));
-        }
-        r->events = l.n;
-        r->t0 = all.n ? all.p[0].a : 0;
-        r->t1 = all.n ? all.p[all.n - 1].b : 0;
-        r->busy_ns = total(&all);
-        r->kernel_ns = total(&kern);
-        r->comm_ns = total(&comm);
-        r->copy_ns = total(&copy);
-        r->comm_under_compute = common(&comm, &kern);
-        r->copy_under_compute = common(&copy, &kern);
-        arena_release(&d->arena, m);
+        measure_device(d, r);
         if (r->busy_ns > best) best = r->busy_ns, d->device = r->device;
     }
+    list_silent(d);
 }
 
 /* ---- the window ------------------------------------------------------------------------------------ */
@@ -243,11 +269,11 @@ static void sweep_busy(struct account *c) {
         unite(c->a, &c->by_class[event_class(e)], e->t0, trace_end(e));
         unite(c->a, &c->busy, e->t0, trace_end(e));
     }
-    uint32_t at[5] = {0}, next = 0;
+    uint32_t at[BUSY_CLASSES] = {0}, next = 0;
     for (int64_t now = d->w0; now < d->w1;) {
         int64_t until = d->w1;
         int active = -1;
-        for (int k = 4; k >= 0; k--) {
+        for (int k = BUSY_CLASSES - 1; k >= 0; k--) {
             const spans *s = &c->by_class[k];
             while (at[k] < s->n && s->p[at[k]].b <= now) at[k]++;
             if (at[k] == s->n) continue;
@@ -291,8 +317,8 @@ static int leaf_cause(int kind) {
     switch (kind) {
     case TK_LOADER: return BUDGET_LOADER;
     case TK_COMPILE: return BUDGET_COMPILE;
-    case TK_SYNC:
-    case TK_ALLOC: return BUDGET_SYNC;
+    case TK_SYNC: return BUDGET_SYNC;
+    case TK_ALLOC: return BUDGET_ALLOC;
     case TK_LAUNCH:
     case TK_GRAPH:
     case TK_API:
@@ -329,8 +355,8 @@ static void explain_lane(struct account *c, uint32_t lane, const struct request 
                 if (sticky)
                     f.cause = st.p[st.n - 1].cause, f.ev = st.p[st.n - 1].ev;
                 else
-                    f.sticky =
-                        f.cause == BUDGET_LOADER || f.cause == BUDGET_COMPILE || f.cause == BUDGET_SYNC;
+                    f.sticky = f.cause == BUDGET_LOADER || f.cause == BUDGET_COMPILE ||
+                               f.cause == BUDGET_SYNC || f.cause == BUDGET_ALLOC;
                 vec_push(c->a, &st, f);
             }
             while (st.n && st.p[st.n - 1].end <= now) st.n--;
@@ -496,7 +522,8 @@ struct blocker {
 
 static int blocker_order(const void *x, const void *y) {
     const struct blocker *a = x, *b = y;
-    return a->t0 < b->t0 ? -1 : a->t0 > b->t0;
+    if (a->t0 != b->t0) return a->t0 < b->t0 ? -1 : 1;
+    return a->t1 > b->t1 ? -1 : a->t1 < b->t1;
 }
 
 /* The work a call submitted, if it was a copy from or to pageable memory: such a call waits. */
@@ -519,13 +546,18 @@ static void find_blockers(struct account *c, struct blocker **out, uint32_t *n) 
     if (c->lanes_n) launches[c->lane_rank[0]] = 1;
     for (uint32_t i = 0; i < t->n; i++) {
         const struct trace_event *e = &t->ev[i];
-        bool waits = e->kind == TK_SYNC || (e->kind == TK_ALLOC && e->dur > 10 * BLOCK_NS);
+        bool alloc = e->kind == TK_ALLOC;
+        bool waits = e->kind == TK_SYNC || (alloc && e->dur > 10 * BLOCK_NS);
         if (waits && e->dur >= BLOCK_NS && launches[e->lane])
-            vec_push(c->a, &b, ((struct blocker){e->t0, trace_end(e), i + 1, BUDGET_SYNC}));
+            vec_push(c->a, &b,
+                     ((struct blocker){e->t0, trace_end(e), i + 1, alloc ? BUDGET_ALLOC : BUDGET_SYNC}));
     }
     if (b.n) qsort(b.p, b.n, sizeof *b.p, blocker_order);
+    uint32_t kept = 0; /* one inside another is that one */
+    for (uint32_t i = 0; i < b.n; i++)
+        if (!kept || b.p[i].t1 > b.p[kept - 1].t1) b.p[kept++] = b.p[i];
     *out = b.p;
-    *n = b.n;
+    *n = kept;
 }
 
 /* Starts of work that was submitted long before: the host is ahead again. */
@@ -551,10 +583,6 @@ static void settle_blockers(struct account *c) {
     find_ahead(c, &ahead, &ahead_n);
     VEC(struct account_piece) tails = {0};
     for (uint32_t k = 0; k < n; k++) {
-        if (k && b[k].t0 < b[k - 1].t1 && b[k].t1 <= b[k - 1].t1) { /* inside the one before: counted there */
-            b[k] = b[k - 1];
-            continue;
-        }
         int64_t held = inside(&c->busy, b[k].t0, b[k].t1);
         int64_t until = k + 1 < n ? RG_MAX(b[k + 1].t1, b[k].t1) : INT64_MAX;
         while (at < ahead_n && ahead[at] <= b[k].t1) at++;
@@ -563,7 +591,7 @@ static void settle_blockers(struct account *c) {
         for (; i < c->pieces.n && c->pieces.p[i].t0 < until && held > 0; i++) {
             struct account_piece *p = &c->pieces.p[i];
             if (p->t0 < b[k].t0) continue;
-            if (p->cause == BUDGET_SYNC) {
+            if (p->cause == BUDGET_SYNC || p->cause == BUDGET_ALLOC) {
                 held -= p->t1 - p->t0;
                 continue;
             }
@@ -698,8 +726,12 @@ static void count_kernels(struct account *c) {
         bool lone = e->flags & TF_NOLAUNCH;
         head &= lone;
         if (e->kind != TK_KERNEL && e->kind != TK_COMM) continue;
-        if (lone && head) d->carry_count++, d->carry_ns += e->dur;
-        if (lone && !head) d->unlinked_count++, d->unlinked_ns += e->dur;
+        if (!e->corr && t->format != TRACE_RIDGE)
+            d->no_corr_count++, d->no_corr_ns += e->dur;
+        else if (lone && head)
+            d->carry_count++, d->carry_ns += e->dur;
+        else if (lone)
+            d->unlinked_count++, d->unlinked_ns += e->dur;
         d->kernel_count++;
         if (e->flags & TF_GRAPH) d->graph_count++, d->graph_ns += e->dur;
         if (e->dur < SMALL_NS && e->kind == TK_KERNEL) d->small_count++, d->small_ns += e->dur;

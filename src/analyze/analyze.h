@@ -252,11 +252,13 @@ int64_t gpu_lines_touched(int64_t pitch, int64_t rows, int64_t cols, int64_t lin
 #define BUDGET_TABLE(X)                                                                            \
     X(KERNELS,   "kernels",           "GPU computing",                               0)            \
     X(COMM,      "comm",              "GPU communicating, nothing else",             0)            \
+    X(DEVCOPY,   "copy.device",       "GPU copying its own memory, not computing",   0)            \
     X(PAGEABLE,  "transfer.pageable", "copying pageable memory and the lead it costs", 0)          \
     X(EXPOSED,   "transfer.exposed",  "copying, GPU not computing",                  0)            \
     X(MEMSET,    "memset",            "memset, GPU not computing",                   0)            \
     X(LOADER,    "host.dataloader",   "idle: host loads data",                       1)            \
     X(SYNC,      "sync",              "idle: host blocked, then refills the queue",  1)            \
+    X(ALLOC,     "allocator",         "idle: driver allocates or frees memory",      1)            \
     X(SMALL,     "small_kernels",     "idle: host launches tiny kernels",            1)            \
     X(DISPATCH,  "dispatch",          "idle: host dispatches operators",             1)            \
     X(USER,      "host.user",         "idle: host runs other code",                  1)            \
@@ -357,7 +359,10 @@ struct class_row {
     X(PLAN,         "plan",               "measured")                                              \
     X(ROOF,         "below_roof",         "model")                                                 \
     X(BUILD,        "graph_building",     "measured")                                              \
-    X(TINY,         "small_work",         "model")
+    X(TINY,         "small_work",         "model")                                                 \
+    X(ALLOC,        "allocator",          "measured")                                              \
+    X(DEVCOPY,      "copy.device",        "measured")                                              \
+    X(IDLE_GPUS,    "idle_gpus",          "measured")
 /* clang-format on */
 enum cause_id {
 #define X(name, id, conf) CAUSE_##name,
@@ -372,8 +377,10 @@ struct cause {
     int64_t lost_ns, gain_ns; /* what it costs; the most that a fix can bring */
     const char *where, *signal, *fix;
     const char *how; /* where the gain comes from; NULL: as the table says */
-    bool note;       /* told, but it costs no time: never the verdict of a timeline */
-    bool first;      /* to be mended before all others, whatever it costs */
+    /* evidence: why the gain is no more than that; what must be mended before; which measurement would confirm it */
+    const char *bound, *before, *confirm;
+    bool note;  /* told, but it costs no time: never the verdict of a timeline */
+    bool first; /* to be mended before all others, whatever it costs */
 };
 struct note { /* something that could not be judged, and how to make it so */
     const char *id, *why, *setting;
@@ -430,7 +437,10 @@ const char *regime_text(int);
 struct device_row {
     int32_t device;
     uint32_t events, streams;
-    int64_t t0, t1, busy_ns, kernel_ns, comm_ns, copy_ns, comm_under_compute, copy_under_compute;
+    int64_t t0, t1, busy_ns, kernel_ns, comm_ns, comm_under_compute;
+    /* copies between host and device: their union, the part of it under kernels, and each direction alone */
+    int64_t copy_ns, copy_under_compute, in_ns, out_ns;
+    bool silent; /* the file names it but has no event of it */
 };
 
 struct diag {
@@ -458,8 +468,8 @@ struct diag {
     double modelled;     /* share of kernel time with known cost */
     uint64_t small_count;
     int64_t small_ns; /* kernels under 10 us */
-    uint64_t kernel_count, unlinked_count, carry_count, graph_count;
-    int64_t carry_ns, unlinked_ns, graph_ns;
+    uint64_t kernel_count, unlinked_count, carry_count, graph_count, no_corr_count;
+    int64_t carry_ns, unlinked_ns, graph_ns, no_corr_ns;
     double depth_mean;
     uint32_t depth_max;
     int64_t latency_min, latency_median; /* launch start to kernel start, of an empty queue */
@@ -558,10 +568,11 @@ struct diff {
     int64_t delta;                     /* .. of B less that of A, rounded once */
     int64_t budget[BUDGET_KEYS];       /* sums to delta */
     int64_t of_budget[2][BUDGET_KEYS]; /* what was compared, in all */
-    VEC(struct diff_row) rows; /* the largest change first; with overlap it sums to budget[BUDGET_KERNELS] */
+    VEC(struct diff_row) rows;         /* the largest change first; with overlap it sums to diff_kernels */
     int64_t overlap;
 };
 /* Rows are in the arena; their texts belong to the traces. Throws, also where there are no steps to compare. */
+int64_t diff_kernels(const struct diff *); /* what kernels, of collectives too, have in the change */
 void diag_diff(struct arena *, struct diag *a, struct diag *b, const struct diff_how *, struct diff *out);
 
 #endif

@@ -110,6 +110,15 @@ static void fitness(struct diag *d) {
         note(d, "unlinked", "record fewer steps; records were dropped",
              "%llu kernels (%.1f ms) in the middle have no launch record",
              (unsigned long long)d->unlinked_count, (double)d->unlinked_ns / 1e6);
+    if (d->no_corr_ns * 100 > d->wall_ns)
+        note(d, "no_correlation",
+             t->format == TRACE_TORCH
+                 ? "record CUDA activities with the CPU ones, and do not strip args.correlation"
+                 : "keep the correlation ids of the capture",
+             "%llu of %llu kernels (%.1f ms) have no correlation id: they cannot be tied to the calls that "
+             "launched them",
+             (unsigned long long)d->no_corr_count, (unsigned long long)d->kernel_count,
+             (double)d->no_corr_ns / 1e6);
     int64_t idle = d->wall_ns - d->busy_ns;
     if (d->has_python && idle * 4 > d->wall_ns)
         note(d, "profiler_cost",

@@ -39,8 +39,8 @@ enum {
     MOST_TILE = 512,
     OCCUPANCY_NS = 20000, /* of one launch */
     GRAPH_PART = 20,      /* 1/n of busy time in graphs that is reported */
-    DEFAULT_LINK = 25,    /* GB/s of PCIe 4 x16, where the GPU is not known */
-    NAME_DEPTH = 32       /* parents of an event that are looked at */
+    NAME_DEPTH = 32,      /* parents of an event that are looked at */
+    LEAK_STEPS = 100000   /* a leak that fills the GPU in fewer steps comes before all else */
 };
 
 static const char *const ids[] = {
@@ -77,8 +77,8 @@ bool budget_idle(int b) { return b >= 0 && b < BUDGET_KEYS && budgets[b].idle; }
 static bool is_jax(const struct diag *d) { return d->t->format == TRACE_JAX || d->t->format == TRACE_XPLANE; }
 static double ms(int64_t ns) { return (double)ns / 1e6; }
 
-static void add(struct diag *d, int id, int64_t lost, int64_t gain, const char *where, const char *signal,
-                const char *fix) {
+struct cause *cause_add(struct diag *d, int id, int64_t lost, int64_t gain, const char *where,
+                        const char *signal, const char *fix) {
     struct cause c = {.id = id,
                       .lost_ns = lost,
                       .gain_ns = RG_MIN(RG_MAX(gain, 0), lost),
@@ -86,16 +86,17 @@ static void add(struct diag *d, int id, int64_t lost, int64_t gain, const char *
                       .signal = signal,
                       .fix = fix};
     vec_push(&d->arena, &d->causes, c);
+    return &d->causes.p[d->causes.n - 1];
 }
 static void abstain(struct diag *d, const char *id, const char *why, const char *setting) {
     vec_push(&d->arena, &d->abstained, ((struct note){id, why, setting}));
 }
-static bool worth(const struct diag *d, int64_t lost) {
+bool cause_worth(const struct diag *d, int64_t lost) {
     return lost > 0 && (double)lost >= limit.report * (double)d->wall_ns;
 }
 
 /* The source line with most of a cause's idle time; else an operator, else an API call. */
-static const char *line_of_cause(struct diag *d, int budget) {
+const char *cause_line(struct diag *d, int budget) {
     struct trace *t = d->t;
     struct arena_mark m = arena_mark(&d->arena);
     struct map sum;
@@ -128,9 +129,19 @@ static const char *line_of_cause(struct diag *d, int budget) {
 
 /* ---- causes the account measured ----------------------------------------------------------------------- */
 
-static void small_kernels(struct diag *d) {
+/* What keeps the step from being captured as a CUDA graph, NULL nothing. */
+static const char *graph_obstacle(struct diag *d, const struct diag_facts *f) {
+    if (is_jax(d) || !f->items) return NULL;
+    uint32_t line = user_line(d, f->item_ev);
+    return arena_printf(
+        &d->arena,
+        "%u reads of a value by the host (%.60s) in the step: no CUDA graph can be captured around them",
+        f->items, trace_str(d->t, line ? line : d->t->ev[f->item_ev - 1].name));
+}
+
+static void small_kernels(struct diag *d, const struct diag_facts *f) {
     int64_t lost = d->budget[BUDGET_SMALL];
-    if (!worth(d, lost)) return;
+    if (!cause_worth(d, lost)) return;
     const char *sig =
         arena_printf(&d->arena,
                      "%llu kernels under 10 us hold %.0f%% of kernel time; a kernel runs %.1f us, "
@@ -139,15 +150,22 @@ static void small_kernels(struct diag *d) {
                      100.0 * (double)d->small_ns / (double)RG_MAX(d->budget[BUDGET_KERNELS], 1),
                      (double)d->small_ns / 1e3 / (double)RG_MAX(d->small_count, 1u),
                      (double)d->wall_ns / 1e3 / (double)RG_MAX(d->kernel_count, 1u));
-    add(d, CAUSE_SMALL, lost, lost, line_of_cause(d, BUDGET_SMALL), sig,
+    const char *obstacle = graph_obstacle(d, f);
+    struct cause *c = cause_add(
+        d, CAUSE_SMALL, lost, lost, cause_line(d, BUDGET_SMALL), sig,
         is_jax(d) ? "wrap the whole step in jax.jit (or lax.scan for the loop): one program, few kernels"
-                  : "torch.compile(model, mode=\"reduce-overhead\"), or capture torch.cuda.CUDAGraph; "
-                    "foreach=True / fused=True in the optimiser");
+        : f->compiled && obstacle ? "write fewer, larger Triton kernels; the kernels are compiled already"
+        : f->compiled ? "capture the step as a torch.cuda.CUDAGraph, or write fewer, larger Triton kernels; "
+                        "the kernels are compiled already"
+        : obstacle    ? "torch.compile(model) fuses the kernels; foreach=True / fused=True in the optimiser"
+                      : "torch.compile(model, mode=\"reduce-overhead\"), or capture torch.cuda.CUDAGraph; "
+                        "foreach=True / fused=True in the optimiser");
+    c->before = obstacle;
 }
 
-static void dispatch(struct diag *d) {
+static void dispatch(struct diag *d, const struct diag_facts *f) {
     int64_t lost = d->budget[BUDGET_DISPATCH];
-    if (!worth(d, lost)) return;
+    if (!cause_worth(d, lost)) return;
     const char *top = "";
     int64_t most = 0;
     for (uint32_t i = 0; i < d->ops.n; i++)
@@ -156,106 +174,68 @@ static void dispatch(struct diag *d) {
                                    "the host takes longer to submit the work than the GPU to do it "
                                    "(queue %.1f deep on average); most idle under %.60s",
                                    d->depth_mean, *top ? top : "-");
-    add(d, CAUSE_DISPATCH, lost, lost, line_of_cause(d, BUDGET_DISPATCH), sig,
-        is_jax(d) ? "jit a larger function, keep arguments on the device, donate buffers"
-                  : "torch.compile(model), or torch.cuda.make_graphed_callables; larger batch; "
-                    "optimizer(..., fused=True)");
+    const char *obstacle = graph_obstacle(d, f);
+    struct cause *c = cause_add(
+        d, CAUSE_DISPATCH, lost, lost, cause_line(d, BUDGET_DISPATCH), sig,
+        is_jax(d)     ? "jit a larger function, keep arguments on the device, donate buffers"
+        : f->compiled ? obstacle
+                            ? "larger batch, or fewer and larger kernels; the kernels are compiled already"
+                            : "capture the step as a torch.cuda.CUDAGraph; larger batch; the kernels are "
+                              "compiled already"
+        : obstacle    ? "torch.compile(model); larger batch; optimizer(..., fused=True)"
+                      : "torch.compile(model), or torch.cuda.make_graphed_callables; larger batch; "
+                        "optimizer(..., fused=True)");
+    c->before = obstacle;
 }
 
-static void sync_cause(struct diag *d) {
+static void sync_cause(struct diag *d, const struct diag_facts *f) {
     int64_t lost = d->budget[BUDGET_SYNC];
-    if (!worth(d, lost)) return;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < d->t->n; i++) n += d->t->ev[i].kind == TK_SYNC;
+    if (!cause_worth(d, lost)) return;
     const char *sig =
-        n ? arena_printf(&d->arena,
-                         "%u waits; each drains the GPU's queue, which stays empty until "
-                         "the host has caught up",
-                         n)
-          : "the host waits for the GPU (the file does not show the call), then has to catch up";
-    add(d, CAUSE_SYNC, lost, lost, line_of_cause(d, BUDGET_SYNC), sig,
-        is_jax(d) ? "call block_until_ready (or float(x)) once every N steps, not every step"
+        f->waits ? arena_printf(&d->arena,
+                                "%u waits; each drains the GPU's queue, which stays empty until "
+                                "the host has caught up",
+                                f->waits)
+                 : "the host waits for the GPU (the file does not show the call), then has to catch up";
+    cause_add(d, CAUSE_SYNC, lost, lost, cause_line(d, BUDGET_SYNC), sig,
+              is_jax(d)
+                  ? "call block_until_ready (or float(x)) once every N steps, not every step"
                   : "no .item(), .cpu(), print(loss) or nonzero() inside the step: keep values on the GPU, "
                     "log every N steps, .to(..., non_blocking=True)");
 }
 
-static void transfers(struct diag *d) {
-    struct trace *t = d->t;
-    int64_t bytes[2] = {0}, ns[2] = {0}; /* pageable, pinned */
-    uint32_t n[2] = {0};
-    for (uint32_t i = 0; i < d->dev_n; i++) {
-        const struct trace_event *e = &t->ev[d->dev[i]];
-        if (e->kind != TK_COPY || e->flags & TF_D2D) continue;
-        const struct trace_copy_args *c = trace_blob(t, e->args, sizeof *c);
-        int k = !(e->flags & TF_PAGEABLE);
-        bytes[k] += c ? c->bytes : 0;
-        ns[k] += e->dur;
-        n[k]++;
-    }
-    double link = d->gpu && d->gpu->link > 0 ? d->gpu->link : DEFAULT_LINK;
-    for (int k = 0; k < 2; k++) {
-        int64_t lost = d->budget[k ? BUDGET_EXPOSED : BUDGET_PAGEABLE];
-        if (!worth(d, lost)) continue;
-        double rate = ns[k] ? (double)bytes[k] / (double)ns[k] : 0;
-        int64_t floor_ns = (int64_t)((double)bytes[k] / link);
-        const char *sig =
-            arena_printf(&d->arena,
-                         "%u copies of %.1f MB in all at %.1f GB/s%s; the GPU computes "
-                         "nothing meanwhile",
-                         n[k], (double)bytes[k] / 1e6, rate,
-                         k ? "" : arena_printf(&d->arena, " (pinned memory reaches about %.0f)", link));
-        const char *where = line_of_cause(d, k ? BUDGET_EXPOSED : BUDGET_PAGEABLE);
-        if (!*where)
-            for (uint32_t i = 0; i < d->dev_n && !*where; i++) {
-                const struct trace_event *e = &t->ev[d->dev[i]];
-                if (e->kind != TK_COPY || (e->flags & TF_PAGEABLE ? 0 : 1) != k) continue;
-                uint32_t w = user_line(d, e->link);
-                where = trace_str(t, w ? w : e->aux ? t->ev[e->aux - 1].name : e->name);
-            }
-        if (k)
-            add(d, CAUSE_EXPOSED, lost, lost, where, sig,
-                is_jax(d) ? "jax.device_put the next batch before the step that needs it"
-                          : "copy the next batch on a second stream while this one computes "
-                            "(prefetch; .to(\"cuda\", non_blocking=True))");
-        else
-            add(d, CAUSE_PAGEABLE, lost, lost - RG_MIN(floor_ns, lost), where, sig,
-                is_jax(d) ? "keep the data on the device; device_put one batch ahead"
-                          : "DataLoader(..., pin_memory=True) or x.pin_memory(), then "
-                            ".to(\"cuda\", non_blocking=True)");
-    }
-}
-
 static void host_causes(struct diag *d) {
     int64_t lost = d->budget[BUDGET_LOADER];
-    if (worth(d, lost)) {
+    if (cause_worth(d, lost)) {
         bool single = false;
         for (uint32_t i = 0; i < d->t->strs.n && !single; i++)
             single = strstr(trace_str(d->t, i), "_SingleProcessDataLoaderIter") != NULL;
-        add(d, CAUSE_LOADER, lost, lost, line_of_cause(d, BUDGET_LOADER),
-            single ? "the GPU waits for the next batch; the loader runs in the training process"
-                   : "the GPU waits for the next batch",
-            is_jax(d) ? "prefetch batches in another thread or process; decode ahead of time"
-                      : "DataLoader(num_workers=4 or more, persistent_workers=True, prefetch_factor=4, "
-                        "pin_memory=True)");
+        cause_add(d, CAUSE_LOADER, lost, lost, cause_line(d, BUDGET_LOADER),
+                  single ? "the GPU waits for the next batch; the loader runs in the training process"
+                         : "the GPU waits for the next batch",
+                  is_jax(d) ? "prefetch batches in another thread or process; decode ahead of time"
+                            : "DataLoader(num_workers=4 or more, persistent_workers=True, prefetch_factor=4, "
+                              "pin_memory=True)");
     }
     lost = d->budget[BUDGET_USER];
-    if (worth(d, lost))
-        add(d, CAUSE_USER, lost, lost, line_of_cause(d, BUDGET_USER),
+    if (cause_worth(d, lost))
+        cause_add(
+            d, CAUSE_USER, lost, lost, cause_line(d, BUDGET_USER),
             "the host runs code that is neither an operator nor the loader while the GPU is idle",
             "move it out of the step, into a worker, or onto the GPU (logging, metrics, numpy, sleeps)");
     lost = d->budget[BUDGET_COMPILE];
-    if (worth(d, lost))
-        add(d, CAUSE_COMPILE, lost, lost, line_of_cause(d, BUDGET_COMPILE),
-            "code is compiled or loaded inside the recorded steps",
-            is_jax(d) ? "fix shapes so that jit hits its cache; pad or bucket the batch; "
-                        "jax_compilation_cache_dir"
-                      : "warm up before timing; mark_dynamic or pad shapes to stop recompiles "
-                        "(TORCH_LOGS=recompiles)");
+    if (cause_worth(d, lost))
+        cause_add(d, CAUSE_COMPILE, lost, lost, cause_line(d, BUDGET_COMPILE),
+                  "code is compiled or loaded inside the recorded steps",
+                  is_jax(d) ? "fix shapes so that jit hits its cache; pad or bucket the batch; "
+                              "jax_compilation_cache_dir"
+                            : "warm up before timing; mark_dynamic or pad shapes to stop recompiles "
+                              "(TORCH_LOGS=recompiles)");
     lost = d->budget[BUDGET_COMM];
-    if (worth(d, lost))
-        add(d, CAUSE_COMM, lost, lost, "", "collectives run while nothing is computed",
-            "overlap them with the backward pass (bucket size, gradient_as_bucket_view), "
-            "fewer and larger messages, or a faster link");
+    if (cause_worth(d, lost))
+        cause_add(d, CAUSE_COMM, lost, lost, "", "collectives run while nothing is computed",
+                  "overlap them with the backward pass (bucket size, gradient_as_bucket_view), "
+                  "fewer and larger messages, or a faster link");
 }
 
 /* ---- causes inside the kernels -------------------------------------------------------------------------- */
@@ -284,7 +264,7 @@ static bool same_step(const struct diag *d, uint32_t x, uint32_t y) {
 static void memory_traffic(struct diag *d) {
     struct trace *t = d->t;
     int64_t lost = 0;
-    uint32_t pairs = 0, last[64], best_row = UINT32_MAX;
+    uint32_t pairs = 0, last[64], best_row = UINT32_MAX, triton = 0;
     int64_t best = 0;
     memset(last, 0xff, sizeof last);
     for (uint32_t i = 0; i < d->dev_n; i++) {
@@ -306,20 +286,25 @@ static void memory_traffic(struct diag *d) {
                 int64_t x = (int64_t)(share * (double)(pe->dur + e->dur));
                 lost += x;
                 pairs++;
+                triton += made_by_triton(t, pe) && made_by_triton(t, e);
                 if (b->ns > best) best = b->ns, best_row = r;
             }
         }
         *prev = i;
     }
-    if (!worth(d, lost)) return;
+    if (!cause_worth(d, lost)) return;
     const struct kernel_row *k = &d->kernels.p[best_row];
     const char *sig = arena_printf(&d->arena,
                                    "%u neighbouring memory-bound kernels write and re-read a value "
                                    "of one size (%.1f MB each)",
                                    pairs, k->bytes / 2e6);
-    add(d, CAUSE_TRAFFIC, lost, lost, line_of_kernel(d, k), sig,
+    cause_add(
+        d, CAUSE_TRAFFIC, lost, lost, line_of_kernel(d, k), sig,
         is_jax(d) ? "jit the chain as one function so that XLA fuses it"
-                  : "torch.compile the function that holds the chain: one kernel reads and writes once");
+        : triton * 2 > pairs
+            ? "merge the Triton kernels of the chain into one; where torch.compile made them, a graph break "
+              "separates them (TORCH_LOGS=graph_breaks)"
+            : "torch.compile the function that holds the chain: one kernel reads and writes once");
 }
 
 static void layout(struct diag *d) {
@@ -335,18 +320,18 @@ static void layout(struct diag *d) {
         lost += k->ns;
         if (k->ns > best) best = k->ns, top = k;
     }
-    if (worth(d, graph))
+    if (cause_worth(d, graph))
         abstain(d, "layout",
                 arena_printf(&d->arena,
                              "%.1f ms of kernels look like layout changes, but they run "
                              "inside a graph and cannot be traced to an operator",
                              ms(graph)),
                 "record one step without graphs");
-    if (!worth(d, lost)) return;
-    add(d, CAUSE_LAYOUT, lost, lost, line_of_kernel(d, top),
-        arena_printf(&d->arena, "kernels that only change a layout take %.1f ms", ms(lost)),
-        "model.to(memory_format=torch.channels_last) and the input too; store weights the way they are "
-        "used; avoid .contiguous() after transpose");
+    if (!cause_worth(d, lost)) return;
+    cause_add(d, CAUSE_LAYOUT, lost, lost, line_of_kernel(d, top),
+              arena_printf(&d->arena, "kernels that only change a layout take %.1f ms", ms(lost)),
+              "model.to(memory_format=torch.channels_last) and the input too; store weights the way they are "
+              "used; avoid .contiguous() after transpose");
 }
 
 /* Tile sizes from the names of library kernels: "_320x128_", "tilesize128x64x32". */
@@ -422,29 +407,30 @@ static struct shape_loss find_shape_loss(const struct diag *d) {
 
 static void shapes(struct diag *d) {
     struct shape_loss s = find_shape_loss(d);
-    if (worth(d, s.no_shape_ns) && !d->graph_count)
+    if (cause_worth(d, s.no_shape_ns) && !d->graph_count)
         abstain(d, "shape", "GEMMs without recorded shapes: alignment and tiles cannot be judged",
                 d->t->format == TRACE_JAX      ? "read the .xplane.pb next to it"
                 : d->t->format == TRACE_XPLANE ? "give the sizes you know to ridge shape M N K"
                                                : "record_shapes=True");
-    if (worth(d, s.align_ns)) {
+    if (cause_worth(d, s.align_ns)) {
         const struct kernel_row *k = s.align_row;
         int64_t unit = alignment_of(k);
-        add(d, CAUSE_ALIGNMENT, s.align_ns, s.align_ns, line_of_kernel(d, k),
+        cause_add(
+            d, CAUSE_ALIGNMENT, s.align_ns, s.align_ns, line_of_kernel(d, k),
             arena_printf(&d->arena, "%lldx%lldx%lld is not a multiple of %lld in N and K: %.0f%% of the roof",
                          (long long)k->m, (long long)k->n, (long long)k->k, (long long)unit, 100 * k->roof),
             arena_printf(&d->arena, "pad N to %lld and K to %lld (vocabulary, hidden size, head size)",
                          (long long)((k->n + PAD_TO - 1) / PAD_TO * PAD_TO),
                          (long long)((k->k + PAD_TO - 1) / PAD_TO * PAD_TO)));
     }
-    if (worth(d, s.quant_ns)) {
+    if (cause_worth(d, s.quant_ns)) {
         const struct kernel_row *k = s.quant_row;
-        add(d, CAUSE_QUANTISATION, s.quant_ns, s.quant_ns, line_of_kernel(d, k),
-            arena_printf(&d->arena,
-                         "%lldx%lld in %lld tiles makes %lld waves: %.0f%% of the slots do no work",
-                         (long long)k->m, (long long)k->n, (long long)s.worst.tiles, (long long)s.worst.waves,
-                         100 * s.worst.waste),
-            "choose sizes that fill whole waves; `ridge shape M N K` lists the nearest better ones");
+        cause_add(d, CAUSE_QUANTISATION, s.quant_ns, s.quant_ns, line_of_kernel(d, k),
+                  arena_printf(&d->arena,
+                               "%lldx%lld in %lld tiles makes %lld waves: %.0f%% of the slots do no work",
+                               (long long)k->m, (long long)k->n, (long long)s.worst.tiles,
+                               (long long)s.worst.waves, 100 * s.worst.waste),
+                  "choose sizes that fill whole waves; `ridge shape M N K` lists the nearest better ones");
     }
 }
 
@@ -470,14 +456,14 @@ static void occupancy(struct diag *d) {
         lost += x;
         if (x > best) best = x, top = k;
     }
-    if (!worth(d, lost)) return;
+    if (!cause_worth(d, lost)) return;
     const char *name = trace_str(d->t, top->name);
     if (!strncmp(name, "void ", 5)) name += 5;
-    add(d, CAUSE_OCCUPANCY, lost, lost, line_of_kernel(d, top),
-        arena_printf(&d->arena, "%.*s: %.0f%% of the warps an SM can hold, limited by %s",
-                     (int)RG_MIN(strcspn(name, "<("), (size_t)60), name, 100 * top->occ.achieved_cap,
-                     top->occ.limiter),
-        "give it more independent work (batch, split the reduction), or use another implementation");
+    cause_add(d, CAUSE_OCCUPANCY, lost, lost, line_of_kernel(d, top),
+              arena_printf(&d->arena, "%.*s: %.0f%% of the warps an SM can hold, limited by %s",
+                           (int)RG_MIN(strcspn(name, "<("), (size_t)60), name, 100 * top->occ.achieved_cap,
+                           top->occ.limiter),
+              "give it more independent work (batch, split the reduction), or use another implementation");
 }
 
 static void graph_opaque(struct diag *d) {
@@ -502,13 +488,27 @@ static void growth(struct diag *d) {
         return;
     }
     const char *where = d->owners.n ? trace_str(d->t, d->owners.p[0].where) : "";
+    int64_t left = d->mem_capacity - d->mem_last, stalls = 0;
+    double steps = d->mem_capacity > 0 && d->mem_growth_step > 0
+                       ? (double)RG_MAX(left, 0) / (double)d->mem_growth_step
+                       : 0;
+    /* What grows is asked of the driver: those stalls are its doing. */
+    for (uint32_t i = 0; i < d->causes.n; i++) {
+        if (d->causes.p[i].id != CAUSE_ALLOC) continue;
+        stalls = d->causes.p[i].lost_ns;
+        d->causes.p[i].before = "memory grows in every step: what grows is asked of the driver";
+    }
     struct cause c = {
         .id = CAUSE_GROWTH,
         .where = where,
+        .lost_ns = stalls,
+        .gain_ns = stalls,
+        .first = stalls || (steps > 0 && steps < LEAK_STEPS) || d->t->format == TRACE_SNAPSHOT,
         .signal = arena_printf(
-            &d->arena, "device memory grows by %.1f MB %s, %u times; one source line holds %.1f MB",
+            &d->arena, "device memory grows by %.1f MB %s, %u times; one source line holds %.1f MB%s",
             (double)d->mem_growth_step / 1e6, d->t->format == TRACE_SNAPSHOT ? "at a time" : "per step",
-            d->mem_steps, d->owners.n ? (double)d->owners.p[0].bytes / 1e6 : 0.0),
+            d->mem_steps, d->owners.n ? (double)d->owners.p[0].bytes / 1e6 : 0.0,
+            steps > 0 ? arena_printf(&d->arena, "; the GPU is full in %.0f more", steps) : ""),
         .fix = "something keeps every step's tensors: append x.detach().cpu() or float(x), not x; "
                "clear lists and caches; del what is not used"};
     vec_push(&d->arena, &d->causes, c);
@@ -574,10 +574,12 @@ void diag_causes(struct diag *d) {
         return;
     }
     if (d->dev_n) {
-        small_kernels(d);
-        dispatch(d);
-        sync_cause(d);
-        transfers(d);
+        struct diag_facts f = diag_facts(d);
+        small_kernels(d, &f);
+        dispatch(d, &f);
+        sync_cause(d, &f);
+        transfer_causes(d);
+        allocator_cause(d);
     }
     if (d->t->format != TRACE_SNAPSHOT && d->wall_ns) host_causes(d);
     if (d->dev_n) {
@@ -588,6 +590,7 @@ void diag_causes(struct diag *d) {
         graph_opaque(d);
     }
     growth(d);
+    diag_evidence(d);
     choose_verdict(d);
 }
 

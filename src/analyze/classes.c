@@ -260,8 +260,7 @@ static void judge(struct diag *d, struct kernel_row *k) {
         k->compute = peak ? k->flops / (peak * t) : 0;
         k->memory = bw ? k->bytes / (bw * t) : 0;
         /* Faster than the hardware: the data stayed in the cache, or the formula does not apply. */
-        if (k->memory > 1.05) k->memory = 1;
-        if (k->compute > 1.05) k->modelled = false, k->compute = k->memory = 0;
+        if (k->compute > 1.05 || k->memory > 1.05) k->modelled = false, k->compute = k->memory = 0;
         k->roof = RG_MAX(k->compute, k->memory);
     }
     int64_t grid = INT64_MAX;

@@ -170,6 +170,8 @@ const char *diff_text(int what) {
     return what >= 0 && what < (int)RG_COUNT(text) ? text[what] : "?";
 }
 
+int64_t diff_kernels(const struct diff *f) { return f->budget[BUDGET_KERNELS] + f->budget[BUDGET_COMM]; }
+
 void diag_diff(struct arena *a, struct diag *x, struct diag *y, const struct diff_how *how,
                struct diff *out) {
     struct diff_side side[2] = {{.d = x}, {.d = y}};
@@ -200,6 +202,6 @@ void diag_diff(struct arena *a, struct diag *x, struct diag *y, const struct dif
         k->delta = part(&kernels, k->ns[0], k->ns[1]);
         split_row(out, k);
     }
-    out->overlap = out->budget[BUDGET_KERNELS] - kernels.given;
+    out->overlap = diff_kernels(out) - kernels.given;
     if (out->rows.n) qsort(out->rows.p, out->rows.n, sizeof *out->rows.p, largest);
 }

@@ -81,6 +81,26 @@ void diag_layers(struct diag *);  /* repeat.c */
 void diag_causes(struct diag *);  /* causes.c */
 void diag_capture(struct diag *); /* capture.c: fitness of the recording */
 
+/* foreign/: what only traces of other frameworks need. */
+struct diag_facts {
+    uint32_t waits;          /* calls that wait for the device, each once, however nested */
+    uint32_t items, item_ev; /* .. that bring a value to the host; 1 + the first */
+    uint64_t triton_kernels;
+    double triton; /* their share of kernel time */
+    bool compiled; /* most kernels come from Triton: written in it, or made by torch.compile */
+};
+struct diag_facts diag_facts(struct diag *);
+bool waits_in_wait(const struct trace *, const struct trace_event *);
+bool made_by_triton(const struct trace *, const struct trace_event *);
+/* causes.c: a cause, valid until the next; is it worth telling; the source line with most of a budget key's idle time. */
+struct cause *cause_add(struct diag *, int id, int64_t lost, int64_t gain, const char *where,
+                        const char *signal, const char *fix);
+bool cause_worth(const struct diag *, int64_t lost);
+const char *cause_line(struct diag *, int budget);
+void transfer_causes(struct diag *); /* transfers.c: copies between host and device, and on the device */
+void allocator_cause(struct diag *); /* .. and the driver's allocations */
+void diag_evidence(struct diag *);   /* evidence.c: bound, condition and confirmation of each advice */
+
 int kernel_class_of(const char *name, const char *op);
 /* The user's line around a host event (1 + index): the innermost Python frame outside of library
  * code; when its own thread has none, that of the busiest thread at the same time. 0 none. */

@@ -102,6 +102,18 @@ static void parse_types(struct shape_text t, struct op_shapes *s) {
     }
 }
 
+/* "[[4096, 1], [], [1]]", in the order of the dimensions; a tensor whose count differs has none. */
+static void parse_strides(struct shape_text t, struct op_shapes *s) {
+    struct op_shapes v = {0};
+    parse_dims(t, &v);
+    for (int i = 0; i < s->n && i < v.n; i++) {
+        struct tensor_shape *x = &s->in[i];
+        if (x->nd <= 0 || v.in[i].nd != x->nd) continue;
+        memcpy(x->stride, v.in[i].d, sizeof x->stride);
+        x->strided = true;
+    }
+}
+
 void shapes_parse(const char *blob, size_t n, struct op_shapes *s) {
     memset(s, 0, sizeof *s);
     const char *end = blob + n, *a = memchr(blob, 0x1f, n);
@@ -109,7 +121,10 @@ void shapes_parse(const char *blob, size_t n, struct op_shapes *s) {
     if (!a) return;
     const char *b = memchr(a + 1, 0x1f, (size_t)(end - a - 1));
     parse_types((struct shape_text){a + 1, b ? b : end}, s);
-    if (b) s->concrete = b + 1, s->concrete_n = (size_t)(end - b - 1);
+    if (!b) return;
+    const char *c = memchr(b + 1, 0x1f, (size_t)(end - b - 1));
+    s->concrete = b + 1, s->concrete_n = (size_t)((c ? c : end) - b - 1);
+    if (c) parse_strides((struct shape_text){c + 1, end}, s);
 }
 
 /* ---- formulas --------------------------------------------------------------------------------------- */
@@ -211,6 +226,32 @@ static struct op_cost attention(const char *op, const struct op_shapes *s) {
     return c;
 }
 
+/* Bytes that must move for a tensor: a dimension of stride 0 repeats what was read; elements apart from one another take a
+ * sector of 32 bytes each. */
+static double moved(const struct tensor_shape *x) {
+    double elements = 1;
+    int64_t least = INT64_MAX;
+    if (!x->strided) return (double)x->numel * x->elt;
+    for (int i = 0; i < x->nd; i++) {
+        if (!x->stride[i] && x->d[i] > 1) continue;
+        elements *= (double)x->d[i];
+        if (x->d[i] > 1) least = RG_MIN(least, x->stride[i]);
+    }
+    double each = least == INT64_MAX ? x->elt : RG_MIN((double)least * x->elt, RG_MAX(32.0, (double)x->elt));
+    return elements * RG_MAX(each, (double)x->elt);
+}
+
+/* Writes its tensor and reads none: fill_, zero_, random numbers. */
+static bool only_writes(const char *name) {
+    static const char *const ops[] = {
+        "fill_",        "zero_",      "zeros",     "ones",      "full",      "normal_",  "uniform_",
+        "random_",      "arange",     "linspace",  "rand",      "randn",     "eye",      "bernoulli_",
+        "exponential_", "zeros_like", "ones_like", "full_like", "new_zeros", "new_full", "fill"};
+    for (size_t i = 0; i < RG_COUNT(ops); i++)
+        if (!strcmp(name, ops[i])) return true;
+    return false;
+}
+
 /* Reads every tensor once, writes a result as large as the largest. */
 static struct op_cost streaming(const struct op_shapes *s, int cls) {
     struct op_cost c = {0};
@@ -218,13 +259,24 @@ static struct op_cost streaming(const struct op_shapes *s, int cls) {
         const struct tensor_shape *x = &s->in[i];
         if (x->nd < 0) return (struct op_cost){0}; /* a list of tensors: sizes not kept */
         if (!x->elt || x->nd == 0) continue;
-        c.bytes += (double)x->numel * x->elt;
+        c.bytes += moved(x);
         if (x->numel > c.numel) c.numel = x->numel, c.elt = x->elt, c.type = x->type;
     }
     if (!c.numel) return c;
     if (cls != KC_REDUCE) c.bytes += (double)c.numel * c.elt;
     c.flops = (double)c.numel * (cls == KC_NORM ? 5 : 1);
     c.known = true;
+    return c;
+}
+
+/* The first tensor, written once. */
+static struct op_cost writing(const struct op_shapes *s) {
+    struct op_cost c = {0};
+    const struct tensor_shape *x = &s->in[0];
+    if (!s->n || x->nd <= 0 || !x->elt) return c;
+    c.numel = x->numel, c.elt = x->elt, c.type = x->type;
+    c.bytes = moved(x);
+    c.known = c.numel > 0;
     return c;
 }
 
@@ -248,6 +300,7 @@ struct op_cost op_cost(const char *op, int cls, const struct op_shapes *s) {
         if (strstr(name, "index") || strstr(name, "embedding") || strstr(name, "gather"))
             return (struct op_cost){0};
         if (strstr(name, "conv") || strstr(name, "mm")) return (struct op_cost){0};
+        if (only_writes(name)) return writing(s);
         return streaming(s, cls);
     case KC_COPY:
     case KC_LAYOUT:

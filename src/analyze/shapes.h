@@ -8,7 +8,9 @@
 struct tensor_shape {
     int nd, elt; /* elt: bytes per element, 0 when it is no tensor */
     int64_t d[8], numel;
-    char type; /* 'f' float, 'd' double, 'h' 16-bit float, '8' 8-bit float, 'i' anything else */
+    int64_t stride[8]; /* in elements, where `strided` */
+    bool strided;      /* the strides are known */
+    char type;         /* 'f' float, 'd' double, 'h' 16-bit float, '8' 8-bit float, 'i' anything else */
 };
 struct op_shapes {
     int n;
@@ -24,7 +26,7 @@ struct op_cost {
     int elt;
     char type;
 };
-/* blob: what the reader stored, "dims \x1f types [\x1f concrete]". */
+/* blob: what the reader stored, "dims \x1f types [\x1f concrete [\x1f strides]]". */
 void shapes_parse(const char *blob, size_t n, struct op_shapes *);
 struct op_cost op_cost(const char *op, int cls, const struct op_shapes *);
 

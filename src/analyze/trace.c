@@ -219,6 +219,28 @@ static bool on_device(const struct trace_event *e) {
     return e->kind == TK_KERNEL || e->kind == TK_COMM || e->kind == TK_COPY || e->kind == TK_SET;
 }
 
+static bool is_operator(const struct trace *t, const struct trace_event *e) {
+    return !strncmp(trace_str(t, e->name), "aten::", 6);
+}
+
+/* aten::item of a tensor on the host waits for nothing: there is no call of the runtime inside it. */
+static void settle_waits(struct trace *t) {
+    uint8_t *waits = mem_alloc((size_t)t->n + 1);
+    bool calls = false;
+    if (!waits) err_throw(t->err, RG_ENOMEM, "no memory for %u events", t->n);
+    memset(waits, 0, (size_t)t->n + 1);
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct trace_event *e = &t->ev[i];
+        bool call = e->kind == TK_LAUNCH || e->kind == TK_GRAPH || e->kind == TK_API || e->kind == TK_SYNC;
+        if (!call || is_operator(t, e)) continue;
+        calls = true;
+        for (uint32_t x = e->link, k = 0; x && k < 16; x = t->ev[x - 1].link, k++) waits[x - 1] = 1;
+    }
+    for (uint32_t i = 0; i < t->n && calls; i++)
+        if (t->ev[i].kind == TK_SYNC && !waits[i] && is_operator(t, &t->ev[i])) t->ev[i].kind = TK_OP;
+    mem_free(waits);
+}
+
 /* The innermost operator around a host event, or any enclosing range of JAX. */
 static uint32_t operator_of(const struct trace *t, uint32_t x) {
     for (uint32_t p = t->ev[x].link, k = 0; p && k < 256; p = t->ev[p - 1].link, k++)
@@ -287,5 +309,6 @@ void trace_finish(struct trace *t) {
     order_events(t);
     for (uint32_t i = 0; i < t->lanes.n; i++)
         if (t->lanes.p[i].kind == LANE_HOST) nest_lane(t, &t->lanes.p[i]);
+    if (t->format == TRACE_TORCH) settle_waits(t);
     link_device(t);
 }

@@ -92,7 +92,7 @@ static void by_kernel(struct str *o, const struct diff *f, uint32_t most, struct
     uint32_t shown = 0, same = 0;
     if (!f->rows.n) return;
     report_line(o, "BY %s  %+.2f %s; calls of a step, time of each", group_text(f->how.by),
-                (double)(f->budget[BUDGET_KERNELS] - f->overlap) / u.ns, u.name);
+                (double)(diff_kernels(f) - f->overlap) / u.ns, u.name);
     for (uint32_t i = 0; i < f->rows.n; i++) {
         const struct diff_row *x = &f->rows.p[i];
         same += !x->delta;

@@ -74,6 +74,14 @@ static void causes(struct str *o, const struct diag *d) {
         text(o, &f, "fix", c->fix);
         text(o, &f, "signal", c->signal);
         text(o, &f, "confidence", cause_confidence(c->id));
+        key(o, &f, "evidence");
+        bool g = true;
+        str_addc(o, '{');
+        text(o, &g, "rests_on", c->signal);
+        text(o, &g, "bound", c->bound);
+        text(o, &g, "before", c->before);
+        text(o, &g, "confirm", c->confirm);
+        str_addc(o, '}');
         boolean(o, &f, "note", c->note);
         str_addc(o, '}');
     }
@@ -123,8 +131,8 @@ static void kernel(struct str *o, const struct diag *d, const struct kernel_row 
                    (long long)k->batch);
     }
     if (k->has_occ) {
-        number(o, &f, "occupancy", k->occ.theoretical);
-        number(o, &f, "occupancy_grid", k->occ.achieved_cap);
+        number(o, &f, "occupancy", k->occ.achieved_cap);
+        number(o, &f, "occupancy_resident", k->occ.theoretical);
         text(o, &f, "limiter", k->occ.limiter);
         number(o, &f, "waves", k->occ.waves);
     }

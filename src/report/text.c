@@ -53,7 +53,9 @@ static void verdict(struct str *o, const struct diag *d) {
         return;
     }
     double busy = pct(d->busy_ns, d->wall_ns);
-    if (!d->dev_n) {
+    if (!d->healthy && d->verdict == CAUSE_GROWTH) {
+        report_wrapped(o, "VERDICT  memory.growth: ", d->causes.p[0].signal, 9, 2);
+    } else if (!d->dev_n) {
         report_line(o, "VERDICT  no device activity in this recording: nothing can be said about a GPU");
     } else if (d->healthy) {
         if (d->modelled >= 0.5)
@@ -124,6 +126,14 @@ static bool host_cause(int id) {
            id == CAUSE_USER;
 }
 
+/* What the advice rests on beyond its signal; in full for the first, which is what one does. */
+static void evidence(struct str *o, const struct cause *c, bool first) {
+    if (c->before) report_wrapped(o, "       before it: ", c->before, 18, 2);
+    if (!first) return;
+    if (c->bound && c->lost_ns) report_wrapped(o, "       at most: ", c->bound, 16, 2);
+    if (c->confirm) report_wrapped(o, "       confirm: ", c->confirm, 16, 2);
+}
+
 static void fixes(struct str *o, const struct diag *d) {
     int shown = 0;
     for (uint32_t i = 0; i < d->causes.n && shown < 3; i++) {
@@ -144,6 +154,7 @@ static void fixes(struct str *o, const struct diag *d) {
         if (c->signal && d->t->format != TRACE_SNAPSHOT) report_wrapped(o, "       ", c->signal, 7, 2);
         snprintf(h, sizeof h, "    -> ");
         report_wrapped(o, h, c->fix, 7, 2);
+        evidence(o, c, shown == 1);
     }
     if (!shown) report_line(o, "FIX    nothing to do on the host or in the transfers");
     for (uint32_t i = 0, k = 0; i < d->causes.n; i++) {

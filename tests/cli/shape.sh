@@ -19,6 +19,9 @@ has 0 "waves     2," 1793 1793 4096 --device A100 --tile 256x128
 has 0 "touches 4 cache lines" 4 12 1 --tile 4x4 --line 4
 has 0 "touches 7 cache lines" 4 13 1 --tile 4x4 --line 4
 has 0 "pad N to 50264" 8192 50257 4096 --device H100
+has 0 "pad N to 4104 and K to 4104" 4097 4097 4097
+has 0 "pad N to 1800 and K to 1800" 1793 1793 1793
+has 0 "pad K to 4104" 4096 4096 4097
 has 0 "none nearby" 8448 8192 8192 --tile 256x128
 has 2 "not a size" 12 x 3
 has 2 "no GPU" 1 2 3 --device Voodoo

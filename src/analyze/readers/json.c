@@ -13,7 +13,7 @@ struct jev { /* what one event object said */
     int64_t ts, dur;
     struct slice cat, name, pid, tid;
     /* args */
-    struct slice arg_name, dims, types, concrete, details, copy_details, set_details, hlo, labels;
+    struct slice arg_name, dims, types, strides, concrete, details, copy_details, set_details, hlo, labels;
     struct slice stream, device;
     int64_t corr, regs, smem, bytes, flops, cost_bytes, addr, total, dev_type, step, graph_node;
     uint32_t grid[3], block[3];
@@ -105,7 +105,9 @@ static void take_arg(struct jev *e, struct slice k, struct slice v) {
             e->dev_type = js_slice_int(&v);
         break;
     case 13:
-        if (KEY("shared memory"))
+        if (KEY("Input Strides"))
+            e->strides = v;
+        else if (KEY("shared memory"))
             e->smem = js_slice_int(&v), e->known |= 2;
         else if (KEY("graph node id"))
             e->graph_node = js_slice_int(&v);
@@ -272,19 +274,24 @@ static int host_kind(struct json *j, int kind, uint32_t name) {
     return j->name_kind.p[name] - 1;
 }
 
+static char *put_part(char *o, const struct slice *s, bool wanted) {
+    *o++ = 0x1f;
+    if (wanted && s->n) memcpy(o, s->p, s->n), o += s->n;
+    return o;
+}
+
 static uint32_t op_args(struct trace *t, const struct jev *e) {
     char buf[8192];
-    size_t n = e->dims.n + e->types.n + e->concrete.n + 2;
+    size_t n = e->dims.n + e->types.n + e->concrete.n + e->strides.n + 3;
     if (!e->dims.n || n > sizeof buf) return 0;
+    /* Strides and padding of a convolution stand among the concrete inputs; those of products do not matter. */
+    bool conv = e->name.n > 4 && memmem(e->name.p, e->name.n, "conv", 4);
+    bool strides = e->strides.n && !conv && !memmem(e->name.p, e->name.n, "mm", 2);
     char *o = buf;
     memcpy(o, e->dims.p, e->dims.n), o += e->dims.n;
-    *o++ = 0x1f;
-    if (e->types.n) memcpy(o, e->types.p, e->types.n), o += e->types.n;
-    /* Strides and padding of a convolution stand among the concrete inputs. */
-    if (e->concrete.n && e->name.n > 4 && memmem(e->name.p, e->name.n, "conv", 4)) {
-        *o++ = 0x1f;
-        memcpy(o, e->concrete.p, e->concrete.n), o += e->concrete.n;
-    }
+    o = put_part(o, &e->types, true);
+    if (conv || strides) o = put_part(o, &e->concrete, conv);
+    if (strides) o = put_part(o, &e->strides, true);
     return trace_intern(t, buf, (size_t)(o - buf));
 }
 

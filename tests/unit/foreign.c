@@ -1,0 +1,430 @@
+/* foreign.c: what traces of other frameworks were misread as, each with a small trace that has it.
+ *
+ * Traces are written here in Kineto's words, a few events each; times are in microseconds. Tests of src/analyze/foreign. */
+#include "analyze/analyze.h"
+#include "report/report.h"
+#include "test.h"
+
+#include <stdarg.h>
+
+static struct err err;
+static struct arena arena;
+static struct str out;
+static struct trace t;
+static struct diag d;
+static uint32_t events, correlation;
+
+#define H200                                                                                         \
+    "{\"id\": 0, \"name\": \"NVIDIA H200\", \"totalGlobalMem\": 150109880320, \"computeMajor\": 9, " \
+    "\"computeMinor\": 0, \"maxThreadsPerMultiprocessor\": 2048, \"numSms\": 132, "                  \
+    "\"regsPerMultiprocessor\": 65536, \"sharedMemPerMultiprocessor\": 233472}"
+
+static void begin(const char *devices, const char *more) {
+    arena_init(&arena, &err);
+    str_init(&out, &arena);
+    events = correlation = 0;
+    str_printf(&out, "{\"schemaVersion\": 1, \"deviceProperties\": [%s], %s \"traceEvents\": [", devices,
+               more);
+}
+
+static void event(const char *cat, const char *name, int pid, int tid, double ts, double dur,
+                  const char *args, ...) RG_FMT(7, 8);
+static void event(const char *cat, const char *name, int pid, int tid, double ts, double dur,
+                  const char *args, ...) {
+    char text[1000];
+    va_list ap;
+    va_start(ap, args);
+    vsnprintf(text, sizeof text, args, ap);
+    va_end(ap);
+    str_printf(
+        &out,
+        "%s\n{\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", \"pid\": %d, \"tid\": %d, \"ts\": %.3f, "
+        "\"dur\": %.3f, \"args\": {%s}}",
+        events++ ? "," : "", cat, name, pid, tid, ts, dur, text);
+}
+static void op(const char *name, double ts, double dur) {
+    event("cpu_op", name, 500, 500, ts, dur, "%s", "");
+}
+static void shaped(const char *name, double ts, double dur, const char *dims, const char *types,
+                   const char *strides) {
+    event("cpu_op", name, 500, 500, ts, dur, "\"Input Dims\": %s, \"Input type\": %s, \"Input Strides\": %s",
+          dims, types, strides);
+}
+static void call(const char *name, double ts, double dur, uint32_t corr) {
+    event("cuda_runtime", name, 500, 500, ts, dur, "\"correlation\": %u", corr);
+}
+static void kernel(int device, const char *name, double ts, double dur, uint32_t corr) {
+    event("kernel", name, device, 7, ts, dur,
+          "\"device\": %d, \"stream\": 7, \"correlation\": %u, \"registers per thread\": 32, \"shared "
+          "memory\": 0, "
+          "\"grid\": [2048, 1, 1], \"block\": [256, 1, 1]",
+          device, corr);
+}
+static void copy(const char *name, int stream, double ts, double dur, uint32_t corr, long long bytes) {
+    event("gpu_memcpy", name, 0, stream, ts, dur,
+          "\"device\": 0, \"stream\": %d, \"correlation\": %u, \"bytes\": %lld", stream, corr, bytes);
+}
+static void step(int i, double ts, double dur) {
+    char name[40];
+    snprintf(name, sizeof name, "ProfilerStep#%d", i);
+    event("user_annotation", name, 500, 500, ts, dur, "%s", "");
+}
+static void memory(double ts, long long bytes, long long total, int kind) {
+    str_printf(&out,
+               ",\n{\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\", "
+               "\"pid\": 500, "
+               "\"tid\": 500, \"ts\": %.3f, \"args\": {\"Total Allocated\": %lld, \"Bytes\": %lld, \"Device "
+               "Id\": %d, "
+               "\"Device Type\": %d, \"Addr\": %lld}}",
+               ts, total, bytes, kind ? 0 : -1, kind, 140000000000 + total);
+}
+/* A launch at `ts`, and its kernel of `dur` at `at`. */
+static void work(const char *operator, const char * name, double ts, double at, double dur) {
+    uint32_t c = ++correlation;
+    op(operator, ts - 2, 12);
+    call("cudaLaunchKernel", ts, 6, c);
+    kernel(0, name, at, dur, c);
+}
+static void diagnosed(void) {
+    str_add(&out, "]}");
+    if (trace_read_mem(&t, &err, out.p, out.n, 0) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
+    int64_t sum = 0;
+    for (int k = 0; k < BUDGET_KEYS; k++) sum += d.budget[k];
+    CHECK_EQ(sum, d.wall_ns);
+}
+static void forget(void) {
+    diag_free(&d);
+    trace_free(&t);
+    arena_free(&arena);
+}
+static const struct cause *cause_of(int id) {
+    for (uint32_t i = 0; i < d.causes.n; i++)
+        if (d.causes.p[i].id == id) return &d.causes.p[i];
+    return NULL;
+}
+static const struct note *capture_note(const char *id) {
+    for (uint32_t i = 0; i < d.capture.n; i++)
+        if (!strcmp(d.capture.p[i].id, id)) return &d.capture.p[i];
+    return NULL;
+}
+static const char *verdict(void) { return d.healthy ? "healthy" : cause_text(d.verdict); }
+static const char *screen(void) {
+    static char text[20000];
+    struct str s;
+    str_init(&s, &arena);
+    report_text(&s, &d, "t.json");
+    snprintf(text, sizeof text, "%.*s", (int)s.n, s.p);
+    return text;
+}
+
+#define GEMM "ampere_bf16_gemm_128x128"
+
+/* ---- waits, allocations ------------------------------------------------------------------------------------- */
+
+/* aten::item around aten::_local_scalar_dense around cudaStreamSynchronize is one wait. */
+TEST(foreign_nested_waits_count_once) {
+    begin(H200, "");
+    double now = 1000;
+    for (int i = 0; i < 20; i++) {
+        work("aten::mm", GEMM, now, now + 10, 200);
+        op("aten::item", now + 20, 210);
+        op("aten::_local_scalar_dense", now + 21, 208);
+        uint32_t c = ++correlation;
+        call("cudaMemcpyAsync", now + 22, 4, c);
+        copy("Memcpy DtoH (Device -> Pinned)", 7, now + 211, 2, c, 4);
+        call("cudaStreamSynchronize", now + 27, 200, ++correlation);
+        now += 330;
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "sync");
+    if (strncmp(d.causes.p[0].signal, "20 waits", 8)) FAIL("%s", d.causes.p[0].signal);
+    forget();
+}
+
+/* aten::item of a host tensor: no wait, and no obstacle to a graph. */
+TEST(foreign_item_of_a_host_tensor_is_no_wait) {
+    begin(H200, "");
+    double now = 1000;
+    for (int i = 0; i < 20; i++) {
+        op("aten::item", now - 60, 50);
+        work("aten::mul", "vectorized_elementwise_kernel", now, now + 10, 3);
+        now += 100;
+    }
+    diagnosed();
+    CHECK(!cause_of(CAUSE_SYNC));
+    CHECK(cause_of(CAUSE_SMALL) && !cause_of(CAUSE_SMALL)->before);
+    CHECK(strstr(cause_of(CAUSE_SMALL)->fix, "CUDAGraph"));
+    forget();
+}
+
+TEST(foreign_driver_allocations_are_the_allocators) {
+    begin(H200, "");
+    double now = 1000;
+    for (int i = 0; i < 10; i++) {
+        op("aten::empty", now, 600);
+        call("cudaMalloc", now + 10, 580, ++correlation);
+        work("aten::mm", GEMM, now + 605, now + 615, 200);
+        now += 815;
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "allocator");
+    CHECK(!cause_of(CAUSE_SYNC));
+    CHECK(!strstr(d.causes.p[0].fix, ".item()"));
+    CHECK(strstr(d.causes.p[0].signal, "9 allocations") || strstr(d.causes.p[0].signal, "10 allocations"));
+    CHECK(d.causes.p[0].bound && d.causes.p[0].confirm);
+    forget();
+}
+
+/* Memory that grows is what the allocator asks the driver for: it comes first, though it holds no idle time of its own. */
+TEST(foreign_growth_comes_before_the_stalls_it_makes) {
+    begin(H200, "");
+    double now = 1000;
+    long long held = 1 << 30;
+    for (int i = 0; i < 6; i++) {
+        double t0 = now;
+        op("aten::empty", now, 400);
+        call("cudaMalloc", now + 10, 380, ++correlation);
+        held += 64 << 20;
+        memory(now + 395, 64 << 20, held, 1);
+        work("aten::mm", GEMM, now + 405, now + 415, 200);
+        op("aten::item", now + 425, 300);
+        call("cudaStreamSynchronize", now + 430, 290, ++correlation);
+        now += 800;
+        step(i, t0 - 5, 795);
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "memory.growth");
+    CHECK(cause_of(CAUSE_ALLOC) && cause_of(CAUSE_ALLOC)->before);
+    CHECK(strstr(screen(), "the GPU is full in"));
+    forget();
+}
+
+/* ---- copies --------------------------------------------------------------------------------------------------- */
+
+/* Copies of 9.5 of 10 ms: overlapped, the copies remain; no more than the 0.5 ms of kernels can vanish. */
+TEST(foreign_copies_are_the_floor_of_their_overlap) {
+    begin(H200, "");
+    double now = 1000;
+    for (int i = 0; i < 10; i++) {
+        uint32_t c = ++correlation;
+        call("cudaMemcpyAsync", now - 20, 5, c);
+        copy("Memcpy HtoD (Pinned -> Device)", 7, now, 950, c, 50000000);
+        work("aten::mm", GEMM, now - 10, now + 950, 50);
+        now += 1000;
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "transfer.exposed");
+    const struct cause *c = cause_of(CAUSE_EXPOSED);
+    CHECK(c->lost_ns > 9000000);
+    CHECK(c->gain_ns >= 450000 && c->gain_ns <= 510000);
+    CHECK(strstr(c->bound, "the copies alone"));
+    forget();
+}
+
+/* Half of each copy lies under a kernel already. */
+TEST(foreign_overlap_that_exists_is_recognised) {
+    begin(H200, "");
+    double now = 1000;
+    for (int i = 0; i < 10; i++) {
+        uint32_t c = ++correlation;
+        work("aten::mm", GEMM, now - 30, now, 500);
+        call("cudaMemcpyAsync", now - 10, 5, c);
+        copy("Memcpy HtoD (Pinned -> Device)", 14, now + 250, 500, c, 25000000);
+        now += 750;
+    }
+    diagnosed();
+    const struct cause *c = cause_of(CAUSE_EXPOSED);
+    CHECK(c != NULL);
+    if (!strstr(c->signal, "50% overlapped")) FAIL("%s", c->signal);
+    CHECK_EQ(d.budget[BUDGET_EXPOSED], 2500000);
+    forget();
+}
+
+TEST(foreign_copies_on_the_device_are_no_computing) {
+    begin(H200, "");
+    double now = 1000;
+    for (int i = 0; i < 10; i++) {
+        uint32_t c = ++correlation;
+        work("aten::mm", GEMM, now - 30, now, 300);
+        call("cudaMemcpyAsync", now - 10, 5, c);
+        copy("Memcpy DtoD (Device -> Device)", 7, now + 300, 700, c, 1000000000);
+        now += 1000;
+    }
+    diagnosed();
+    CHECK_EQ(d.budget[BUDGET_KERNELS], 3000000);
+    CHECK_EQ(d.budget[BUDGET_DEVCOPY], 7000000);
+    CHECK_STR(verdict(), "copy.device");
+    forget();
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------ */
+
+static const struct kernel_row *lone_kernel(const char *operator, const char * dims, const char *types,
+                                            const char *strides, double dur) {
+    begin(H200, "");
+    shaped(operator, 100, 20, dims, types, strides);
+    call("cudaLaunchKernel", 105, 5, 1);
+    kernel(0, "void at::native::vectorized_elementwise_kernel<4>", 115, dur, 1);
+    diagnosed();
+    CHECK_EQ(d.kernels.n, 1);
+    return &d.kernels.p[0];
+}
+
+TEST(foreign_bytes_of_fill_and_of_strides) {
+    static const struct {
+        const char *op, *dims, *types, *strides;
+        double bytes;
+    } rows[] = {
+        {"aten::fill_", "[[67108864], []]", "[\"float\", \"Scalar\"]", "[[1], []]", 268435456.0},
+        {"aten::zero_", "[[1024, 1024]]", "[\"float\"]", "[[1024, 1]]", 4194304.0},
+        {"aten::mul_", "[[67108864], []]", "[\"float\", \"Scalar\"]", "[[1], []]", 2 * 268435456.0},
+        /* a row of 1024 repeated 4096 times is read once; the result is written in full */
+        {"aten::add", "[[4096, 1024], [4096, 1024]]", "[\"float\", \"float\"]", "[[1024, 1], [0, 1]]",
+         2 * 16777216.0 + 4096},
+        /* every 16th float: a sector of 32 bytes for each of them */
+        {"aten::neg", "[[1048576]]", "[\"float\"]", "[[16]]", 1048576 * (32.0 + 4)},
+        {"aten::neg", "[[4096, 4096]]", "[\"float\"]", "[[1, 4096]]", 2 * 67108864.0},
+    };
+    for (size_t i = 0; i < RG_COUNT(rows); i++) {
+        const struct kernel_row *k =
+            lone_kernel(rows[i].op, rows[i].dims, rows[i].types, rows[i].strides, 1000);
+        if (k->bytes != rows[i].bytes)
+            FAIL("%s: %.0f bytes, expected %.0f", rows[i].op, k->bytes, rows[i].bytes);
+        forget();
+    }
+    TEST_COUNT(RG_COUNT(rows), "operators with their bytes");
+}
+
+/* Faster than memory allows: the data was in the cache, or the formula does not apply. No share of a roof is claimed. */
+TEST(foreign_no_share_above_the_roof) {
+    const struct kernel_row *k =
+        lone_kernel("aten::mul", "[[67108864], []]", "[\"float\", \"Scalar\"]", "[[1], []]", 20);
+    CHECK(!k->modelled && k->roof == 0);
+    CHECK(!strstr(screen(), "% of memory roof"));
+    forget();
+}
+
+/* ---- advice that does not fit --------------------------------------------------------------------------------------- */
+
+static void small_steps(const char *kernel_name, const char *launch, bool item) {
+    double now = 1000;
+    for (int i = 0; i < 40; i++) {
+        uint32_t c = ++correlation;
+        op("aten::mul", now - 2, 12);
+        event(*launch == 'c' && launch[1] == 'u' && launch[2] == 'L' ? "cuda_driver" : "cuda_runtime", launch,
+              500, 500, now, 6, "\"correlation\": %u", c);
+        kernel(0, kernel_name, now + 10, 3, c);
+        now += 40;
+        if (!item || i % 10 != 4) continue;
+        op("aten::item", now - 20, 18);
+        call("cudaStreamSynchronize", now - 18, 14, ++correlation);
+    }
+}
+
+TEST(foreign_no_graph_while_values_are_read) {
+    begin(H200, "");
+    small_steps("void at::native::vectorized_elementwise_kernel<4>", "cudaLaunchKernel", true);
+    diagnosed();
+    const struct cause *c = cause_of(CAUSE_SMALL);
+    CHECK(c && c->before);
+    CHECK(!strstr(c->fix, "CUDAGraph") && !strstr(c->fix, "reduce-overhead"));
+    CHECK(strstr(c->before, "4 reads"));
+    CHECK(strstr(screen(), "before it:"));
+    forget();
+}
+
+TEST(foreign_no_compile_for_what_is_compiled) {
+    static const char *const names[][2] = {{"triton_poi_fused_add_mul_0", "cuLaunchKernel"},
+                                           {"_my_fused_kernel", "cuLaunchKernelEx"}};
+    for (size_t i = 0; i < RG_COUNT(names); i++) {
+        begin(H200, "");
+        small_steps(names[i][0], names[i][1], false);
+        diagnosed();
+        const struct cause *c = cause_of(CAUSE_SMALL);
+        CHECK(c && !strstr(c->fix, "torch.compile(model"));
+        CHECK(strstr(c->fix, "CUDAGraph"));
+        forget();
+    }
+    begin(H200, ""); /* a library's kernel through the driver is not Triton's */
+    small_steps("nvjet_sm90_tst_64x8_64x16_4x2_h_bz_splitK_TNT", "cuLaunchKernelEx", false);
+    diagnosed();
+    CHECK(strstr(cause_of(CAUSE_SMALL)->fix, "torch.compile(model"));
+    forget();
+}
+
+/* ---- what the file does not say --------------------------------------------------------------------------------------- */
+
+TEST(foreign_missing_correlation_ids_are_said) {
+    begin(H200, "");
+    double now = 1000;
+    for (int i = 0; i < 10; i++) {
+        op("aten::mm", now, 20);
+        call("cudaLaunchKernel", now + 5, 6, 0);
+        kernel(0, GEMM, now + 20, 200, 0);
+        now += 230;
+    }
+    diagnosed();
+    CHECK(!capture_note("carry_over") && !capture_note("unlinked"));
+    CHECK(capture_note("no_correlation"));
+    CHECK(strstr(capture_note("no_correlation")->why, "10 of 10 kernels"));
+    CHECK_EQ(d.carry_count, 0);
+    forget();
+}
+
+/* One figure for one kernel: what the advice says is what the table and JSON say. */
+TEST(foreign_occupancy_is_one_figure) {
+    begin(H200, "");
+    for (int i = 0; i < 4; i++) {
+        uint32_t c = ++correlation;
+        op("aten::native_batch_norm", 100 + 10 * i, 8);
+        call("cudaLaunchKernel", 102 + 10 * i, 5, c);
+        event("kernel", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>", 0, 7, 200 + 1000 * i, 1000,
+              "\"device\": 0, \"stream\": 7, \"correlation\": %u, \"registers per thread\": 32, \"shared "
+              "memory\": 0, "
+              "\"grid\": [13, 1, 1], \"block\": [1024, 1, 1]",
+              c);
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "occupancy");
+    char want[60];
+    snprintf(want, sizeof want, "%.0f%% of the warps", 100 * d.kernels.p[0].occ.achieved_cap);
+    CHECK(strstr(d.causes.p[0].signal, want));
+    struct str s;
+    str_init(&s, &arena);
+    report_json(&s, &d, "t.json");
+    snprintf(want, sizeof want, "\"occupancy\":%.6g,", d.kernels.p[0].occ.achieved_cap);
+    str_addc(&s, 0);
+    CHECK(strstr(s.p, want));
+    forget();
+}
+
+/* ---- ridge diff ---------------------------------------------------------------------------------------------------------- */
+
+TEST(foreign_diff_with_collectives_sums) {
+    static struct trace two[2];
+    static struct diag of[2];
+    struct diff f;
+    for (int side = 0; side < 2; side++) {
+        begin(H200, "");
+        double now = 1000;
+        for (int i = 0; i < 8; i++) {
+            uint32_t c = ++correlation;
+            work("aten::mm", GEMM, now - 30, now, 300);
+            call("cudaLaunchKernelExC", now - 10, 5, c);
+            kernel(0, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", now + 300, side ? 900 : 400, c);
+            now += side ? 1200 : 700;
+        }
+        str_add(&out, "]}");
+        if (trace_read_mem(&two[side], &err, out.p, out.n, 0) || diagnose(&of[side], &two[side], &err))
+            FAIL("%s", err.msg);
+        if (!side) arena_free(&arena);
+    }
+    diag_diff(&arena, &of[0], &of[1], &(struct diff_how){.by = GROUP_KERNEL}, &f);
+    int64_t rows = 0;
+    for (uint32_t i = 0; i < f.rows.n; i++) rows += f.rows.p[i].delta;
+    CHECK_EQ(f.delta, 4000000);
+    CHECK_EQ(f.overlap, 0);
+    CHECK_EQ(rows, f.budget[BUDGET_KERNELS] + f.budget[BUDGET_COMM]);
+    for (int i = 0; i < 2; i++) diag_free(&of[i]), trace_free(&two[i]);
+    arena_free(&arena);
+}
