@@ -371,6 +371,7 @@ test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers 
 # Random programs over every public function against PyTorch (docs/testing.md). PYTHON has torch; DEVICE=REF|CPU|CUDA, SEED, N.
 test-outside: $(LIB) $(SO)
 	@$(RUN_ENV) $(PYTHON) tests/outside/run.py --lib $(OUT)/libridge.so --device $(or $(DEVICE),REF) --seed $(or $(SEED),1) --n $(or $(N),1000) $(ARGS)
+	@$(RUN_ENV) $(PYTHON) tests/outside/networks.py --lib $(OUT)/libridge.so --device $(or $(DEVICE),REF)
 
 # All that is generated and planned, as text; before and after a change that must change no kernel: tools/snapshot --compare BEFORE AFTER
 snapshot: all $(FORMS) $(OUT)/fake/libcuda.so # into DIR, build/snapshot
