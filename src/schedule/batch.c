@@ -132,9 +132,10 @@ static bool flatten(struct rangeify *r, const struct planned_kernel *k, const ui
     const uop *size = uop_idx(ir, ANY_SIZE);
     union arg arg = {.range = {.cls = ir_sym(ir, "e", 1), .kind = AX_GRID}};
     struct canon c = {
-        .r = r, .a = r->g->a, .ir = ir, .f = f, .element = uop_new(ir, OP_RANGE, DT_IDX, 1, &size, 1, arg)};
-    *f = (struct flat_kernel){.buffer = arena_array(c.a, const uop *, k->built->nbuf + 8),
-                              .whole = arena_array(c.a, uint8_t, k->built->nbuf + 8),
+        .r = r, .a = r->a, .ir = ir, .f = f, .element = uop_new(ir, OP_RANGE, DT_IDX, 1, &size, 1, arg)};
+    r->g->visits += r->ir->n; /* arrays by node id */
+    *f = (struct flat_kernel){.buffer = arena_array(r->g->a, const uop *, k->built->nbuf + 8),
+                              .whole = arena_array(r->g->a, uint8_t, k->built->nbuf + 8),
                               .size = r->dim[0]->src[0]->arg.i};
     f->sink = canonical(&c, sink);
     return f->sink != NULL;
@@ -255,6 +256,10 @@ bool batch_candidate(struct kernel_batch *x, const struct planned_kernel *k, con
     struct arena_mark mark = arena_mark(g->eval);
     struct flat_kernel *f = arena_new(g->a, struct flat_kernel);
     struct str text;
+    if (x->r->ir->n > KERNEL_IR_NODES) {
+        arena_release(g->region, x->start);
+        rangeify_restart(x->r, g->region);
+    }
     bool ok = flatten(x->r, k, stored, x->ir, f);
     uint32_t vars = 0;
     arena_release(g->eval, mark);
@@ -309,7 +314,7 @@ bool batch_fits(const struct batch_group *group) { return group->call.n > 1; }
 
 void batch_init(struct kernel_batch *x, struct rangeify *r) {
     struct sgraph *g = r->g;
-    *x = (struct kernel_batch){.r = r, .ir = arena_new(g->a, struct ir)};
+    *x = (struct kernel_batch){.r = r, .ir = arena_new(g->a, struct ir), .start = arena_mark(g->region)};
     ir_init(x->ir, g->a);
     map_init(&x->known, g->a);
 }

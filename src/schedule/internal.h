@@ -94,8 +94,17 @@ bool repack_gemm(struct ir *, struct shapes *, const uop *n, const struct sched_
 
 /* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
 
-/* Of one kernel, functions expanded (op_statements): beyond, compilers take too long. */
-enum { KERNEL_STATEMENTS = 1500 };
+/* Of one kernel. Beyond, compilers take too long. */
+enum {
+    KERNEL_STATEMENTS = 1500, /* functions expanded (op_statements) */
+    KERNEL_NODES = 400,       /* of the tensor graph */
+    KERNEL_OUTPUTS = 60,
+    KERNEL_BUFFERS = 62
+};
+struct last_index { /* see linear_index() */
+    const struct shape *shape;
+    const uop *at[SHAPE_MAX], *index;
+};
 struct at_memo {
     const uop *n, *pred, *value;
     const uop *const *idx;
@@ -120,7 +129,8 @@ struct rangeify {
     uint8_t *out;          /* by unit: 1 for the outputs of this kernel, which are computed and not loaded */
     const uop *dim[SHAPE_MAX]; /* the domain: a RANGE for each axis, or 0 */
     uint32_t dims;
-    const uop **param; /* node id of memory -> its PARAM */
+    const uop **param;    /* node id of memory -> its PARAM */
+    VEC(uint32_t) params; /* ids that have one */
     struct at_memo *memo;
     uint32_t memo_n, memo_cap;
     struct map reduce_ranges; /* context, level, size -> RANGE */
@@ -129,12 +139,18 @@ struct rangeify {
     uint32_t statements; /* of this kernel, functions expanded */
     /* kernel node id -> epoch << 32 | id of the graph node whose value it is in this kernel */
     VEC(uint64_t) node_of;
+    struct last_index last;
     struct uop_memo strides; /* price.c: of addresses along one range */
     uint32_t sym_buffer, sym_reduce, sym_dim;
     const char *illegal; /* why no kernel can do this; NULL: legal */
     bool flat;           /* one linear coordinate for all tensors: for BATCH */
 };
-void rangeify_init(struct rangeify *, struct sgraph *, struct arena *scratch, struct ir *);
+void rangeify_init(struct rangeify *, struct sgraph *, struct arena *scratch);
+/* A new ir for kernels, in this arena; the one before may be gone. */
+void rangeify_restart(struct rangeify *, struct arena *);
+enum {
+    KERNEL_IR_NODES = 4096
+}; /* of kernels that are kept to be shared; beyond, restart: a small table stays in cache */
 /* SINK of the kernel that stores these units, over raw ranges (outputs LOOP with pos = axis, reductions REDUCE);
  * NULL: illegal, r->illegal says why. PARAM slots are node ids of the memory's node. */
 const uop *rangeify_kernel(struct rangeify *, const uint32_t *unit, uint32_t n, const uint8_t *stored);
@@ -218,7 +234,8 @@ struct batch_group { /* calls that may become one */
 };
 struct kernel_batch {
     struct rangeify *r;
-    struct ir *ir; /* kernels over one linear coordinate, in canonical form */
+    struct ir *ir;           /* kernels over one linear coordinate, in canonical form */
+    struct arena_mark start; /* of sgraph.region: what r has built is dropped from time to time */
     struct map known;
     VEC(struct batch_group) group;
 };

@@ -1,9 +1,9 @@
-/* memory.c: lifetimes to offsets in one arena.
+/* memory_plan.c: lifetimes to offsets in one arena.
  *
  * Finding the smallest arena is NP-hard; a few greedy orders come close, and they fail on different inputs, so all are
  * tried and the smallest result wins: in order of first use (what an allocator at run time would do), largest first,
  * largest bytes x time first, longest first. Each item goes into the tightest gap that is free during its whole life.
- * The search ends early when a result reaches the most bytes that live at once, which no plan can beat.
+ * The search ends early when a result is within CLOSE of the most bytes that live at once, which no plan can beat.
  *
  * In order of first use, dead items never matter again and are dropped from the list, so that order is near linear in
  * practice; the others scan all allocated items and are skipped for very long programs.
@@ -15,16 +15,21 @@
 
 #define ALIGN 64
 #define MANY 20000 /* items: above this, only the order of first use */
+#define CLOSE 1024 /* a 1024th */
 
 struct mem_slot { /* an item; sorted in several orders */
     int64_t bytes, offset;
     uint32_t first, last, item;
 };
+struct mem_taken {
+    int64_t offset, end;
+    uint32_t first, last;
+};
 struct mem_layout {
     struct mem_slot *slot; /* in order of allocation */
     uint32_t n;
-    uint32_t *allocated; /* slots with an offset, by offset */
-    uint32_t nallocated;
+    struct mem_taken *taken; /* by offset; in a row of their own, because each allocation reads all */
+    uint32_t ntaken;
 };
 
 static int by_index(const struct mem_slot *a, const struct mem_slot *b) {
@@ -48,28 +53,27 @@ static int64_t allocate(struct mem_layout *l, uint32_t i, bool in_time) {
     struct mem_slot *s = &l->slot[i];
     int64_t end = 0, best = -1, room = INT64_MAX;
     uint32_t keep = 0, at;
-    for (uint32_t k = 0; k < l->nallocated; k++) {
-        const struct mem_slot *t = &l->slot[l->allocated[k]];
-        bool dead = t->last < s->first;
-        if (!dead || !in_time) l->allocated[keep++] = l->allocated[k];
-        if (dead || t->first > s->last) continue;
-        int64_t gap = t->offset - end;
+    for (uint32_t k = 0; k < l->ntaken; k++) {
+        const struct mem_taken t = l->taken[k];
+        bool dead = t.last < s->first;
+        if (in_time && !dead) l->taken[keep++] = t;
+        if (dead || t.first > s->last) continue;
+        int64_t gap = t.offset - end;
         if (gap >= s->bytes && gap < room) best = end, room = gap;
-        end = RG_MAX(end, t->offset + t->bytes);
+        end = RG_MAX(end, t.end);
     }
-    l->nallocated = keep;
+    if (in_time) l->ntaken = keep;
     s->offset = best >= 0 ? best : end;
-    for (at = keep; at > 0 && l->slot[l->allocated[at - 1]].offset > s->offset; at--)
-        l->allocated[at] = l->allocated[at - 1];
-    l->allocated[at] = i;
-    l->nallocated++;
+    for (at = l->ntaken; at > 0 && l->taken[at - 1].offset > s->offset; at--) l->taken[at] = l->taken[at - 1];
+    l->taken[at] = (struct mem_taken){s->offset, s->offset + s->bytes, s->first, s->last};
+    l->ntaken++;
     return s->offset + s->bytes;
 }
 
 static int64_t try_order(struct mem_layout *l, int (*order)(const void *, const void *)) {
     int64_t size = 0;
     qsort(l->slot, l->n, sizeof *l->slot, order);
-    l->nallocated = 0;
+    l->ntaken = 0;
     for (uint32_t i = 0; i < l->n; i++) {
         int64_t end = allocate(l, i, order == order_first);
         size = RG_MAX(size, end);
@@ -95,7 +99,7 @@ static int64_t most_live(struct arena *a, struct mem_layout *l) {
 static void collect(struct arena *a, struct mem_layout *l, struct mem_item *item, uint32_t n) {
     int64_t sum = 0;
     *l = (struct mem_layout){.slot = arena_array(a, struct mem_slot, n),
-                             .allocated = arena_array(a, uint32_t, n)};
+                             .taken = arena_array(a, struct mem_taken, n)};
     for (uint32_t i = 0; i < n; i++) {
         item[i].offset = 0;
         if (item[i].bytes < 0 || item[i].first > item[i].last)
@@ -122,7 +126,8 @@ int64_t memory_plan(struct arena *a, struct mem_item *item, uint32_t n) {
         return 0;
     }
     int64_t least = most_live(a, &l), best = INT64_MAX;
-    for (uint32_t k = 0; k < RG_COUNT(orders) && best > least && (k == 0 || l.n <= MANY); k++) {
+    for (uint32_t k = 0; k < RG_COUNT(orders) && best - least / CLOSE > least && (k == 0 || l.n <= MANY);
+         k++) {
         int64_t size = try_order(&l, orders[k]);
         if (size >= best) continue;
         best = size;

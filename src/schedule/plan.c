@@ -12,7 +12,6 @@
 
 #include "schedule/internal.h"
 
-enum { IR_NODES = 4096 };                 /* nodes of priced kernels that are kept to be shared */
 enum { BRIEF_AFTER = 100000 };            /* evaluations of a program: its further blocks get fewer */
 enum { PLANS_LEAST = 4, PLANS_MOST = 8 }; /* that one search returns */
 
@@ -28,8 +27,8 @@ struct region_memos {          /* of one region at a time; by node */
 
 struct region {
     struct sgraph *g;
-    struct rangeify *rf;      /* only while it is planned */
-    struct arena_mark start;  /* of g->region, likewise */
+    struct rangeify *rf;
+    struct arena_mark start;  /* of g->region, while it is planned */
     uint32_t *unit, n;        /* of the region, topological */
     bool brief;               /* few evaluations: see BRIEF_AFTER */
     uint32_t *local;          /* unit -> index in `unit`, or UINT32_MAX */
@@ -250,12 +249,10 @@ static void take_stored(struct region *x, const uint32_t *out, uint32_t k, const
     }
 }
 
-/* A new ir for kernels: those priced so far are dropped, and the small table stays in cache. */
+/* A new ir for kernels: those priced so far are dropped. */
 static void reset_ir(struct region *x) {
     arena_release(x->g->region, x->start);
-    struct ir *ir = arena_new(x->g->region, struct ir);
-    ir_init(ir, x->g->region);
-    rangeify_init(x->rf, x->g, x->g->eval, ir);
+    rangeify_restart(x->rf, x->g->region);
 }
 
 /* Outputs are local numbers; the kernel reads what is stored. */
@@ -265,7 +262,7 @@ static double cost_of(void *cx, const uint32_t *out, uint32_t k, const uint8_t *
     uint32_t *unit = arena_array(x->g->eval, uint32_t, k);
     double seconds = INFINITY;
     bool together = true;
-    if (x->rf->ir->n > IR_NODES) reset_ir(x);
+    if (x->rf->ir->n > KERNEL_IR_NODES) reset_ir(x);
     for (uint32_t i = 0; i < k; i++) {
         unit[i] = x->unit[out[i]];
         together &= x->stage[unit[i]] == x->stage[unit[0]];
@@ -308,8 +305,10 @@ static void make_problem(struct region *x, struct plan_problem *p) {
     uint8_t *forced = arena_array(g->a, uint8_t, x->n), *hint = arena_array(g->a, uint8_t, x->n);
     double *bytes = arena_array(g->a, double, x->n);
     uint32_t *statements = arena_array(g->a, uint32_t, x->n);
+    bool in_place = false; /* several units may live in one buffer */
     for (uint32_t i = 0; i < x->n; i++) {
         const struct plan_unit *u = &g->unit[x->unit[i]];
+        in_place |= sg_memory(g, u->n) != u->n;
         VEC(uint32_t) v = {0};
         bool escapes = false;
         for (const uint32_t *s = u->use; *s != UINT32_MAX; s++) {
@@ -332,6 +331,9 @@ static void make_problem(struct region *x, struct plan_problem *p) {
                                .bytes = bytes,
                                .statements = statements,
                                .most_statements = KERNEL_STATEMENTS,
+                               .most_nodes = KERNEL_NODES,
+                               .most_outputs = KERNEL_OUTPUTS,
+                               .most_buffers = in_place ? 0 : KERNEL_BUFFERS,
                                .cost = cost_of,
                                .cx = x,
                                .brief = x->brief,
@@ -508,9 +510,7 @@ static void plan_region(struct region *x, struct map *known, struct region_templ
                                       .outsides = x->outside.n,
                                       .unit = x->unit,
                                       .units = x->n};
-        struct rangeify rf;
         x->start = arena_mark(g->region);
-        x->rf = &rf;
         reset_ir(x);
         solve(x, &t->result);
         plan->evaluations += t->result.evaluations;
@@ -537,6 +537,8 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
     uint64_t *hash = arena_array(g->a, uint64_t, g->units + 1);
     uint32_t *stage = arena_array(g->a, uint32_t, g->units + 1);
     struct region_memos memo = {0};
+    struct rangeify rf;
+    rangeify_init(&rf, g, g->eval);
     uop_memo_init(&memo.structure, g->a), uop_memo_init(&memo.named, g->a);
     uop_memo_init(&memo.outside, g->a), uop_memo_init(&memo.memory, g->a);
     memset(local, 0xff, (g->units + 1) * sizeof *local);
@@ -549,6 +551,7 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
             continue;
         }
         struct region x = {.g = g,
+                           .rf = &rf,
                            .unit = list->unit,
                            .n = list->n,
                            .brief = list->block && plan->evaluations > BRIEF_AFTER,

@@ -27,7 +27,6 @@ enum {
 enum {
     LONG_RUN = 16,         /* elements of stride 1 that count as a run along memory */
     FEW_BLOCKS = 8,        /* blocks of whole rows: fewer, and each core walks down columns of its own */
-    MOST_BUFFERS = 62,     /* of one kernel */
     LEAST_BLOCKED = 512,   /* MULs of a contraction worth a blocked schedule */
     LOADS_WALKED = 64,     /* nodes visited below a MUL */
     PROLOGUE_STEPS = 4,    /* ops between a load and a contraction's MUL */
@@ -474,7 +473,7 @@ struct kernel_price price_kernel(struct rangeify *r, const uop *sink, const stru
     t.rows = r->row_reads.n > 0;
     if (!r->illegal) r->illegal = check_kernel(&t, sink);
     if (!r->illegal) price_nodes(&t, &mem);
-    if (mem.n > MOST_BUFFERS) r->illegal = "too many buffers for one kernel";
+    if (mem.n > KERNEL_BUFFERS) r->illegal = "too many buffers for one kernel";
     if (r->illegal) return (struct kernel_price){.seconds = INFINITY};
     price_memory(&t, &mem);
     if (!t.contractions) { /* vectors run one way: the other accesses gather */

@@ -14,22 +14,28 @@
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
-enum {
-    CONE_MAX = 400 /* nodes of one kernel; beyond, compilers take too long */
-};
+void rangeify_init(struct rangeify *r, struct sgraph *g, struct arena *a) {
+    *r = (struct rangeify){.g = g, .a = a};
+    r->level = arena_array(g->a, uint32_t, g->ir->n);
+    r->out = arena_array(g->a, uint8_t, g->units + 1);
+    r->plain = arena_array(g->a, uint8_t, g->units + 1);
+    r->param = arena_array(g->a, const uop *, g->ir->n);
+    g->visits += g->ir->n;
+}
 
-void rangeify_init(struct rangeify *r, struct sgraph *g, struct arena *a, struct ir *ir) {
-    *r = (struct rangeify){.g = g, .a = a, .ir = ir};
-    rw_init(&r->rw, ir, rules_sym, NULL);
-    free_init(&r->fr, ir, ir->arena);
-    uop_memo_init(&r->strides, ir->arena);
-    r->sym_buffer = ir_sym(ir, "b", 1);
-    r->sym_reduce = ir_sym(ir, "r", 1);
-    r->sym_dim = ir_sym(ir, "d", 1);
-    r->level = arena_array(ir->arena, uint32_t, g->ir->n);
-    r->out = arena_array(ir->arena, uint8_t, g->units + 1);
-    r->plain = arena_array(ir->arena, uint8_t, g->units + 1);
-    r->param = arena_array(ir->arena, const uop *, g->ir->n);
+void rangeify_restart(struct rangeify *r, struct arena *a) {
+    r->ir = arena_new(a, struct ir);
+    ir_init(r->ir, a);
+    rw_init(&r->rw, r->ir, rules_sym, NULL);
+    free_init(&r->fr, r->ir, a);
+    uop_memo_init(&r->strides, a);
+    r->sym_buffer = ir_sym(r->ir, "b", 1);
+    r->sym_reduce = ir_sym(r->ir, "r", 1);
+    r->sym_dim = ir_sym(r->ir, "d", 1);
+    r->node_of.p = NULL, r->node_of.n = r->node_of.cap = 0;
+    r->last.shape = NULL;
+    for (uint32_t i = 0; i < r->params.n; i++) r->param[r->params.p[i]] = NULL;
+    r->params.n = 0;
 }
 
 /* ---- index arithmetic -------------------------------------------------------------------------------------- */
@@ -72,12 +78,18 @@ static const uop *clamp(struct rangeify *r, const uop *i, int64_t size) {
     return rw2(&r->rw, OP_MIN, rw2(&r->rw, OP_MAX, cast(r, i, DT_IDX), idx(r, 0)), idx(r, size - 1));
 }
 
-/* Row-major linear index. */
+/* Row-major linear index. Most loads of a kernel ask for the one before. */
 static const uop *linear_index(struct rangeify *r, const struct shape *s, const uop *const *at) {
+    struct last_index *last = &r->last;
+    bool known = last->shape == s;
+    for (uint32_t i = 0; i < s->n && known; i++) known = s->d[i] == 1 || last->at[i] == at[i];
+    if (known) return last->index;
     const uop *sum = idx(r, 0);
     int64_t stride = 1;
     for (uint32_t i = s->n; i-- > 0; stride *= s->d[i])
         if (s->d[i] != 1) sum = add(r, mul(r, at[i], stride), sum);
+    last->shape = s, last->index = sum;
+    for (uint32_t i = 0; i < s->n; i++) last->at[i] = s->d[i] == 1 ? NULL : at[i];
     return sum;
 }
 
@@ -85,6 +97,7 @@ static const uop *param(struct rangeify *r, const uop *memory) {
     if (r->param[memory->id]) return r->param[memory->id];
     const uop *size = idx(r, shape_size(sg_shape(r->g, memory)));
     union arg arg = {.param = {.slot = memory->id, .name = r->sym_buffer}}; /* the slot tells them apart */
+    vec_push(r->g->a, &r->params, memory->id);
     return r->param[memory->id] = uop_new(r->ir, OP_PARAM, (enum dtype)memory->dt, 1, &size, 1, arg);
 }
 
@@ -203,7 +216,7 @@ static uint32_t level_of(struct rangeify *r, const uop *n) {
     if (is_loaded(r, n) || !n->nsrc) return 0;
     if (r->level[n->id] >> 12 == r->epoch) return r->level[n->id] & 4095;
     uint32_t l = 0;
-    if (++r->visited > 8 * CONE_MAX) {
+    if (++r->visited > 8 * KERNEL_NODES) {
         refuse(r, n, "too much in one kernel");
         return 0;
     }
@@ -520,7 +533,7 @@ static const uop *value_at(struct rangeify *r, const uop *n, const uop *const *a
         if (m->hash == h && m->n == n && m->pred == pred && (!k || !memcmp(m->idx, at, k * sizeof *at)))
             return m->value;
     }
-    if (r->illegal || ++r->visited > CONE_MAX) return refuse(r, n, "too much in one kernel");
+    if (r->illegal || ++r->visited > KERNEL_NODES) return refuse(r, n, "too much in one kernel");
     const uop *v = is_loaded(r, n) ? load(r, n, sg_shape(r->g, n), at, pred) : NULL;
     if (!v && k && is_kept(r, n, pred)) v = value_kept(r, n, at);
     if (!v) v = write_value(r, n, at, pred);
@@ -677,7 +690,7 @@ static const uop *write_kernel(struct rangeify *r, const uint32_t *unit, uint32_
     for (uint32_t i = 0; i < n; i++) {
         const uop *o = r->g->unit[unit[i]].n;
         r->out[unit[i]] = 1;
-        if (n > 60) refuse(r, o, "too many outputs for one kernel");
+        if (n > KERNEL_OUTPUTS) refuse(r, o, "too many outputs for one kernel");
         if (n > 1 && o->op == OP_SCATTER) refuse(r, o, "a scatter has a kernel of its own");
         for (uint32_t k = 0; k < i; k++)
             if (sg_memory(r->g, o) == sg_memory(r->g, r->g->unit[unit[k]].n))

@@ -73,18 +73,78 @@ static bool is_cut(const struct regions *r, uint32_t from, uint32_t to) {
     return s->cut;
 }
 
+/* ---- depths: longest paths of regions --------------------------------------------------------------- */
+
+/* A path may leave a region and come back, so regions can wait for each other: strongly connected components, found by
+ * Tarjan's algorithm. A component's regions get different depths, and no other region has one of them by a path through it. */
+struct region_walk {
+    struct regions *r;
+    uint32_t *at, *of;            /* regions that v reads: of[at[v]] .. of[at[v + 1]] */
+    uint32_t *next, *order, *low; /* by region: its next edge; Tarjan's numbers */
+    uint32_t *end;                /* of a closed component: the depth after its last; 0: open */
+    uint32_t count;
+    VEC(uint32_t) path, open;
+};
+
+static void list_reads(struct region_walk *w) {
+    struct regions *r = w->r;
+    struct sgraph *g = r->g;
+    w->at = arena_array(g->a, uint32_t, g->units + 2);
+    for (uint32_t u = 0; u < g->units; u++)
+        for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++) w->at[find(r, u) + 2]++;
+    for (uint32_t u = 0; u < g->units; u++) w->at[u + 2] += w->at[u + 1];
+    w->of = arena_array(g->a, uint32_t, w->at[g->units + 1] + 1);
+    for (uint32_t u = 0; u < g->units; u++)
+        for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
+            w->of[w->at[find(r, u) + 1]++] = find(r, *s);
+}
+
+static void open_region(struct region_walk *w, uint32_t v) {
+    w->order[v] = w->low[v] = ++w->count;
+    w->next[v] = w->at[v];
+    vec_push(w->r->g->a, &w->path, v);
+    vec_push(w->r->g->a, &w->open, v);
+}
+
+/* The component of v: the open regions from v on. */
+static void close_component(struct region_walk *w, uint32_t v) {
+    uint32_t first = w->open.n, depth = 0;
+    do {
+        uint32_t m = w->open.p[--first];
+        for (uint32_t i = w->at[m]; i < w->at[m + 1]; i++) depth = RG_MAX(depth, w->end[w->of[i]]);
+    } while (w->open.p[first] != v);
+    for (uint32_t i = first; i < w->open.n; i++) {
+        w->r->depth[w->open.p[i]] = depth + i - first;
+        w->end[w->open.p[i]] = depth + w->open.n - first;
+    }
+    w->open.n = first;
+}
+
 static void find_depths(struct regions *r) {
     struct sgraph *g = r->g;
-    for (bool again = true; again;) { /* few rounds: units are in topological order */
-        again = false;
-        for (uint32_t u = 0; u < g->units; u++) {
-            uint32_t to = find(r, u);
-            for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++) {
-                uint32_t from = find(r, *s);
-                if (from == to || r->depth[from] + 1 <= r->depth[to] || r->depth[from] > g->units) continue;
-                r->depth[to] = r->depth[from] + 1;
-                again = true;
+    struct region_walk w = {.r = r,
+                            .next = arena_array(g->a, uint32_t, g->units + 1),
+                            .order = arena_array(g->a, uint32_t, g->units + 1),
+                            .low = arena_array(g->a, uint32_t, g->units + 1),
+                            .end = arena_array(g->a, uint32_t, g->units + 1)};
+    list_reads(&w);
+    for (uint32_t root = 0; root < g->units; root++) {
+        if (find(r, root) != root || w.order[root]) continue;
+        open_region(&w, root);
+        while (w.path.n) {
+            uint32_t v = w.path.p[w.path.n - 1];
+            g->visits++;
+            if (w.next[v] == w.at[v + 1]) {
+                w.path.n--;
+                if (w.path.n) w.low[w.path.p[w.path.n - 1]] = RG_MIN(w.low[w.path.p[w.path.n - 1]], w.low[v]);
+                if (w.low[v] == w.order[v]) close_component(&w, v);
+                continue;
             }
+            uint32_t to = w.of[w.next[v]++];
+            if (!w.order[to])
+                open_region(&w, to);
+            else if (!w.end[to])
+                w.low[v] = RG_MIN(w.low[v], w.order[to]);
         }
     }
 }

@@ -275,7 +275,8 @@ static void batch_calls(struct schedule_state *s) {
 
 struct buffer_numbers {
     struct schedule_state *s;
-    struct map buf; /* node id of the memory -> number of its sched_buf */
+    struct map buf;    /* node id of the memory -> number of its sched_buf */
+    struct map result; /* node id of the memory -> the first result that lives in it */
 };
 
 static uint32_t buffer_of(struct buffer_numbers *p, const uop *memory) {
@@ -290,8 +291,8 @@ static uint32_t buffer_of(struct buffer_numbers *p, const uop *memory) {
                           .node = origin ? origin - 1 : UINT32_MAX,
                           .shape = sg_shape(&s->g, memory)};
     if (memory->op == OP_BUFFER) b.kind = BUF_GRAPH, b.number = (uint32_t)memory->arg.u;
-    for (uint32_t i = 0; i < s->g.root->nsrc && b.kind == BUF_TEMP; i++)
-        if (sg_memory(&s->g, s->g.target[i]) == memory) b.kind = BUF_RESULT, b.number = i;
+    if (b.kind == BUF_TEMP && map_get(&p->result, memory->id, &at))
+        b.kind = BUF_RESULT, b.number = (uint32_t)at;
     map_put(&p->buf, memory->id, s->out->buf.n);
     vec_push(s->a, &s->out->buf, b);
     return s->out->buf.n - 1;
@@ -337,8 +338,9 @@ static uint32_t prog_of(struct schedule_state *s, const struct planned_kernel *k
 static void write_calls(struct schedule_state *s) {
     struct buffer_numbers p = {.s = s};
     struct map known;
-    map_init(&p.buf, s->a);
+    map_init(&p.buf, s->a), map_init(&p.result, s->a);
     map_init(&known, s->a);
+    for (uint32_t i = s->g.root->nsrc; i-- > 0;) map_put(&p.result, sg_memory(&s->g, s->g.target[i])->id, i);
     for (uint32_t i = 0; i < s->call.n; i++) {
         struct planned_call *c = &s->call.p[s->order[i]];
         uint32_t *buf = arena_array(s->a, uint32_t, c->k.built->nbuf + 1),
@@ -417,9 +419,8 @@ static void run_job(void *arg) {
         *j->out = (struct schedule){0};
         sgraph_init(&s.g, j->a, j->ir, j->graph, j->o, old);
         plan_graph(&s.g, &s.plan);
-        struct ir *kernels = arena_new(&j->region, struct ir);
-        ir_init(kernels, &j->region);
-        rangeify_init(&s.rf, &s.g, &j->eval, kernels);
+        rangeify_init(&s.rf, &s.g, &j->eval);
+        rangeify_restart(&s.rf, &j->region);
         s.maker = arena_array(j->a, uint32_t, s.g.units + 1);
         take_plan(&s);
         if (!order_calls(&s, j->ir->n)) {

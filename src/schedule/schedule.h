@@ -115,6 +115,8 @@ struct plan_problem {
     const uint32_t
         *statements; /* that each value becomes: too large a kernel is halved by them; NULL: 1 each */
     uint32_t most_statements; /* of one kernel; 0: no limit */
+    /* likewise; `cost` would refuse more: it is not asked */
+    uint32_t most_nodes, most_outputs, most_buffers;
     /* pairs (u, v): if both are stored in different kernels, u's runs before v's (in-place stores) */
     const uint32_t (*before)[2];
     uint32_t nbefore;

@@ -202,6 +202,22 @@ static uint64_t sum_hash(const uint32_t *v, uint32_t n, uint64_t salt) {
     return h;
 }
 
+static uint64_t statements_sum(const struct plan_problem *p, const uint32_t *v, uint32_t n) {
+    uint64_t sum = p->statements ? 0 : n;
+    for (uint32_t i = 0; i < n && p->statements; i++) sum += p->statements[v[i]];
+    return sum;
+}
+
+/* Is the kernel of the last cone larger than any may be? Building it to be told so would cost more than most legal ones. */
+static bool is_too_large(const struct fusion_search *s, const uint32_t *out, uint32_t k) {
+    const struct plan_problem *p = s->p;
+    if (p->most_outputs && k > p->most_outputs) return true;
+    if (p->most_buffers && k + s->reads.n > p->most_buffers) return true;
+    if (p->most_nodes && k + s->inner.n + s->reads.n > p->most_nodes) return true;
+    return p->most_statements &&
+           statements_sum(p, out, k) + statements_sum(p, s->inner.p, s->inner.n) > p->most_statements;
+}
+
 double price(struct fusion_search *s, const uint32_t *out, uint32_t k) {
     cone(s, out, k);
     /* whether a pair counts depends on what else is stored, so with pairs the key does not determine the answer */
@@ -214,7 +230,7 @@ double price(struct fusion_search *s, const uint32_t *out, uint32_t k) {
     double seconds = INFINITY;
     if (pairs || k == 1 || !is_cyclic(s, out, k)) {
         s->evals++;
-        seconds = s->p->cost(s->p->cx, out, k, s->stored, NULL);
+        if (!is_too_large(s, out, k)) seconds = s->p->cost(s->p->cx, out, k, s->stored, NULL);
         if (!(seconds >= 0)) seconds = INFINITY;
     }
     if (known) return seconds; /* hash collision: not memoized */

@@ -61,7 +61,7 @@ TEST_SLOW(plan_size_of_chains, 300) {
         int64_t size = c % 3 ? 1 << 16 : 1;
         struct sized s, four;
         if (!is_chained(op)) continue;
-        size_of(&s, op, 110, size, gpu), size_of(&four, op, 440, size, gpu); /* beyond CONE_MAX */
+        size_of(&s, op, 110, size, gpu), size_of(&four, op, 440, size, gpu); /* beyond KERNEL_NODES */
         if (four.most > 4500 || four.all > 5 * s.all + 500)
             FAIL("%s, %lld elements on %s: 110 have %llu entries, 440 have %llu, at most %llu in a kernel",
                  op_info[op].name, (long long)size, gpu ? "GPU" : "CPU", (unsigned long long)s.all,

@@ -124,13 +124,20 @@ TEST_SLOW(plan_visits_of_values_used_twice_are_linear, 300) {
 
 /* ---- structures --------------------------------------------------------------------------------------------------- */
 
-enum structure { CHAIN, DIAMONDS, LADDER, CONSTANTS, RECURRENCE, REDUCTIONS, RNN, STRUCTURES };
+enum structure { CHAIN, DIAMONDS, LADDER, CONSTANTS, RECURRENCE, REDUCTIONS, RNN, CYCLE, STRUCTURES };
+
+/* The region of x and the result waits for the mean of a contraction, which is a region and waits for x. */
+static const uop *in_a_cycle(struct tg *g, const uop *x) {
+    return t_sub(g, x, t_mean(g, t_matmul(g, x, x), (int64_t[]){1}, 1, true));
+}
 
 static const uop *structure_of(struct tg *g, enum structure s, const uop *x, int n) {
     const uop *y = s == CONSTANTS ? t_cast(g, t_arange(g, DT_F32, 0, 16, 1), DT_F32) : t_exp(g, x), *z;
     const uop *half = uop_flt(g->ir, DT_F32, 0.5);
+    if (s == CYCLE) y = in_a_cycle(g, y);
     for (int i = 0; i < n; i++) {
         switch (s) {
+        case CYCLE:
         case CHAIN: y = i % 2 ? t_sin(g, y) : t_neg(g, y); break;
         case DIAMONDS: y = t_mul(g, t_sin(g, y), t_cos(g, y)); break;
         case LADDER: z = t_add(g, x, y), y = t_mul(g, x, y), x = z; break;
@@ -161,11 +168,12 @@ static uint64_t visits_of(enum structure s, uint32_t n) {
     return visits;
 }
 
-/* From 200 to 2,000 steps, visits per step grow by less than 2: no worse than n log n. */
+/* From 200 to 2,000 steps, visits per step grow by less than 2: no worse than n log n. Of diamonds, which are cut into blocks that are
+ * alike, they hardly grow: what is done for each of their many kernels must not depend on the others. */
 TEST_SLOW(plan_visits_of_structures, 300) {
     for (int s = 0; s < STRUCTURES; s++) {
         uint64_t few = visits_of((enum structure)s, 200), many = visits_of((enum structure)s, 2000);
-        if (many > 20 * few)
+        if (many > (s == DIAMONDS ? 3 : 20) * few)
             FAIL("structure %d: %llu visits of 200 steps, %llu of 2,000", s, (unsigned long long)few,
                  (unsigned long long)many);
     }
