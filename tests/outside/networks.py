@@ -2,6 +2,7 @@
 """Training steps of five networks in a jit, by Ridge and by PyTorch: GRU, LSTM, UNet, ResNet, a Llama-shaped transformer.
 
     networks.py --lib build/release/libridge.so --device CPU [--size small|large] [gru lstm unet resnet llama]
+    networks.py --sample tests/unit/networks_sample.h      the networks as C with what PyTorch computes, for `make test`
 
 A network is written once, over the functions of the table (rows.py): f("linear", x, w, b) is rg_linear or the row's reference. Ten steps
 of gradient descent with a new batch each; the losses and all gradients of every step must be within 1e-4 of PyTorch's in float64 (of the
@@ -17,26 +18,43 @@ import warnings
 warnings.filterwarnings("ignore")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-from header import E, Lib, Tensor, V  # noqa: E402
+from header import E, Lib, Tensor, V, text  # noqa: E402
 from program import JIT_FN, compute_in, load, store  # noqa: E402
 from rows import ROWS  # noqa: E402
 from rows_nn import ref_attention  # noqa: E402
 from run import in_child  # noqa: E402
+from sample import fold  # noqa: E402
 
 STEPS, RATE, NEAR = 10, 0.0625, 1e-4
 
 
 class Made:
-    """Parameters and batches of a network, from one seed."""
+    """Parameters and batches of a network: a hash of their numbers, which tests/unit/networks.c computes as well."""
 
     def __init__(self, seed):
-        self.gen = torch.Generator().manual_seed(seed)
+        self.at, self.classes = seed << 40, 0
         self.params = {}
 
+    def draw(self, n):
+        """n whole numbers below 2^24."""
+        with np.errstate(over="ignore"):
+            x = (np.arange(self.at + 1, self.at + 1 + n, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+            x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        self.at += n
+        return ((x ^ (x >> np.uint64(31))) >> np.uint64(40)).astype(np.int64)
+
     def normal(self, *shape, scale=1.0):
-        return (torch.randn(shape, generator=self.gen, dtype=torch.float32, device="cpu") * scale).contiguous()
+        """Sums of four, of variance scale^2."""
+        x = self.draw(4 * int(torch.Size(shape).numel())).reshape(-1, 4).sum(1)
+        return torch.from_numpy(((x * 2.0**-24 - 2) * (3**0.5 * scale)).astype(np.float32).reshape(shape))
+
+    def below(self, n, *shape):
+        self.classes = n
+        return torch.from_numpy(self.draw(int(torch.Size(shape).numel())) % n).reshape(shape)
 
     def weight(self, name, *shape):
         fan = max(1, int(torch.Size(shape[1:]).numel()))
@@ -134,7 +152,7 @@ def resnet(m, large):
         add_norm(m, name, b)
     m.weight("head", K, 2 * C0)
     m.weight("head_bias", K)
-    batch = lambda: [("f32", m.normal(N, 3, S, S)), ("i64", torch.randint(0, K, (N,), generator=m.gen, device="cpu"))]
+    batch = lambda: [("f32", m.normal(N, 3, S, S)), ("i64", m.below(K, N))]
 
     def net(f, p, x):
         def bn(name, h):  # batch statistics, as in training
@@ -177,7 +195,7 @@ def llama(m, large):
         torch.arange(T, dtype=torch.float64, device="cpu"),
         10000.0 ** -(torch.arange(0, d, 2, dtype=torch.float64, device="cpu") / d),
     ).repeat(1, 2)
-    tokens = lambda: ("i64", torch.randint(0, VOC, (B, T), generator=m.gen, device="cpu"))
+    tokens = lambda: ("i64", m.below(VOC, B, T))
     table = lambda fn: ("f32", fn(angle).to(torch.float32).contiguous())
     batch = lambda: [tokens(), tokens(), table(torch.cos), table(torch.sin)]
 
@@ -350,6 +368,95 @@ def one(name, args):
     return [text] + ["  " + b for b in bad[:6]]
 
 
+# ---- as C ---------------------------------------------------------------------------------------------------------
+class Text:
+    """Calls of a network as lines of C."""
+
+    def __init__(self):
+        self.lines, self.at = [], 0
+
+    def __call__(self, name, *args):
+        call = text(
+            lambda v: v.c if isinstance(v, Named) else "t%d" % v,
+            "rg_" + name,
+            [E("c")] * (name == "zeros") + list(args),
+        )
+        self.at += 1
+        self.lines.append("    rg_tensor t%d = %s;" % (self.at, call))
+        return V(self.at)
+
+
+class Named(V):
+    """A parameter or an input: an element of an array."""
+
+    def __new__(cls, c):
+        v = V.__new__(cls, 0)
+        v.c = c
+        return v
+
+
+def input_of(batch, later, classes):
+    """How tests/unit/networks.c makes it: classes, normal numbers, or a table that does not change."""
+    rows = []
+    for (tag, x), (_, y) in zip(batch, later):
+        shape = "{%s}, %d" % (", ".join(map(str, x.shape)), x.dim())
+        if tag == "i64":
+            rows.append("{%s, .classes = %d}" % (shape, classes))
+        elif torch.equal(x, y):
+            rows.append("{%s, .table = (float[]){%s}}" % (shape, ", ".join("%.9g" % v for v in x.reshape(-1))))
+        else:
+            rows.append("{%s, .scale = 1}" % shape)
+    return rows
+
+
+def sums(g, e):
+    """Of a gradient: two weighted sums, and how far off each may be."""
+    flat, n = e.reshape(-1), e.numel()
+    weight = [torch.cos(torch.arange(n) * w) for w in (1.0, 0.37)]
+    off = max(NEAR * flat.abs().max().item(), 3 * (g - e).abs().max().item()) * n**0.5
+    return [(flat * w).sum().item() for w in weight] + [off]
+
+
+def sample_of(name):
+    m = Made(1)
+    batch, net = NETS[name](m, False)
+    params, batches = dict(m.params), [batch() for _ in range(STEPS)]
+    exact, single = (by_torch(net, params, batches, t, "cpu") for t in (torch.float64, torch.float32))
+    f = Text()
+    p = {n: Named("w[%d]" % k) for k, n in enumerate(params)}
+    loss = net(f, p, [Named("x[%d]" % k) for k in range(len(batches[0]))])
+    specs = []
+    for x in params.values():
+        fixed = bool((x == x.reshape(-1)[0]).all())
+        fan = max(1, int(torch.Size(x.shape[1:]).numel()))
+        value = ".fill = %g" % x.reshape(-1)[0].item() if fixed else ".scale = %.17g" % fan**-0.5
+        specs.append("{{%s}, %d, %s}" % (", ".join(map(str, x.shape)), x.dim(), value))
+    out = ["static rg_tensor %s(rg_ctx *c, const rg_tensor *w, const rg_tensor *x) {" % name, "    (void)c;"]
+    out += f.lines + ["    return t%d;" % loss, "}"]
+    out.append("static const struct made %s_params[] = {%s};" % (name, ", ".join(specs)))
+    out.append(
+        "static const struct made %s_inputs[] = {%s};" % (name, ", ".join(input_of(batches[0], batches[1], m.classes)))
+    )
+    rows = [[e[0].item()] + [v for k in range(1, len(e)) for v in sums(s[k], e[k])] for e, s in zip(exact, single)]
+    out.append("static const double %s_want[] = {%s};" % (name, ", ".join("%.10g" % v for r in rows for v in r)))
+    return out
+
+
+def write(path):
+    head = [
+        "/* networks_sample.h: written by tests/outside/networks.py --sample; do not edit. Networks and ten training",
+        " * steps of each: PyTorch's loss, of each gradient two weighted sums and how far these may be off.",
+        " * networks.c runs them; docs/testing.md */",
+        "/* clang-format off */",
+    ]
+    out = [line for name in NETS for line in sample_of(name)]
+    row = '    {"%s", %s, %s_params, RG_COUNT(%s_params), %s_inputs, RG_COUNT(%s_inputs), %s_want},'
+    out += ["static const struct network networks[] = {"] + [row % ((n,) * 7) for n in NETS] + ["};"]
+    with open(path, "w") as f:
+        f.write("\n".join(x for line in head + out + ["/* clang-format on */"] for x in fold(line)) + "\n")
+    return 0
+
+
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--lib", default="build/release/libridge.so")
@@ -357,8 +464,11 @@ def main():
     a.add_argument("--size", default="small")
     a.add_argument("--seed", type=int, default=1)
     a.add_argument("--seconds", type=int, default=200)
+    a.add_argument("--sample")
     a.add_argument("nets", nargs="*")
     args = a.parse_args()
+    if args.sample:
+        return write(args.sample)
     bad = 0
     for name in args.nets or NETS:
 
