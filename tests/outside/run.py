@@ -43,7 +43,15 @@ from shrink import shrink  # noqa: E402
 LIMIT = 20  # seconds of CPU of a program, compilers included
 HANG = 240  # seconds of the clock after which a child is given up
 OVER = -1  # instead of its status: the time of the campaign is over
-PLAIN = [{}, {}, {"NOOPT": "1"}, {"RIDGE_CC": "gcc"}, {"RIDGE_CC": "clang"}, {"RIDGE_THREADS": "1"}, {"RIDGE_THREADS": "3"}]
+PLAIN = [
+    {},
+    {},
+    {"NOOPT": "1"},
+    {"RIDGE_CC": "gcc"},
+    {"RIDGE_CC": "clang"},
+    {"RIDGE_THREADS": "1"},
+    {"RIDGE_THREADS": "3"},
+]
 VARIANTS = {
     "CPU": [*PLAIN, *PLAIN, {"BEAM": "2"}],  # a search compiles ten times as much
     "CUDA": [{}, {}, {}, {"NOOPT": "1"}, {"RIDGE_RECORD": "0"}],
