@@ -203,6 +203,9 @@ struct gpu_cost {
 };
 extern const struct gpu_cost gpu_cost;
 
+/* Rows that cooperative loops keep from pass to pass: threads of the largest block, registers of each for rows. */
+enum { GPU_BLOCK_THREADS = 1024, GPU_ROW_REGISTERS = 64 };
+
 /* ---- files of models ------------------------------------------------------------------------------- */
 
 /* The text form. model_parse checks everything (the text may come from anyone): header, known keys, each

@@ -13,7 +13,6 @@
 enum {
     LEAST_THREADS = 8,      /* threads per iteration, on CUDA */
     THREADS = 256,          /* threads of a block, one iteration each */
-    MOST_THREADS = 1024,    /* threads of a block with cooperative loops, on CUDA */
     LOCAL_BYTES = 256,      /* bytes of scratch that are an array of the thread */
     CAPPED_REGISTERS = 128, /* threads with LEAST_SUMS .. MOST_SUMS accumulators */
     OTHER_REGISTERS = 32,   /* registers of a thread besides its accumulators */
@@ -67,7 +66,7 @@ struct c_text *gpu_new_lanes(struct gpu *c, const uop *n) {
     return t;
 }
 
-static void one_name(struct gpu *c, const uop *n, const char *name) {
+void gpu_one_name(struct gpu *c, const uop *n, const char *name) {
     *gpu_new_lanes(c, n) = (struct c_text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
 }
 
@@ -244,7 +243,7 @@ static void value(struct gpu *c, const uop *n) {
         line(&c->r,
              c->d->cl ? "%s%s *const %s = (%s%s *)buf[%u + %s];" : "%s%s *const %s = (%s%s *)buf.p[%u + %s];",
              c->d->global, t, name, c->d->global, t, n->arg.param.slot, gpu_operand(c, n->src[0], 0).s);
-        one_name(c, n, name);
+        gpu_one_name(c, n, name);
         return;
     }
     struct c_text *t = arena_array(c->r.a, struct c_text, n->lanes);
@@ -263,6 +262,10 @@ static void value(struct gpu *c, const uop *n) {
  * each, so that all loads are in flight together. */
 static void open_spread(struct gpu *c, const uop *n, const char *t, const char *name, const char *size) {
     gpu_open_shared(c, c->open);
+    if (c->open->scans) {
+        gpu_open_scan(c, c->open, n, t, name);
+        return;
+    }
     int64_t values = uop_is_const(n->src[0]) ? n->src[0]->lo : 0,
             iterations = coop_iterations(values, c->coop);
     c->guarded = values % c->coop != 0;
@@ -318,7 +321,7 @@ static void open_range(struct gpu *c, const uop *n) {
                *size = gpu_operand(c, n->src[0], 0).s;
     if (n->arg.range.kind == AX_THREAD) {
         line(&c->r, "{ const %s %s = %s;", t, name, c->d->thread);
-        one_name(c, n, name);
+        gpu_one_name(c, n, name);
         if (c->groups) {
             c->group = "group";
             line(&c->r, "const %s %s = warpgroup_of(%s);", t, c->group, name);
@@ -337,7 +340,7 @@ static void open_range(struct gpu *c, const uop *n) {
             line(&c->r, "#pragma unroll 1"); /* unroll what should be */
         line(&c->r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, size, name);
     }
-    one_name(c, n, name);
+    gpu_one_name(c, n, name);
     c->r.indent++;
 }
 
@@ -363,7 +366,7 @@ static void set(struct gpu *c, const uop *n) {
         line(&c->r, "%s = %s;", gpu_operand(c, n->src[0], i).s, bare(&c->r, v[i].s));
 }
 
-static void entry(struct gpu *c, const uop *n) {
+void gpu_entry(struct gpu *c, const uop *n) {
     c->r.tmp = 0;
     switch (n->op) {
     case OP_RANGE: open_range(c, n); break;
@@ -495,7 +498,7 @@ static void declare_params(struct gpu *c, uop_vec *v, struct str *formal, struct
             name = declare_param(c, at, type, shared, formal, first);
             next = at + 1;
         }
-        one_name(c, n, name);
+        gpu_one_name(c, n, name);
     }
     declare_unused(c, next, nbuf, formal);
     for (uint32_t i = 0; i < nbuf && c->d->cl; i++) str_printf(formal, "u32 o%u, ", i);
@@ -518,7 +521,7 @@ static void declare_vars(struct gpu *c, uop_vec *v) {
                                          : fmt(&c->r, "(%s)q%u", t, at);
         bool again = i && v->p[i - 1]->arg.param.slot == at && v->p[i - 1]->dt == n->dt;
         if (!again) line(&c->r, "const %s %s = %s;", t, name, x);
-        one_name(c, n, name);
+        gpu_one_name(c, n, name);
     }
 }
 
@@ -537,7 +540,7 @@ static void declare_locals(struct gpu *c) {
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "L%u", i);
         if (n->nsrc > 1) {
             line(&c->r, "%s *const %s = (%s *)%s;", t, name, t, (*gpu_slot(c, n->src[1]))->s);
-            one_name(c, n, name);
+            gpu_one_name(c, n, name);
             continue;
         }
         if (n->arg.mem.space == SPACE_SHARED) {
@@ -547,7 +550,7 @@ static void declare_locals(struct gpu *c) {
                  (long long)shared);
             if (n->arg.mem.panels)
                 line(&c->r, "const u32 P%u = desc_addr(tiles) + %lld;", i, (long long)shared / 16);
-            one_name(c, n, name);
+            gpu_one_name(c, n, name);
             shared += (n->src[0]->hi * dtype_info[n->dt].bytes + 127) & ~(int64_t)127;
             continue;
         }
@@ -559,7 +562,7 @@ static void declare_locals(struct gpu *c) {
                  c->d->global, t, (long long)at);
         else
             line(&c->r, "%s %s %s[%lld];", c->d->aligned, t, name, (long long)RG_MAX(n->src[0]->hi, 1));
-        one_name(c, n, name);
+        gpu_one_name(c, n, name);
         at = (at + n->src[0]->hi * dtype_info[n->dt].bytes + 63) & ~(int64_t)63;
     }
 }
@@ -623,10 +626,11 @@ static void body(struct gpu *c, struct leaves *l) {
     if (grid) {
         const char *t = elem_type((enum dtype)lin->u[0]->dt);
         line(&c->r, "const %s r0 = (%s)t;", t, t);
-        one_name(c, lin->u[0], "r0");
+        gpu_one_name(c, lin->u[0], "r0");
     }
     declare_accs(c, &l->acc);
-    for (c->r.pos = grid; c->r.pos < lin->n - grid; c->r.pos++) entry(c, lin->u[c->r.pos]);
+    for (c->r.pos = grid; c->r.pos < lin->n - grid; c->r.pos++)
+        if (!c->early[c->r.pos]) gpu_entry(c, lin->u[c->r.pos]);
     c->r.indent--;
     line(&c->r, "}");
 }
@@ -744,6 +748,7 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     c->r.o = o, c->r.a = c->r.ir->arena, c->r.indent = 1;
     c->r.slot = arena_array(c->r.a, uint32_t, c->r.ir->n + 1);
     c->r.uses = arena_array(c->r.a, uint32_t, lin->n + 1);
+    c->early = arena_array(c->r.a, uint8_t, lin->n + 1);
     str_init(&formal, c->r.a), str_init(&first, c->r.a);
     count_uses(&c->r, &l);
     for (uint32_t i = 0; i < lin->n; i++) c->many |= lin->u[i]->op == OP_PARAMS;
@@ -781,7 +786,7 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
 void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool atomic,
                  struct render_shape *shape) {
     struct gpu c = {.r = {.ir = ir, .lin = lin, .lang = LANG_CUDA}, .d = &cuda_c, .atomic = atomic};
-    render_gpu(&c, o, &(struct render_limits){.threads = MOST_THREADS}, shape);
+    render_gpu(&c, o, &(struct render_limits){.threads = GPU_BLOCK_THREADS}, shape);
 }
 
 void render_opencl(struct str *o, struct ir *ir, const struct linear *lin, bool atomic,

@@ -1,4 +1,4 @@
-/* gpu.h: what the files of the GPU renderer share (gpu.c, gpu_mma.c, gpu_combine.c, gpu_coop.c,
+/* gpu.h: what the files of the GPU renderer share (gpu.c, gpu_mma.c, gpu_combine.c, gpu_coop.c, gpu_scan.c,
  * gpu_memory.c, cuda_pre.c, opencl_pre.c). */
 #ifndef RIDGE_RENDER_GPU_H
 #define RIDGE_RENDER_GPU_H
@@ -13,13 +13,19 @@ struct
     const uop *acc;
     enum op op;
     bool joined; /* its lanes are only ever combined: the thread does that first */
+    /* a scan: read in each iteration. Its SET, at this position, adds this value */
+    uint32_t set;
+    const uop *term; /* NULL: a reduction */
 };
+enum { SCAN_CELLS = 2 }; /* of shared memory for a scan: iterations alternate */
 struct spread {
     uint32_t begin, end; /* positions of the RANGE and its END in the list */
     VEC(struct carried) acc;
-    uint32_t cell; /* offset of its slice of shared memory */
-    bool again;    /* inside a loop: its slice is reused */
-    bool rows;     /* accesses rows: kept elements need names, so it is unrolled */
+    uint32_t cell;  /* offset of its slice of shared memory */
+    bool again;     /* inside a loop: its slice is reused */
+    bool rows;      /* accesses rows: kept elements need names, so it is unrolled */
+    bool scans;     /* some accumulators are scanned .. */
+    uint8_t *early; /* .. by position: computed before the scans */
 };
 typedef VEC(struct spread) spread_vec;
 
@@ -69,6 +75,7 @@ struct gpu {
     const struct spread *open; /* the enclosing cooperative loop */
     const char *iteration;     /* index of this thread's iteration */
     bool guarded;              /* threads have unequal iterations */
+    uint8_t *early;            /* by position: emitted ahead of the others, for a scan */
     bool atomic, many;         /* an array of buffers, indexed */
     bool weights;              /* computes operands of MMA instructions: subnormals are flushed */
     bool lanes;                /* a kernel with THREAD axes */
@@ -126,6 +133,13 @@ void gpu_find_maps(struct gpu *);        /* fills map */
 /* gpu_combine.c: accumulators of a cooperative loop, before and after it. */
 void gpu_open_shared(struct gpu *, const struct spread *);
 void gpu_close_shared(struct gpu *, const struct spread *);
+/* A statement x = x op y. */
+void gpu_step(struct gpu *, enum op, enum dtype, const char *x, const char *y);
+/* gpu_scan.c: opens a cooperative loop with scans: what they add, block scans, then the iteration if it is one. */
+void gpu_open_scan(struct gpu *, const struct spread *, const uop *range, const char *type, const char *name);
+/* One entry of the list. */
+void gpu_entry(struct gpu *, const uop *);
+void gpu_one_name(struct gpu *, const uop *, const char *name);
 /* 8-byte words of shared memory for reductions */
 uint32_t gpu_shared_words(const struct gpu *, uint32_t cells);
 

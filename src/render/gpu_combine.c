@@ -12,15 +12,14 @@ void gpu_open_shared(struct gpu *c, const struct spread *s) {
         const uop *acc = s->acc.p[k].acc, *zero = uop_identity(c->r.ir, s->acc.p[k].op, (enum dtype)acc->dt);
         for (unsigned i = 0; i < acc->lanes; i++) {
             const char *a = gpu_operand(c, acc, i).s;
-            line(&c->r, "const %s %s_before%u = %s;", type_of(&c->r, (enum dtype)acc->dt, 1, 0), a, c->r.pos,
-                 a);
+            line(&c->r, "%s%s %s_before%u = %s;", s->acc.p[k].term ? "" : "const ",
+                 type_of(&c->r, (enum dtype)acc->dt, 1, 0), a, c->r.pos, a);
             line(&c->r, "%s = %s;", a, constant(&c->r, (enum dtype)acc->dt, zero->arg).s);
         }
     }
 }
 
-/* A statement x = x op y. */
-static void step(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *y) {
+void gpu_step(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *y) {
     struct c_text pair[2] = {{.s = x, .dt = (uint8_t)dt, .lanes = 1, .atom = true}};
     pair[1] = pair[0];
     pair[1].s = y;
@@ -33,8 +32,8 @@ static unsigned lanes_left(const struct carried *k) { return k->joined ? 1 : k->
 static void join_lanes(struct gpu *c, const struct carried *k) {
     for (unsigned n = k->acc->lanes; n > 1; n = (n + 1) / 2)
         for (unsigned i = 0, half = (n + 1) / 2; i + half < n; i++)
-            step(c, k->op, (enum dtype)k->acc->dt, gpu_operand(c, k->acc, i).s,
-                 gpu_operand(c, k->acc, i + half).s);
+            gpu_step(c, k->op, (enum dtype)k->acc->dt, gpu_operand(c, k->acc, i).s,
+                     gpu_operand(c, k->acc, i + half).s);
     for (unsigned i = 1; i < k->acc->lanes; i++) {
         const char *a = gpu_operand(c, k->acc, i).s;
         line(&c->r, "%s = %s_before%u;", a, a, c->open->begin);
@@ -46,7 +45,7 @@ static void combine_warp(struct gpu *c, enum op op, enum dtype dt, const char *x
     const char *t = type_of(&c->r, dt, 1, 0);
     line(&c->r, "for (int o = %u; o; o >>= 1) {", RG_MIN(c->coop, 32u) / 2), c->r.indent++;
     line(&c->r, "const %s y = shfl_xor<%s>(%s, o%s);", t, t, x, c->coop < 32 ? ", mask" : "");
-    step(c, op, dt, x, "y");
+    gpu_step(c, op, dt, x, "y");
     c->r.indent--, line(&c->r, "}");
 }
 
@@ -57,7 +56,7 @@ static void combine_block(struct gpu *c, enum op op, enum dtype dt, const char *
     line(&c->r, "%s = %s[0];", x, from);
     line(&c->r, "for (int w = 1; w < %u; w++) {", warps), c->r.indent++;
     line(&c->r, "const %s y = %s[w];", t, from);
-    step(c, op, dt, x, "y");
+    gpu_step(c, op, dt, x, "y");
     c->r.indent--, line(&c->r, "}");
 }
 
@@ -69,6 +68,10 @@ static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
     for (uint32_t k = 0; k < s->acc.n; k++) {
         const struct carried *x = &s->acc.p[k];
         enum dtype dt = (enum dtype)x->acc->dt;
+        if (x->term) {
+            at += 32 * SCAN_CELLS;
+            continue;
+        }
         if (phase == 0 && x->joined) join_lanes(c, x);
         for (unsigned i = 0; i < lanes_left(x); i++, at += 32) {
             const char *a = gpu_operand(c, x->acc, i).s,
@@ -78,7 +81,7 @@ static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
                 line(r, "if (%s %% 32 == 0) %s[%s / 32] = %s;", c->d->thread, from, c->d->thread, a);
             if (phase == 0) continue;
             if (c->coop > 32) combine_block(c, x->op, dt, a, from);
-            step(c, x->op, dt, a, fmt(r, "%s_before%u", a, s->begin));
+            gpu_step(c, x->op, dt, a, fmt(r, "%s_before%u", a, s->begin));
         }
     }
 }
@@ -99,7 +102,7 @@ static void combine_by_memory(struct gpu *c, enum op op, enum dtype dt, const ch
         line(r, "%s x = %s[%s];", t, cell, i);
         line(r, "for (u32 w = %s + 32; w < %u; w += 32) {", i, c->block), r->indent++;
         line(r, "const %s y = %s[w];", t, cell);
-        step(c, op, dt, "x", "y");
+        gpu_step(c, op, dt, "x", "y");
         r->indent--, line(r, "}");
         line(r, "%s[%s] = x;", cell, i);
         r->indent--, line(r, "}");
@@ -107,9 +110,9 @@ static void combine_by_memory(struct gpu *c, enum op op, enum dtype dt, const ch
         line(r, "%s = %s[0];", a, cell);
         line(r, "for (u32 w = 1; w < 32; w++) {"), r->indent++;
         line(r, "const %s y = %s[w];", t, cell);
-        step(c, op, dt, a, "y");
+        gpu_step(c, op, dt, a, "y");
         r->indent--, line(r, "}");
-        step(c, op, dt, a, before);
+        gpu_step(c, op, dt, a, before);
     }
 }
 
@@ -120,6 +123,10 @@ static void combine_some(struct gpu *c, const struct spread *s, uint32_t from, u
         for (uint32_t k = 0; k < s->acc.n; k++) {
             const struct carried *x = &s->acc.p[k];
             enum dtype dt = (enum dtype)x->acc->dt;
+            if (x->term) {
+                at += SCAN_CELLS;
+                continue;
+            }
             for (unsigned i = 0; i < lanes_left(x); i++, at++) {
                 if (at < from || at >= to) continue;
                 const char *a = gpu_operand(c, x->acc, i).s, *t = type_of(&c->r, dt, 1, 0);
@@ -140,7 +147,16 @@ static void combine_all_by_memory(struct gpu *c, const struct spread *s) {
 }
 
 void gpu_close_shared(struct gpu *c, const struct spread *s) {
-    if (!s->acc.n) return;
+    bool reduces = false;
+    for (uint32_t k = 0; k < s->acc.n; k++) {
+        const char *a = gpu_operand(c, s->acc.p[k].acc, 0).s;
+        if (s->acc.p[k].term) /* what a scan carried is its value after the loop */
+            line(&c->r, "%s = %s_before%u;", a, a, s->begin);
+        else
+            reduces = true;
+    }
+    if (s->scans && s->again && c->coop > 32) line(&c->r, "%s", c->d->barrier);
+    if (!reduces) return;
     if (c->d->cl) {
         combine_all_by_memory(c, s);
         return;

@@ -5,7 +5,8 @@
  * thread, is reduced after the loop in a fixed order, and broadcast: the same sum in every run.
  *
  * A loop may be cooperative if each accumulator that it sets is either private to an iteration or only ever becomes
- * `itself op something`. If that cannot be proved, every thread runs the whole loop: slow, and right.
+ * `itself op something`. If that cannot be proved, every thread runs the whole loop: slow, and right. An accumulator that is
+ * also read in each iteration is a scan (gpu_scan.c).
  *
  * A scratch array is a row if only cooperative loops touch it and iteration r touches elements step*r .. step*r + step - 1
  * and no others. Iteration r is the same thread's in every loop, so these stay in registers from one pass over
@@ -16,7 +17,6 @@
 #include <math.h>
 
 #define MOST_CELLS 64    /* 256 bytes of shared memory each */
-#define MOST_KEPT 64     /* registers of a thread for rows */
 #define LONG 2048        /* iterations that are worth sharing */
 #define MANY_THREADS 512 /* at least two such blocks per SM */
 
@@ -42,20 +42,23 @@ static uint32_t end_of(const struct linear *l, uint32_t at) {
     return l->n;
 }
 
-/* v is acc op x: the op, else OP_COUNT. */
+/* v is acc op x, or that under a predicate and acc elsewhere: the op, else OP_COUNT. */
 static enum op step_of(const uop *v, const uop *acc) {
+    if (v->op == OP_WHERE && (v->src[1] == acc) != (v->src[2] == acc))
+        return step_of(v->src[v->src[1] == acc ? 2 : 1], acc);
     if (v->op == OP_FMA) return v->src[2] == acc && v->src[0] != acc && v->src[1] != acc ? OP_ADD : OP_COUNT;
     if (v->op != OP_ADD && v->op != OP_MUL && v->op != OP_MAX && v->op != OP_MIN) return OP_COUNT;
     return (v->src[0] == acc) != (v->src[1] == acc) ? (enum op)v->op : OP_COUNT;
 }
 
-/* Is v the value of a SET of acc in (begin, end), and used by nothing else? */
+/* Is v the value of a SET of acc in (begin, end), perhaps under a predicate, and used by nothing else? */
 static bool only_set(const struct find *f, uint32_t begin, uint32_t end, const uop *v, const uop *acc) {
     bool set = false;
     for (uint32_t i = begin + 1; i < end; i++) {
         const uop *n = f->lin->u[i];
         if (!uses(n, v)) continue;
-        if (n->op != OP_SET || n->src[0] != acc) return false;
+        bool predicated = n->op == OP_WHERE && n->src[0] != v && step_of(n, acc) != OP_COUNT;
+        if (predicated ? !only_set(f, begin, end, n, acc) : n->op != OP_SET || n->src[0] != acc) return false;
         set = true;
     }
     return set;
@@ -84,6 +87,61 @@ static enum op carried_op(const struct find *f, uint32_t begin, uint32_t end, co
     return op;
 }
 
+/* Is acc scanned: set once in each iteration, to itself op a term? */
+static bool is_scanned(const struct find *f, const struct spread *s, const uop *acc, struct carried *out) {
+    uint32_t sets = 0;
+    if (acc->lanes > 1 || !uop_is_const(f->lin->u[s->begin]->src[0])) return false;
+    for (uint32_t i = s->begin + 1; i < s->end; i++) {
+        const uop *n = f->lin->u[i];
+        if (n->op != OP_SET || n->src[0] != acc) continue;
+        const uop *v = n->src[1];
+        enum op op = v->op == OP_FMA || v->op == OP_WHERE ? OP_COUNT : step_of(v, acc);
+        if (sets++ || op == OP_COUNT) return false;
+        *out = (struct carried){.acc = acc, .op = op, .set = i, .term = v->src[v->src[0] == acc]};
+    }
+    return sets == 1;
+}
+
+static bool uses_any(const uop *n, const uop_vec *v) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (n->op == OP_SET ? n->src[1] == v->p[i] : uses(n, v->p[i])) return true;
+    return false;
+}
+
+static bool has_node(const uop_vec *v, const uop *n) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (v->p[i] == n) return true;
+    return false;
+}
+
+/* Finds what a loop computes before its last scan and without any: that is emitted first. False: there is a nested loop or a
+ * store among it, or a term needs a scan. */
+static bool find_early(const struct find *f, struct spread *s) {
+    uop_vec late = {0}; /* scanned accumulators and all that depends on them */
+    uint32_t last = 0;
+    for (uint32_t k = 0; k < s->acc.n; k++)
+        if (s->acc.p[k].term) vec_push(f->a, &late, s->acc.p[k].acc), last = RG_MAX(last, s->acc.p[k].set);
+    s->early = arena_array(f->a, uint8_t, f->lin->n);
+    for (uint32_t i = s->begin + 1; i <= last; i++) {
+        const uop *n = f->lin->u[i];
+        bool set = n->op == OP_SET, load = n->op == OP_LOAD || n->op == OP_PRED_LOAD;
+        bool lanes = n->op == OP_EXTRACT || n->op == OP_BUILD || n->op == OP_VEC_REDUCE;
+        if (!set && !load && !lanes && !op_is_pure((enum op)n->op)) return false;
+        if (!uses_any(n, &late)) {
+            s->early[i] = 1;
+            for (uint32_t k = s->begin + 1; k < i && set; k++) /* nothing that stays may use what moves */
+                if (!s->early[k] && uses(f->lin->u[k], n->src[0])) return false;
+            if (set && has_node(&late, n->src[0])) return false;
+            continue;
+        }
+        vec_push(f->a, &late, n);
+        if (set && !has_node(&late, n->src[0])) vec_push(f->a, &late, n->src[0]);
+    }
+    for (uint32_t k = 0; k < s->acc.n; k++)
+        if (s->acc.p[k].term && has_node(&late, s->acc.p[k].term)) return false;
+    return true;
+}
+
 static bool read_outside(const struct find *f, uint32_t begin, uint32_t end, const uop *acc) {
     for (uint32_t i = 0; i < f->lin->n; i++)
         if ((i < begin || i > end) && reads(f->lin->u[i], acc)) return true;
@@ -101,16 +159,18 @@ static bool may_share(struct find *f, struct spread *s) {
             if (read_outside(f, s->begin, s->end, acc)) return false;
             continue;
         }
-        enum op op = carried_op(f, s->begin, s->end, acc);
-        if (op == OP_COUNT) return false;
-        vec_push(f->a, &s->acc, ((struct carried){acc, op, false}));
+        struct carried x = {.acc = acc, .op = carried_op(f, s->begin, s->end, acc)};
+        if (x.op == OP_COUNT && !is_scanned(f, s, acc, &x)) return false;
+        s->scans |= x.term != NULL;
+        vec_push(f->a, &s->acc, x);
     }
-    return true;
+    return !s->scans || find_early(f, s);
 }
 
 uint32_t spread_cells_of(const struct spread *s) {
     uint32_t n = 0;
-    for (uint32_t k = 0; k < s->acc.n; k++) n += s->acc.p[k].joined ? 1 : s->acc.p[k].acc->lanes;
+    for (uint32_t k = 0; k < s->acc.n; k++)
+        n += s->acc.p[k].term ? SCAN_CELLS : s->acc.p[k].joined ? 1 : s->acc.p[k].acc->lanes;
     return n;
 }
 
@@ -209,7 +269,8 @@ void spread_find(struct arena *a, const struct linear *lin, uint32_t most, sprea
         if (lin->u[i]->op != OP_RANGE || lin->u[i]->arg.range.kind != AX_COOP) continue;
         struct spread s = {.begin = i, .end = end_of(lin, i), .cell = cell};
         if (s.end == lin->n || !may_share(&f, &s)) continue;
-        for (uint32_t k = 0; k < s.acc.n; k++) s.acc.p[k].joined = is_joined(&f, &s, &s.acc.p[k]);
+        for (uint32_t k = 0; k < s.acc.n; k++)
+            s.acc.p[k].joined = !s.acc.p[k].term && is_joined(&f, &s, &s.acc.p[k]);
         s.again = in_a_loop(lin, &s);
         if (cell + spread_cells_of(&s) > MOST_CELLS) continue;
         cell += spread_cells_of(&s);
@@ -218,7 +279,7 @@ void spread_find(struct arena *a, const struct linear *lin, uint32_t most, sprea
     }
     for (uint32_t i = 0; i < lin->nlocal && out->n; i++)
         if (!find_row(&f, out, lin->local[i], rows)) out->n = rows->n = 0;
-    if (rows->n && rows_kept(lin, out, rows, most / 32 * 32) > MOST_KEPT) out->n = rows->n = 0;
+    if (rows->n && rows_kept(lin, out, rows, most / 32 * 32) > GPU_ROW_REGISTERS) out->n = rows->n = 0;
 }
 
 uint32_t spread_cells(const spread_vec *v) {
@@ -244,7 +305,7 @@ uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit
                       0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
         double threads = (double)lin->grid * n;
         if (most >= LONG && threads < busy) cost += 0.3 * log2(busy / threads);
-        if (kept <= MOST_KEPT && cost < best) best = cost, at = n;
+        if (kept <= GPU_ROW_REGISTERS && cost < best) best = cost, at = n;
     }
     return at;
 }

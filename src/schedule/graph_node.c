@@ -8,6 +8,30 @@ const uop *graph_shaped(struct ir *ir, enum op op, const uop *n, const int64_t *
     return uop_mk(ir, op, src, 1 + k, ARG_NONE);
 }
 
+const uop *graph_slice(struct ir *ir, struct shapes *sh, const uop *n, uint32_t axis, int64_t start,
+                       int64_t size) {
+    const struct shape *s = shape_of(sh, n);
+    const uop *src[1 + 3 * SHAPE_MAX] = {n};
+    for (uint32_t i = 0; i < s->n; i++) {
+        src[1 + 3 * i] = uop_idx(ir, i == axis ? start : 0);
+        src[2 + 3 * i] = uop_idx(ir, i == axis ? size : s->d[i]);
+        src[3 + 3 * i] = uop_idx(ir, 1);
+    }
+    return uop_mk(ir, OP_SHRINK, src, 1 + 3 * s->n, ARG_NONE);
+}
+
+const uop *graph_pad(struct ir *ir, struct shapes *sh, const uop *n, const uop *value, uint32_t axis,
+                     int64_t before, int64_t after) {
+    const struct shape *s = shape_of(sh, n);
+    const uop *src[2 + 3 * SHAPE_MAX] = {n, value}, *zero = uop_idx(ir, 0);
+    for (uint32_t i = 0; i < s->n; i++) {
+        src[2 + 3 * i] = i == axis ? uop_idx(ir, before) : zero;
+        src[3 + 3 * i] = i == axis ? uop_idx(ir, after) : zero;
+        src[4 + 3 * i] = zero;
+    }
+    return uop_mk(ir, OP_PAD, src, 2 + 3 * s->n, ARG_NONE);
+}
+
 bool graph_is_zero(const uop *n) {
     while (op_is_movement((enum op)n->op)) n = n->src[0];
     return n->op == OP_CONST && n->arg.f == 0;

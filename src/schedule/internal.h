@@ -8,6 +8,11 @@
 
 /* (op n d[0] .. d[k-1]): a RESHAPE, EXPAND, PERMUTE .. of n. */
 const uop *graph_shaped(struct ir *, enum op, const uop *n, const int64_t *d, uint32_t k);
+/* n[.., start .. start + size - 1, ..] along an axis; n with `value` before and after its elements along it. */
+const uop *graph_slice(struct ir *, struct shapes *, const uop *n, uint32_t axis, int64_t start,
+                       int64_t size);
+const uop *graph_pad(struct ir *, struct shapes *, const uop *n, const uop *value, uint32_t axis,
+                     int64_t before, int64_t after);
 bool graph_is_zero(const uop *); /* a constant 0, broadcast or not */
 /* The MUL of a contraction: a sum of products, under casts and views that keep all elements, that uses every operand element at
  * least CONTRACTION_REUSE times. NULL: n is none. price.c asks the same of a finished kernel, where operands are loads. */
@@ -71,6 +76,9 @@ struct ordered_sum ordered_sum(struct ir *, struct shapes *, const uop *const sr
 /* Gpu NULL: a CPU. */
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu,
                            const uop **stored);
+/* split_scan.c: long scans in blocks; n itself: it stays as it is. stored: block results that must be. */
+const uop *split_scan(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu, struct arena *,
+                      uop_vec *stored);
 /* scatter_fixed_point.c: deterministic scatter-adds onto zeros on a GPU, by atomics on 64-bit integers. */
 struct scatter_fixed {
     const uop *greatest; /* max |value|: a scalar */

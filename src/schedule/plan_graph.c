@@ -180,13 +180,27 @@ static const uop *copy_gemm(struct copy *c, const uop *n, const uop *x) {
     return p.sum;
 }
 
+/* NULL: a CPU. */
+static const struct gpu_spec *gpu_of(const struct copy *c) {
+    const struct sched_opts *o = c->g->opts;
+    return !o->gpu ? NULL : o->spec ? o->spec : gpu_spec_default();
+}
+
+/* A long scan, in blocks. */
+static const uop *copy_scan(struct copy *c, const uop *x) {
+    uop_vec parts = {0};
+    if (c->g->opts->no_split || from_inline(c, x->src[0])) return x;
+    const uop *split = split_scan(c->g->ir, &c->g->shapes, x, gpu_of(c), c->g->a, &parts);
+    for (uint32_t i = 0; i < parts.n; i++)
+        mark(c, parts.p[i], MARK_FORCED | (c->g->opts->gpu ? MARK_CUT : 0));
+    return split;
+}
+
 /* A long reduction, split in two. */
 static const uop *copy_reduction(struct copy *c, const uop *x) {
     const uop *part = NULL;
     if (c->g->opts->no_split || from_inline(c, x->src[0])) return x;
-    const struct sched_opts *o = c->g->opts;
-    const struct gpu_spec *gpu = !o->gpu ? NULL : o->spec ? o->spec : gpu_spec_default();
-    const uop *split = split_reduction(c->g->ir, &c->g->shapes, x, gpu, &part);
+    const uop *split = split_reduction(c->g->ir, &c->g->shapes, x, gpu_of(c), &part);
     if (split && part) mark(c, stored_for(part), MARK_FORCED | (c->g->opts->gpu ? MARK_CUT : 0));
     return split ? split : x;
 }
@@ -308,6 +322,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     default: break;
     }
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
+    if (n->op == OP_SCAN_AXIS) return copy_scan(c, x);
     if (n->op != OP_REDUCE_AXES) return x;
     const uop *sum = distribute_sum(c, n, x);
     return sum ? sum : copy_sum(c, n, x);

@@ -329,7 +329,7 @@ static const uop *reduced(struct rangeify *r, enum op op, const uop *body, const
     int64_t same = drop_invariant_ranges(r, op, body, src, &nr);
     if (same > 1 && op == OP_ADD) body = times(r, body, same);
     if (!nr) return body;
-    bool half = (dt == DT_F16 || dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
+    bool half = dt == DT_F16 || dt == DT_BF16; /* extremes too: a conversion less for each element */
     src[0] = half ? cast(r, body, DT_F32) : body;
     return cast(r, rw_mk(&r->rw, OP_REDUCE, src, 1 + nr, (union arg){.i = op}), dt);
 }

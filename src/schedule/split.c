@@ -23,6 +23,9 @@ enum {
     BLOCK = 16384,
     BLOCK_MIN = 2048,
     BLOCK_MAX = 262144,
+    WHOLE = 8,          /* elements that vectors of any width divide */
+    MOST_BLOCKS = 4096, /* of a reduced axis: terms of the second reduction */
+    BLOCK_TERMS = 16,   /* fewest terms of one */
     WORTH_IT = 1 << 17,
     LONG_COLUMNS = 1 << 23, /* elements: no cache holds them */
     COLUMN_BLOCKS = 16,
@@ -73,30 +76,28 @@ static int64_t divisor(int64_t n, int64_t want, int64_t lo, int64_t hi) {
     return 0;
 }
 
-/* n reshaped to (blocks, block); padded with the identity of op if no divisor is near BLOCK. */
-static const uop *in_blocks(struct split_state *s, enum op op, const uop *n, int64_t total) {
-    int64_t block = divisor(total, BLOCK, BLOCK_MIN, BLOCK_MAX), blocks;
-    if (block) {
-        blocks = total / block;
-    } else {
-        block = BLOCK, blocks = (total + block - 1) / block;
-        int64_t flat[1] = {total};
-        const uop *src[5] = {graph_shaped(s->ir, OP_RESHAPE, n, flat, 1),
-                             uop_identity(s->ir, op, (enum dtype)n->dt), uop_idx(s->ir, 0),
-                             uop_idx(s->ir, blocks * block - total), uop_idx(s->ir, 0)};
-        n = uop_mk(s->ir, OP_PAD, src, 5, ARG_NONE);
-    }
-    int64_t d[2] = {blocks, block};
-    return graph_shaped(s->ir, OP_RESHAPE, n, d, 2);
+static const uop *flat(struct split_state *s, const uop *n) {
+    int64_t size[1] = {shape_size(shape_of(s->sh, n))};
+    return graph_shaped(s->ir, OP_RESHAPE, n, size, 1);
 }
 
-/* Is n a full sum that in_blocks split? *parts: its partial sums, *blocks: what they reduce. */
-static bool is_split_sum(const uop *n, const uop **parts, const uop **blocks) {
-    while (n->op == OP_RESHAPE || n->op == OP_EXPAND) n = n->src[0];
-    if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD || n->src[0]->op != OP_REDUCE_AXES) return false;
-    *parts = n->src[0];
-    *blocks = (*parts)->src[0];
-    return (*parts)->arg.i == OP_ADD && (*blocks)->op == OP_RESHAPE && n->nsrc == 2 && (*parts)->nsrc == 2;
+/* Elements of a block of a full reduction: a divisor of all that is a multiple of WHOLE near BLOCK, or BLOCK and a remainder. */
+static int64_t block_of(int64_t total) {
+    int64_t block =
+        total % WHOLE ? 0 : divisor(total / WHOLE, BLOCK / WHOLE, BLOCK_MIN / WHOLE, BLOCK_MAX / WHOLE);
+    return block ? block * WHOLE : BLOCK;
+}
+
+/* A full reduction, by blocks: what is left of the last one is reduced beside their results. */
+static const uop *reduce_blocks(struct split_state *s, enum op op, const uop *n, int64_t total) {
+    int64_t block = block_of(total), blocks = total / block, d[2] = {blocks, block}, one[1] = {1};
+    int64_t axis1 = 1, axis0 = 0, rest = total % block;
+    const uop *whole = rest ? graph_slice(s->ir, s->sh, flat(s, n), 0, 0, blocks * block) : n;
+    const uop *parts = reduce(s, op, graph_shaped(s->ir, OP_RESHAPE, whole, d, 2), &axis1, 1);
+    const uop *all = reduce(s, op, parts, &axis0, 1);
+    if (!rest) return all;
+    const uop *tail = graph_slice(s->ir, s->sh, flat(s, n), 0, blocks * block, rest);
+    return uop2(s->ir, op, graph_shaped(s->ir, OP_RESHAPE, all, one, 1), reduce(s, op, tail, &axis0, 1));
 }
 
 static const uop *below_broadcast(const uop *n) {
@@ -104,28 +105,59 @@ static const uop *below_broadcast(const uop *n) {
     return n;
 }
 
-/* n is x - mean(x), mean over all of x, whose sum in_blocks split: its partial sums and what they reduce. */
-static bool is_centered(const uop *n, const uop **mean, const uop **parts, const uop **blocks) {
+struct split_sum {
+    const uop *parts, *blocks; /* the partial sums and what they reduce */
+    const uop *tail;           /* what is left, or NULL */
+};
+
+/* Is n the full sum of x, by reduce_blocks? */
+static bool is_split_sum(struct split_state *s, const uop *n, const uop *x, struct split_sum *out) {
+    n = below_broadcast(n);
+    out->tail = NULL;
+    if (n->op == OP_ADD && n->src[1]->op == OP_REDUCE_AXES)
+        out->tail = n->src[1]->src[0], n = below_broadcast(n->src[0]);
+    if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD || n->src[0]->op != OP_REDUCE_AXES) return false;
+    out->parts = n->src[0];
+    out->blocks = out->parts->src[0];
+    if (out->parts->arg.i != OP_ADD || out->blocks->op != OP_RESHAPE || n->nsrc != 2 || out->parts->nsrc != 2)
+        return false;
+    const uop *from = out->blocks->src[0];
+    if (!out->tail) return from == x;
+    return from->op == OP_SHRINK && out->tail->op == OP_SHRINK && from->src[0] == flat(s, x) &&
+           out->tail->src[0] == from->src[0];
+}
+
+/* n is x - mean(x), mean over all of x, whose sum reduce_blocks split. */
+static bool is_centered(struct split_state *s, const uop *n, const uop **mean, struct split_sum *sum) {
     if (n->op != OP_SUB || !dt_is_float((enum dtype)n->dt)) return false;
     const uop *m = *mean = below_broadcast(n->src[1]);
     bool scaled = m->op == OP_FDIV || m->op == OP_MUL;
-    return scaled && m->src[1]->op == OP_CONST && is_split_sum(m->src[0], parts, blocks) &&
-           (*blocks)->src[0] == n->src[0];
+    return scaled && m->src[1]->op == OP_CONST && is_split_sum(s, m->src[0], n->src[0], sum);
+}
+
+/* The sum of (tail - mean) or of its squares; few elements are read again. */
+static const uop *tail_variance(struct split_state *s, const uop *tail, const uop *mean, bool square) {
+    const struct shape *t = shape_of(s->sh, tail);
+    int64_t one[1] = {1}, axis0 = 0;
+    const uop *m = graph_shaped(s->ir, OP_EXPAND, graph_shaped(s->ir, OP_RESHAPE, mean, one, 1), t->d, 1);
+    const uop *e = uop2(s->ir, OP_SUB, tail, m);
+    return reduce(s, OP_ADD, square ? uop2(s->ir, OP_MUL, e, e) : e, &axis0, 1);
 }
 
 /* sum(x - mean(x)) or sum((x - mean(x))^2) over all of x. Block means are rounded too, so what they leave is summed beside them:
  * with e = x - mean_b and o = mean_b - mean, the sum of (e + o)^2 is sum(e^2) + 2 o sum(e) + n_b o^2. */
 static const uop *split_variance(struct split_state *s, const uop *n) {
-    const uop *x = n->src[0], *mean, *parts, *blocks;
+    const uop *x = n->src[0], *mean;
+    struct split_sum sum;
     bool square = x->op == OP_MUL && x->src[0] == x->src[1];
-    if (n->arg.i != OP_ADD || !is_centered(square ? x->src[0] : x, &mean, &parts, &blocks)) return NULL;
-    const struct shape *b = shape_of(s->sh, blocks);
+    if (n->arg.i != OP_ADD || !is_centered(s, square ? x->src[0] : x, &mean, &sum)) return NULL;
+    const struct shape *b = shape_of(s->sh, sum.blocks);
     int64_t one[2] = {1, 1}, row[2] = {b->d[0], 1}, axis1 = 1, axis0 = 0;
     struct ir *ir = s->ir;
     enum dtype dt = (enum dtype)x->dt;
     const uop *count = uop_flt(ir, dt, (double)b->d[1]);
-    const uop *mb = uop2(ir, OP_MUL, parts, uop_flt(ir, dt, 1.0 / (double)b->d[1]));
-    const uop *e = uop2(ir, OP_SUB, blocks, graph_shaped(ir, OP_EXPAND, mb, b->d, 2));
+    const uop *mb = uop2(ir, OP_MUL, sum.parts, uop_flt(ir, dt, 1.0 / (double)b->d[1]));
+    const uop *e = uop2(ir, OP_SUB, sum.blocks, graph_shaped(ir, OP_EXPAND, mb, b->d, 2));
     const uop *all = graph_shaped(ir, OP_EXPAND, graph_shaped(ir, OP_RESHAPE, mean, one, 2), row, 2);
     const uop *o = uop2(ir, OP_SUB, mb, all), *far = uop2(ir, OP_MUL, o, count);
     const uop *rest = reduce(s, OP_ADD, e, &axis1, 1), *part = uop2(ir, OP_ADD, rest, far);
@@ -134,7 +166,10 @@ static const uop *split_variance(struct split_state *s, const uop *n) {
         part = uop2(ir, OP_ADD, reduce(s, OP_ADD, uop2(ir, OP_MUL, e, e), &axis1, 1),
                     uop2(ir, OP_MUL, o, twice));
     }
-    return reduce(s, OP_ADD, part, &axis0, 1);
+    const uop *r = reduce(s, OP_ADD, part, &axis0, 1);
+    if (!sum.tail) return r;
+    return uop2(ir, OP_ADD, graph_shaped(ir, OP_RESHAPE, r, one, 1),
+                tail_variance(s, sum.tail, mean, square));
 }
 
 /* x reshaped and permuted. depth: pushes the movement through nested MULs and CASTs to the operands, so that the result is a
@@ -208,6 +243,41 @@ static const uop *split_axis(struct split_state *s, const uop *n, const uop *x, 
     if (best < 0) return NULL;
     parts[best] = most;
     return split_axes(s, n, x, in, parts, front, taps, stored);
+}
+
+static const uop *split_product(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
+                                int64_t want, bool front, bool stored) {
+    return split_axis(s, n, x, in, want, front, 0, stored);
+}
+
+/* Splits the longest reduced axis into about `want` blocks of equal length. What is left is reduced beside their results, so
+ * that no length is too odd for it and no load is predicated. */
+static const uop *split_blocks(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
+                               int64_t want, bool front, bool stored) {
+    int64_t a = n->src[1]->arg.i, parts[SHAPE_MAX], axes[SHAPE_MAX];
+    struct ir *ir = s->ir;
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        axes[i - 1] = n->src[i]->arg.i;
+        if (in->d[axes[i - 1]] > in->d[a]) a = axes[i - 1];
+    }
+    int64_t d = in->d[a], most = RG_MIN(RG_MIN(want, MOST_BLOCKS), d / BLOCK_TERMS);
+    if (most < 2) return split_axis(s, n, x, in, want, front, 0, stored);
+    int64_t length = d / most;
+    bool rows = true; /* the axis of stride 1: blocks begin at multiples of vectors */
+    for (uint32_t i = (uint32_t)a + 1; i < in->n; i++) rows &= in->d[i] == 1;
+    if (rows && length > 8 * WHOLE) length -= length % WHOLE;
+    int64_t exact = divisor(d, most, most - most / 4, most + most / 4);
+    if (exact && (!rows || d / exact % WHOLE == 0)) length = d / exact;
+    for (uint32_t i = 0; i < in->n; i++) parts[i] = 1;
+    parts[a] = d / length;
+    int64_t whole = parts[a] * length;
+    if (whole == d) return split_axes(s, n, x, in, parts, front, 0, stored);
+    const struct shape *out = shape_of(s->sh, n);
+    const uop *main = graph_slice(ir, s->sh, x, (uint32_t)a, 0, whole);
+    const uop *r = split_axes(s, n, main, shape_of(s->sh, main), parts, front, 0, stored);
+    const uop *tail = graph_slice(ir, s->sh, x, (uint32_t)a, whole, d - whole);
+    tail = reduce(s, (enum op)n->arg.i, tail, axes, n->nsrc - 1);
+    return r ? uop2(ir, (enum op)n->arg.i, reshape_to(s, r, out), tail) : NULL;
 }
 
 /* The filter taps of a convolution's weight gradient (images x output gradient), as a bit mask of the last result axes; 0: n is no
@@ -441,7 +511,6 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     enum op op = (enum op)n->arg.i;
     bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
     const uop *x = half ? uop_cast(ir, n->src[0], DT_F32) : n->src[0], *r;
-    int64_t axis1 = 1, axis0 = 0;
     if (wgrad)
         r = split_axes(&s, n, x, in, cut, true, taps, true);
     else if (taps)
@@ -449,10 +518,11 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     else if (parts > 1)
         r = split_axis(&s, n, x, in, parts, true, 0, true);
     else if (results > 1)
-        r = split_axis(&s, n, x, in, columns ? COLUMN_BLOCKS : RG_MAX(2 * many / results, 2), columns, 0,
-                       columns || (gpu && many == full_columns(gpu)));
+        r = (graph_contraction(sh, n) ? split_product : split_blocks)(
+            &s, n, x, in, columns ? COLUMN_BLOCKS : RG_MAX(2 * many / results, 2), columns,
+            columns || (gpu && many == full_columns(gpu)));
     else if (!(r = split_variance(&s, n)))
-        r = reduce(&s, op, reduce(&s, op, in_blocks(&s, op, x, total), &axis1, 1), &axis0, 1);
+        r = reduce_blocks(&s, op, x, total);
     *stored = s.stored;
     return r ? uop_cast(ir, reshape_to(&s, r, out), (enum dtype)n->dt) : NULL;
 }

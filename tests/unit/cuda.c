@@ -248,6 +248,51 @@ TEST(cuda_shares_loops_of_rows) {
     arena_free(&arena);
 }
 
+static int count_of(const char *text, const char *what) {
+    int n = 0;
+    for (const char *p = text; (p = strstr(p, what)); p += strlen(what)) n++;
+    return n;
+}
+
+/* A scan along rows: what threads add is scanned by shuffles, then over warps, and stored 16 bytes at a time. */
+static const char *scan_of(const char *type, const char *op, int rows, int n) {
+    return arena_printf(&arena,
+                        "kernel scan\nx = (PARAM<%s>[0 x] %d)\nout = (PARAM<%s>[1 out] %d)\n"
+                        "r = (RANGE[r GRID 0] %d)\nk = (RANGE[k LOOP 1] %d)\nat = (ADD (MUL r %d) k)\n"
+                        "(SINK (STORE (INDEX out at) (SCAN[%s] (LOAD (INDEX x at)) k)))\n",
+                        type, rows * n, type, rows * n, rows, n, n, op);
+}
+
+TEST(cuda_shares_scans) {
+    arena_init(&arena, &err);
+    struct lowering *l = lowered(scan_of("f32", "ADD", 1024, 8192), NULL);
+    CHECK_STR(l->opts, "TILE(k,4,k_u) UNROLL(k_u) COOP(k)");
+    CHECK_EQ(l->shape.block, 512);
+    CHECK_EQ(count_of(l->cuda.p, "shfl_up<f64>"), 2);
+    CHECK_EQ(count_of(l->cuda.p, "*(piece<f32, 4> *)(b1"), 1);
+    CHECK_EQ(count_of(l->cuda.p, "__syncthreads();"), 1); /* one per round */
+    l = lowered(scan_of("i64", "MAX", 1024, 8191), NULL);
+    CHECK_STR(l->opts, "COOP(k)");
+    CHECK(l->shape.block > 32 && strstr(l->cuda.p, "shfl_up<i64>") && strstr(l->cuda.p, "if (live"));
+    l = lowered(scan_of("f32", "MUL", 4096, 64), NULL); /* several rows a warp */
+    CHECK(l->shape.per_block > 1 && strstr(l->cuda.p, ", mask)") && !strstr(l->cuda.p, "__syncthreads"));
+    arena_free(&arena);
+}
+
+/* A sum under a predicate, and one whose terms are: threads share the loop. */
+TEST(cuda_shares_predicated_sums) {
+    arena_init(&arena, &err);
+    struct lowering *l =
+        lowered("kernel predicated\nx = (PARAM<f32>[0 x] 8388608)\nm = (PARAM<f32>[1 m] 1024)\nout = "
+                "(PARAM<f32>[2 out] 1024)\n"
+                "i = (RANGE[i GRID 0] 1024)\nk = (RANGE[k REDUCE 1] 8192)\nat = (ADD (MUL i 8192) k)\n"
+                "d = (SUB (LOAD (INDEX x at)) (LOAD (INDEX m i)))\n"
+                "(SINK (STORE (INDEX out i) (REDUCE[ADD] (WHERE (LT at 8388000) (MUL d d) 0.0) k)))\n",
+                "COOP(k)");
+    if (!l->shape.block) FAIL("%s", l->cuda.p);
+    arena_free(&arena);
+}
+
 /* exp(x - max) / sum of it, along rows of a length. */
 static const char *softmax_of(int rows, int n) {
     return arena_printf(&arena,
@@ -259,12 +304,6 @@ static const char *softmax_of(int rows, int n) {
                         "(SINK (STORE (INDEX out (ADD (MUL r %d) c)) (FDIV (EXP (SUB (LOAD (INDEX x (ADD "
                         "(MUL r %d) c))) m)) s)))\n",
                         rows * n, rows * n, rows, n, n, n, n, n, n, n);
-}
-
-static int count_of(const char *text, const char *what) {
-    int n = 0;
-    for (const char *p = text; (p = strstr(p, what)); p += strlen(what)) n++;
-    return n;
 }
 
 /* What a pass over a row leaves for the next is in registers: memory is read once, and exp evaluated once. */

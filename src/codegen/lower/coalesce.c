@@ -229,6 +229,37 @@ static const uop *store_rows(struct co *c, const uop *block) {
     return tree_block(ir, &out);
 }
 
+/* The elements that follow each other in memory, stored by as many statements in a row from block->src[i] on, as one vector store;
+ * NULL: they fill none. */
+static const uop *store_together(struct co *c, const uop *block, uint32_t i) {
+    const uop *s = block->src[i], *buf = s->op == OP_STORE ? access_buf(s) : NULL;
+    if (!buf || buf->op != OP_PARAM || s->nsrc != 2 || s->src[0]->lanes != 1) return NULL;
+    unsigned lanes = (unsigned)c->vec_bytes / dtype_info[buf->dt].bytes;
+    struct mem_access first = {s, buf, affine_of(c->a, access_offset(s)), 0};
+    const uop **part = arena_array(c->a, const uop *, lanes + 1);
+    if (lanes < 2 || i + lanes > block->nsrc || !uop_divides(access_offset(s), lanes)) return NULL;
+    for (unsigned k = 0; k < lanes; k++) {
+        const uop *n = block->src[i + k];
+        if (n->op != OP_STORE || access_buf(n) != buf || n->nsrc != 2 || n->src[0]->lanes != 1) return NULL;
+        struct mem_access next = {n, buf, affine_of(c->a, access_offset(n)), 0};
+        if (!same_row(&first, &next) || next.at.k != first.at.k + k) return NULL;
+        part[k] = n->src[1];
+    }
+    const uop *v = uop_new(c->rw->ir, OP_BUILD, (enum dtype)buf->dt, lanes, part, lanes, ARG_NONE);
+    return uop2(c->rw->ir, OP_STORE, mk_index(c->rw->ir, buf, access_offset(s), lanes), v);
+}
+
+/* Unrolled scans in cooperative loops: each value is an accumulator of its own. */
+static const uop *store_vectors(struct co *c, const uop *block) {
+    uop_vec out = {0};
+    for (uint32_t i = 0; i < block->nsrc; i++) {
+        const uop *v = store_together(c, block, i);
+        vec_push(c->a, &out, v ? v : block->src[i]);
+        if (v) i += (unsigned)c->vec_bytes / dtype_info[access_buf(v)->dt].bytes - 1;
+    }
+    return tree_block(c->rw->ir, &out);
+}
+
 /* ---- blocks -----------------------------------------------------------------------------------------*/
 
 static bool written_here(const uop *block, const uop *buf) {
@@ -280,7 +311,12 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
 static const uop *coalesce(struct co *c, const uop *n) {
     struct ir *ir = c->rw->ir;
     uop_vec out = {0};
-    if (n->op == OP_FOR) return uop2(ir, OP_FOR, n->src[0], coalesce(c, n->src[1]));
+    if (n->op == OP_FOR) {
+        bool coop = n->src[0]->arg.range.kind == AX_COOP;
+        const uop *body = coalesce(c, n->src[1]);
+        if (coop && c->gpu && body->op == OP_BLOCK) body = store_vectors(c, body);
+        return uop2(ir, OP_FOR, n->src[0], body);
+    }
     if (n->op != OP_BLOCK && n->op != OP_IF) return n;
     if (n->op == OP_BLOCK) n = coalesce_block(c, n);
     for (uint32_t i = 0; i < n->nsrc; i++) vec_push(ir->arena, &out, coalesce(c, n->src[i]));

@@ -209,41 +209,55 @@ static bool block_one(struct blocking *b) {
     return false;
 }
 
-static const uop *with_ranges(struct ir *ir, enum op op, enum dtype dt, const uop *x, const uop_vec *r) {
+static const uop *with_ranges(struct ir *ir, enum op op, enum dtype dt, const uop *x, const uop_vec *r,
+                              enum op of) {
     uop_vec src = {0};
     vec_push(ir->arena, &src, uop_cast(ir, x, dt));
     for (uint32_t i = 0; i < r->n; i++) vec_push(ir->arena, &src, r->p[i]);
-    return uop_new(ir, op, dt, 1, src.p, src.n, ARG_INT(OP_ADD));
+    return uop_new(ir, op, dt, 1, src.p, src.n, ARG_INT(of));
+}
+
+static bool is_coop_scan(const uop *n) {
+    bool coop = false, unrolled = false;
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        coop |= n->src[i]->arg.range.kind == AX_COOP;
+        unrolled |= !axis_is_loop((enum axis_kind)n->src[i]->arg.range.kind);
+    }
+    return coop && unrolled;
 }
 
 /* A running sum is one chain by nature: it runs in float64, whose additions take as long. Where its axis is unrolled only the sums
- * of whole iterations do, and float32 running sums within an iteration start from them. */
+ * of whole iterations do, and float32 running sums within an iteration start from them. So do all scans that threads share: they
+ * combine one value per iteration (render/gpu_scan.c). */
 static const uop *widen_scan(struct sched *s, const uop *n) {
     struct ir *ir = s->ir;
     uop_vec loops = {0}, all = {0}, unrolled = {0};
     int64_t adds = 1;
+    enum op op = (enum op)n->arg.i;
+    enum dtype dt = (enum dtype)n->dt, wide = op == OP_ADD && dt == DT_F32 ? DT_F64 : dt;
     for (uint32_t i = 1; i < n->nsrc; i++) {
         bool loop = axis_is_loop((enum axis_kind)n->src[i]->arg.range.kind);
         vec_push(ir->arena, &all, n->src[i]);
         vec_push(ir->arena, loop ? &loops : &unrolled, n->src[i]);
         if (!loop) adds *= n->src[i]->src[0]->hi;
     }
-    if (adds < FEW_UNROLLED) return uop_cast(ir, with_ranges(ir, OP_SCAN, DT_F64, n->src[0], &all), DT_F32);
-    const uop *sum = with_ranges(ir, OP_REDUCE, DT_F32, n->src[0], &unrolled);
-    const uop *before = uop1(ir, OP_BEFORE, with_ranges(ir, OP_SCAN, DT_F64, sum, &loops));
+    if (adds < FEW_UNROLLED && !is_coop_scan(n))
+        return uop_cast(ir, with_ranges(ir, OP_SCAN, wide, n->src[0], &all, op), dt);
+    const uop *sum = with_ranges(ir, OP_REDUCE, dt, n->src[0], &unrolled, op);
+    const uop *before = uop1(ir, OP_BEFORE, with_ranges(ir, OP_SCAN, wide, sum, &loops, op));
     const uop *begin = rw2(&s->rw, OP_EQ, linear_index(&s->rw, unrolled.p, unrolled.n), uop_idx(ir, 0));
-    const uop *first = uop2(ir, OP_ADD, n->src[0], uop_cast(ir, before, DT_F32));
+    const uop *first = uop2(ir, op, n->src[0], uop_cast(ir, before, dt));
     const uop *x = uop_mk(ir, OP_WHERE, (const uop *[]){begin, first, n->src[0]}, 3, ARG_NONE);
-    return with_ranges(ir, OP_SCAN, DT_F32, x, &unrolled);
+    return with_ranges(ir, OP_SCAN, dt, x, &unrolled, op);
 }
 
 static bool is_long_scan(const uop_vec *topo, const uop *n) {
     int64_t adds = 1;
-    if (n->op != OP_SCAN || n->arg.i != OP_ADD || n->dt != DT_F32) return false;
+    if (n->op != OP_SCAN || (!is_coop_scan(n) && (n->arg.i != OP_ADD || n->dt != DT_F32))) return false;
     for (uint32_t i = 0; i < topo->n; i++)
         if (topo->p[i]->op == OP_BEFORE && topo->p[i]->src[0] == n) return false;
     for (uint32_t i = 1; i < n->nsrc; i++) adds = times(adds, n->src[i]->src[0]->hi);
-    return adds > MOST_ADDS;
+    return adds > MOST_ADDS || is_coop_scan(n);
 }
 
 static void widen_scans(struct sched *s) {

@@ -259,7 +259,6 @@ static void opt_coop(struct sched *s, const char *opt, uint32_t axis) {
     struct axis *a = need_axis(s, opt, axis);
     const char *name = ir_name(s->ir, axis);
     if (axis_is_grid(a)) opt_fail(s, opt, "axis %s is an axis of the grid", name);
-    if (a->scan) opt_fail(s, opt, "axis %s carries a running value from one element to the next", name);
     if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
         opt_fail(s, opt, "axis %s is already unrolled", name);
     a->kind = AX_COOP;

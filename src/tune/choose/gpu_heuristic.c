@@ -9,6 +9,8 @@
  * Tests: tests/unit/cuda.c, tests/unit/gpu_threads.c */
 #include "tune/choose/choose.h"
 
+#include <math.h>
+
 #define SECTOR 32.0
 #define MIN_COOP 32    /* iterations of a loop worth a block */
 #define MAX_GRID 1e9   /* iterations of the grid; 2^31 is the limit */
@@ -20,9 +22,7 @@
 static double full_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_full; }
 static double early_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_early; }
 
-static bool is_shareable(const struct axis_view *a) {
-    return !a->grid && !a->scan && !a->fixed && a->most >= MIN_COOP;
-}
+static bool is_shareable(const struct axis_view *a) { return !a->grid && !a->fixed && a->most >= MIN_COOP; }
 
 /* Bytes of all accesses, in sectors, if lanes are neighbours along `axis` (-1: one thread). */
 static double traffic(const struct view *v, int axis) {
@@ -126,15 +126,30 @@ static int unaligned_width(const struct view *v, int axis) {
     return bytes && !strided && v->axis[axis].size >= 64 ? 16 / bytes : 1;
 }
 
+/* Vector width of a cooperative loop: 16 bytes if enough iterations remain; else 1. */
+static int coop_width(const struct view *v, int axis) {
+    int n = vector_width(v, axis, false);
+    return n > 1 && v->axis[axis].most >= 16.0 * n ? n : 1;
+}
+
 /* Passes over one row may have axes of their own (a mean, then a variance): all are cooperative. */
 static bool is_same_pass(const struct view *v, int i, int axis) {
     return i == axis || (is_shareable(&v->axis[i]) && v->axis[i].size == v->axis[axis].size);
 }
 
+/* A reduction beside the one along `axis`, not around or inside it: what is left of the blocks of a long sum. */
+static bool is_other_pass(const struct view *v, int i, int axis) {
+    if (i == axis || !is_shareable(&v->axis[i]) || !v->axis[i].reduce) return false;
+    for (int k = 0; k < v->naccess; k++)
+        if (has_axis(v, v->access[k].mask, i) && has_axis(v, v->access[k].mask, axis)) return false;
+    return true;
+}
+
 /* Do the registers of a block hold the row, so that only the first pass reads memory? One row for computed values, one per buffer
- * that is read more than once. */
+ * that is read more than once; counted as render/gpu_coop.c does, for the largest block. */
 static bool keeps_rows(const struct view *v, int axis) {
     const struct axis_view *a = &v->axis[axis];
+    int lanes = coop_width(v, axis);
     if (a->members < 2 || a->size < 0) return false;
     for (int i = 0; i < v->naxis; i++)
         if (!v->axis[i].grid && !is_same_pass(v, i, axis)) return false; /* one row per iteration */
@@ -149,7 +164,8 @@ static bool keeps_rows(const struct view *v, int axis) {
         }
         rows += first && again && !v->access[i].store && has_axis(v, v->access[i].mask, axis);
     }
-    return (double)rows * a->most <= v->gpu->regs_sm;
+    double each = ceil(a->most / lanes / GPU_BLOCK_THREADS) * lanes;
+    return (double)rows * a->most <= v->gpu->regs_sm && rows * each <= GPU_ROW_REGISTERS;
 }
 
 static void skinny_tile(struct view *v, struct str *out, bool *many);
@@ -161,14 +177,28 @@ static void write_coop(struct view *v, int axis, bool keep, struct str *out) {
     if (!keep) skinny_tile(v, out, &many);
     for (int i = 0; i < v->naxis; i++) {
         const char *name = v->axis[i].name;
-        if (!is_same_pass(v, i, axis)) continue;
-        int n = vector_width(v, i, false);
-        if (n > 1 && v->axis[i].most >= 16.0 * n) {
+        if (!is_same_pass(v, i, axis) && !is_other_pass(v, i, axis)) continue;
+        int n = coop_width(v, i);
+        if (n > 1) {
             const char *inner = view_new_axis(v, name, "v");
             str_printf(out, " TILE(%s,%d,%s) %s(%s)", name, n, inner, many ? "UNROLL" : "VEC", inner);
         }
         str_printf(out, " COOP(%s)", name);
     }
+}
+
+/* A block scan: unrolled by 16 bytes of the narrowest contiguous type, 32 of the widest. */
+static void write_coop_scan(struct view *v, int axis, struct str *out) {
+    int least = 16, most = 1;
+    for (int i = 0; i < v->naccess; i++) {
+        if (access_stride(v, &v->access[i], axis, 4) != 1 || v->access[i].pred) continue;
+        least = RG_MIN(least, v->access[i].bytes), most = RG_MAX(most, v->access[i].bytes);
+    }
+    int n = RG_MIN(16 / least, 32 / most);
+    while (n > 1 && (v->axis[axis].size % n || v->axis[axis].most < 16.0 * n)) n /= 2;
+    const char *name = v->axis[axis].name, *inner = view_new_axis(v, name, "u");
+    if (n > 1) str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", name, n, inner, inner);
+    str_printf(out, " COOP(%s)", name);
 }
 
 /* ---- contractions --------------------------------------------------------------------------------------- */
@@ -289,6 +319,8 @@ static void write_coop_columns(struct view *v, int axis, int lanes, struct str *
     const char *name = view_new_axis(v, v->axis[inner].name, "v");
     str_printf(out, " TILE(%s,%d,%s) VEC(%s) COOP(%s)", v->axis[inner].name, lanes, name, name,
                v->axis[axis].name);
+    for (int i = 0; i < v->naxis; i++)
+        if (is_other_pass(v, i, axis)) str_printf(out, " COOP(%s)", v->axis[i].name);
 }
 
 /* Vector width for short sums, such as the reduction of split-K: as many outputs per thread as leave few blocks, up to `lanes`. Such
@@ -314,7 +346,9 @@ static const char *choose(struct view *v) {
         const char *tile = register_tile(v);
         if (*tile) return tile;
     }
-    if (axis >= 0 && down > 1) {
+    if (axis >= 0 && v->axis[axis].scan) {
+        write_coop_scan(v, axis, &s);
+    } else if (axis >= 0 && down > 1) {
         write_coop_columns(v, axis, down, &s);
     } else if (axis >= 0) {
         bool keep = keeps_rows(v, axis);

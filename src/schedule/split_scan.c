@@ -1,0 +1,120 @@
+/* split_scan.c: long scans, in blocks. A scan with few rows becomes reduce-then-scan: blocks are reduced, the results
+ * scanned (again in blocks if they are many), and each block is scanned with what the blocks before it gave as its first term.
+ * Three passes over memory instead of two, all of them parallel, and every sum in the same order on every machine.
+ *
+ *   rows        the axis of stride 1. GPU: a thread block per block of ROW_BLOCK elements (COOP, render/gpu_scan.c). CPU: a thread.
+ *   columns     GPU: a thread per column and block: blocks until the GPU has threads enough. CPU: the same, by cores.
+ * A length that has no good divisor is padded with the identity.
+ * Requires: the planner's tensor graph, before units are found. Gives: an equal graph, whose block results must be stored.
+ * Tests: tests/unit/scans.c */
+#include "schedule/internal.h"
+
+enum {
+    WORTH_IT = 1 << 16, /* elements */
+    ROW_BLOCK = 16384,  /* of a row */
+    ROW_LEAST = 2048,
+    ROWS_CPU = 64,         /* rows or columns that occupy any number of cores */
+    COLUMN_LEAST = 16,     /* terms of a block down columns */
+    COLUMNS_CPU = 1 << 12, /* columns that do, in vectors */
+};
+
+struct split_scan {
+    struct ir *ir;
+    struct shapes *sh;
+    const struct gpu_spec *gpu; /* NULL: a CPU */
+    uop_vec *stored;
+    struct arena *arena;
+};
+
+/* A divisor of n in [least, most], the nearest to `want` by ratio; 0: none. */
+static int64_t divisor_near(int64_t n, int64_t want, int64_t least, int64_t most) {
+    for (int64_t up = want, down = want; up <= most || down >= least; up++, down--) {
+        if (down >= least && down > 0 && n % down == 0) return down;
+        if (up <= most && n % up == 0) return up;
+    }
+    return 0;
+}
+
+/* Elements of a block of the scan over n, which `rows` others run beside, each element `inner` from the next; 0: it is not split. */
+static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer, int64_t inner) {
+    int64_t want, least;
+    if (n * outer * inner < WORTH_IT) return 0;
+    if (inner == 1) {
+        int64_t rows = s->gpu ? 2 * s->gpu->sms : ROWS_CPU;
+        if (outer >= rows || n < 2 * ROW_LEAST) return 0;
+        want = RG_MAX(RG_MIN(n * outer / rows, ROW_BLOCK), ROW_LEAST), least = want / 2;
+    } else {
+        int64_t columns = s->gpu ? 2 * (int64_t)gpu_whole(s->gpu, gpu_cost.threads_columns) : COLUMNS_CPU;
+        int64_t blocks = columns / (outer * inner);
+        if (blocks < 2 || n < 4 * COLUMN_LEAST) return 0;
+        want = RG_MAX(n / blocks, COLUMN_LEAST), least = RG_MAX(want / 2, COLUMN_LEAST);
+    }
+    int64_t exact = divisor_near(n, want, least, 2 * want), blocks = (n + want - 1) / want;
+    return exact && exact < n ? exact : (n + blocks - 1) / blocks;
+}
+
+static const uop *scan_of(struct split_scan *s, const uop *x, uint32_t axis, union arg arg) {
+    return uop_mk(s->ir, OP_SCAN_AXIS, (const uop *[]){x, uop_idx(s->ir, axis)}, 2, arg);
+}
+
+static const uop *split(struct split_scan *s, const uop *n);
+
+/* What comes before each block: (.., blocks, length, ..) to (.., blocks, 1, ..). */
+static const uop *before_blocks(struct split_scan *s, const uop *x, uint32_t axis, union arg arg) {
+    const uop *length = uop_idx(s->ir, axis + 1),
+              *zero = uop_identity(s->ir, (enum op)arg.i, (enum dtype)x->dt);
+    const uop *sums = uop_mk(s->ir, OP_REDUCE_AXES, (const uop *[]){x, length}, 2, arg);
+    int64_t blocks = shape_of(s->sh, x)->d[axis];
+    vec_push(s->arena, s->stored, sums);
+    const uop *scan = split(s, scan_of(s, graph_slice(s->ir, s->sh, sums, axis, 0, blocks - 1), axis, arg));
+    return graph_pad(s->ir, s->sh, scan, zero, axis, 1, 0);
+}
+
+/* 0, 1, .. along an axis of the shape, broadcast along the others. */
+static const uop *count_along(struct split_scan *s, const struct shape *to, uint32_t axis) {
+    int64_t d[SHAPE_MAX];
+    for (uint32_t i = 0; i < to->n; i++) d[i] = i == axis ? to->d[i] : 1;
+    const uop *size = uop_idx(s->ir, to->d[axis]),
+              *n = uop_new(s->ir, OP_IOTA, DT_I64, 1, &size, 1, ARG_NONE);
+    return graph_shaped(s->ir, OP_EXPAND, graph_shaped(s->ir, OP_RESHAPE, n, d, to->n), to->d, to->n);
+}
+
+/* x with what comes before each block combined with its first term. */
+static const uop *with_first(struct split_scan *s, const uop *x, const uop *before, uint32_t axis,
+                             enum op op) {
+    const struct shape *in = shape_of(s->sh, x);
+    const uop *zero = uop_int(s->ir, DT_I64, 0);
+    const uop *first = uop2(s->ir, OP_EQ, count_along(s, in, axis + 1), zero);
+    const uop *later = uop2(s->ir, OP_LT, zero, count_along(s, in, axis));
+    const uop *all = graph_shaped(s->ir, OP_EXPAND, before, in->d, in->n);
+    const uop *src[3] = {uop2(s->ir, OP_AND, first, later), uop2(s->ir, op, all, x), x};
+    return uop_mk(s->ir, OP_WHERE, src, 3, ARG_NONE);
+}
+
+static const uop *split(struct split_scan *s, const uop *n) {
+    const uop *x = n->src[0];
+    const struct shape *in = shape_of(s->sh, x);
+    uint32_t axis = (uint32_t)n->src[1]->arg.i;
+    int64_t size = in->d[axis], outer = 1, inner = 1, d[SHAPE_MAX];
+    for (uint32_t i = 0; i < in->n; i++) *(i < axis ? &outer : &inner) *= i == axis ? 1 : in->d[i];
+    int64_t length = block_length(s, size, outer, inner);
+    if (!length || in->n + 1 > SHAPE_MAX) return n;
+    int64_t blocks = (size + length - 1) / length, whole = blocks * length;
+    const uop *zero = uop_identity(s->ir, (enum op)n->arg.i, (enum dtype)x->dt);
+    if (whole > size) x = graph_pad(s->ir, s->sh, x, zero, axis, 0, whole - size);
+    for (uint32_t i = 0; i < in->n; i++) d[i + (i > axis)] = in->d[i];
+    d[axis] = blocks, d[axis + 1] = length;
+    x = graph_shaped(s->ir, OP_RESHAPE, x, d, in->n + 1);
+    x = with_first(s, x, before_blocks(s, x, axis, n->arg), axis, (enum op)n->arg.i);
+    x = scan_of(s, x, axis + 1, n->arg);
+    memcpy(d, in->d, in->n * sizeof *d);
+    d[axis] = whole;
+    x = graph_shaped(s->ir, OP_RESHAPE, x, d, in->n);
+    return whole > size ? graph_slice(s->ir, s->sh, x, axis, 0, size) : x;
+}
+
+const uop *split_scan(struct ir *ir, struct shapes *sh, const uop *n, const struct gpu_spec *gpu,
+                      struct arena *arena, uop_vec *stored) {
+    struct split_scan s = {.ir = ir, .sh = sh, .gpu = gpu, .stored = stored, .arena = arena};
+    return split(&s, n);
+}

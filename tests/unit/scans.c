@@ -1,0 +1,109 @@
+/* scans.c: running sums, products and extremes of random shapes, in blocks or not, on the CPU, on the simulated GPU and as
+ * OpenCL; how they are planned and rendered for a GPU. Values are those of a loop on the host in double.
+ * Code: src/schedule/split_scan.c, src/render/gpu_scan.c, src/codegen/opts/block_sums.c */
+#include "opencl.h"
+#include "simgpu.h"
+
+#include <math.h>
+#include <ridge.h>
+#include <stdlib.h>
+#include <test.h>
+
+enum scan { SUM, PROD, MAX, MIN, SCANS };
+static const char *const name_of[SCANS] = {"cumsum", "cumprod", "cummax", "cummin"};
+
+static uint64_t state = 88172645463325252u;
+static uint64_t bits(void) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state;
+}
+
+static rg_tensor scan_of(enum scan s, rg_tensor x, int64_t axis) {
+    return s == SUM    ? rg_cumsum(x, axis)
+           : s == PROD ? rg_cumprod(x, axis)
+           : s == MAX  ? rg_cummax(x, axis)
+                       : rg_cummin(x, axis);
+}
+
+static double step_of(enum scan s, double a, double x) {
+    return s == SUM ? a + x : s == PROD ? a * x : s == MAX ? fmax(a, x) : fmin(a, x);
+}
+
+/* Checks one scan along axis 1 of (outer, n, inner); integers are exact, floats within 1e-6 of the magnitudes. */
+static void check(rg_ctx *c, enum scan s, rg_dtype dt, int64_t outer, int64_t n, int64_t inner) {
+    RG_SCOPE(c);
+    int64_t all = outer * n * inner;
+    double *x = malloc((size_t)all * 8), *y = malloc((size_t)all * 8);
+    for (int64_t i = 0; i < all; i++) {
+        double v = (double)(int64_t)(bits() % 2001) - 900;
+        x[i] = dt == RG_I32 ? v : s == PROD ? (double)(float)(1 + v * 1e-6) : (double)(float)(v * 1e-3);
+    }
+    rg_tensor t = rg_cast(rg_from(c, RG_F64, x, RG_SHAPE(outer, n, inner)), dt);
+    rg_realize(t);
+    t = rg_cast(scan_of(s, t, 1), RG_F64);
+    if (rg_read(t, y, (size_t)all * 8)) FAIL("%s", rg_error(c));
+    for (int64_t r = 0; r < outer * inner; r++) {
+        double a = 0, size = 0;
+        for (int64_t i = 0; i < n; i++) {
+            int64_t at = (r / inner * n + i) * inner + r % inner;
+            a = i ? step_of(s, a, x[at]) : x[at];
+            size = s == SUM ? size + fabs(x[at]) : fabs(a);
+            double most = dt == RG_I32 || s == MAX || s == MIN ? 0
+                          : s == PROD                          ? 2e-7 * (double)(n + 8)
+                                                               : 1e-6;
+            if (!(fabs(y[at] - a) <= most * size))
+                FAIL("%s of %s (%lld, %lld, %lld) at %lld: %.9g, expected %.9g", name_of[s],
+                     rg_dtype_name(dt), (long long)outer, (long long)n, (long long)inner, (long long)at,
+                     y[at], a);
+        }
+    }
+    free(x), free(y);
+}
+
+/* Rows, one row, columns, few and many; lengths that are prime, powers of two, one more or less; most elements in all. */
+static void draw(rg_ctx *c, int64_t most) {
+    int64_t n = 2 + (int64_t)(bits() % (uint64_t)(bits() % 2 ? most : 700)), left = most / n + 1;
+    if (bits() % 3 == 0) n = ((int64_t)1 << (bits() % 15)) + (int64_t)(bits() % 3);
+    int64_t outer = 1 + (int64_t)(bits() % (uint64_t)left), inner = bits() % 2 ? 1 : 1 + left / outer;
+    enum scan s = (enum scan)(bits() % SCANS);
+    rg_dtype dt = s == PROD || bits() % 3 ? RG_F32 : RG_I32;
+    check(c, s, dt, RG_MAX(outer, 1), RG_MAX(n, 1), inner);
+}
+
+TEST(scans_random_cpu) {
+    rg_ctx *c = rg_open("CPU");
+    for (int i = 0; i < 5; i++) draw(c, 200000);
+    check(c, SUM, RG_F32, 1, 300007, 1);
+    check(c, MAX, RG_I32, 2, 70001, 3);
+    CHECK(!rg_close(c));
+}
+
+TEST(scans_random_simgpu) {
+    simgpu_add();
+    rg_ctx *c = rg_open("SIM90");
+    for (int i = 0; i < 6; i++) draw(c, 3000);
+    check(c, SUM, RG_F32, 1, 70003, 1);
+    check(c, SUM, RG_I32, 1, 3000, 23);
+    CHECK(!rg_close(c));
+}
+
+/* The text of a GPU's block scans, run by PoCL: through local memory, with threads that have no iteration. */
+TEST(opencl_scans) {
+    opencl_settle();
+    rg_ctx *c = rg_open("OPENCL");
+    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    check(c, SUM, RG_F32, 3, 5000, 1);
+    check(c, MAX, RG_I32, 40, 129, 1);
+    check(c, SUM, RG_I32, 1, 70003, 1);
+    CHECK(!rg_close(c));
+}
+
+/* On a GPU, where there is one: warps and blocks of every size. */
+TEST(cuda_gpu_scans) {
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    for (int i = 0; i < 40; i++) draw(c, i % 4 ? 20000 : 2000000);
+    check(c, SUM, RG_F32, 1, (1 << 24) + 3, 1);
+    check(c, MIN, RG_F32, 1000, 4096, 1);
+    CHECK(!rg_close(c));
+}
