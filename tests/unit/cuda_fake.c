@@ -167,7 +167,8 @@ TEST(cuda_fake_large_kernels_wait) {
     check_empty(f);
 }
 
-/* A function in the middle: 64 elements are a part, so that it is six kernels, each a node that waits for the one before. */
+/* A function in the middle: 4000 elements are one part and too many for one kernel, so that it is six, each a node that waits
+ * for the one before. */
 static rg_status with_sort(void *user, const rg_tensor *in, rg_tensor *out) {
     (void)user;
     rg_tensor a = rg_contiguous(rg_exp(rg_contiguous(rg_add(in[0], 1)))), s;
@@ -179,8 +180,10 @@ static rg_status with_sort(void *user, const rg_tensor *in, rg_tensor *out) {
 TEST(cuda_fake_functions_are_nodes) {
     struct fake *f = fake();
     rg_ctx *c = fake_open(f);
-    rg_tensor x = ramp(c, 64), y;
+    rg_tensor x = rg_contiguous(rg_full(c, RG_F32, 2, RG_SHAPE(4000))), y;
     rg_jit *j = rg_jit_new(c, with_sort, NULL, 1);
+    CHECK(!rg_realize(x));
+    f->launches = 0;
     if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s", rg_error(c));
     CHECK_EQ(f->launches, 10);
     CHECK(!rg_jit_call(j, (rg_tensors){&x, 1}, &y));
@@ -191,6 +194,26 @@ TEST(cuda_fake_functions_are_nodes) {
     CHECK_EQ(f->replays, 2);
     CHECK_EQ(f->nodes, 10);
     CHECK_EQ(f->edges, 9);
+    rg_close(c);
+    check_empty(f);
+}
+
+/* Short rows, and the first few of long ones, are one kernel without scratch memory; the first of one very long row are not. */
+TEST(cuda_fake_selects) {
+    struct fake *f = fake();
+    rg_ctx *c = fake_open(f);
+    static const struct {
+        int64_t rows, len, first;
+        uint32_t launches;
+    } row[] = {
+        {3, 2048, 0, 1}, {40, 5000, 50, 1}, {1, 50257, 256, 1}, {40, 5000, 257, 14}, {1, 70000, 10, 14}};
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        rg_tensor x = rg_contiguous(rg_ones(c, RG_F32, RG_SHAPE(row[i].rows, row[i].len)));
+        CHECK(!rg_realize(x));
+        uint32_t before = f->launches;
+        if (rg_realize(row[i].first ? rg_topk(x, row[i].first, 1) : rg_sort(x, 1))) FAIL("%s", rg_error(c));
+        CHECK_EQ(f->launches - before, row[i].launches);
+    }
     rg_close(c);
     check_empty(f);
 }

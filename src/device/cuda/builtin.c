@@ -12,6 +12,13 @@ enum {
     BLOCKS = 1 << 16
 }; /* blocks that fill the GPU in a pass; at most, of a kernel over all elements */
 
+enum {
+    SELECT_WANTED = 256, /* of a long row, a block per row .. */
+    SELECT_ROWS = 32,    /* .. where there are as many, or rows are short */
+    SELECT_SHORT = 1 << 16,
+    SELECT_THREADS = 512
+};
+
 enum builtin_kind { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, SCATTER, SCATTER_SUM };
 struct cuda_call {
     struct cuda_call *next;
@@ -35,10 +42,19 @@ static size_t piece(size_t *at, int64_t n, size_t bytes) {
 
 static bool is_scatter(enum builtin_kind w) { return w >= SCATTER; }
 
+/* One kernel: rows that shared memory holds, or the first few of each. */
+static bool selects(const struct cuda_call *c, int64_t rows, const int64_t *num) {
+    int64_t len = num[0], wanted = num[1];
+    if (c->what >= WINNER || !len || !wanted) return false;
+    if (len <= CUDA_SELECT_MOST) return true;
+    return (c->what == TOPK || c->what == TOPK_INDEX) && wanted <= SELECT_WANTED &&
+           (rows >= SELECT_ROWS || len <= SELECT_SHORT);
+}
+
 static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, const int64_t *num) {
     struct builtin_plan p = {.rows = rows, .len = num[0], .size = 0, .inner = 1};
     uint32_t bits = c->element * 8, tile = cuda_call_tile(c->key);
-    if (c->what == WINNER) return p;
+    if (c->what == WINNER || selects(c, rows, num)) return p;
     if (is_scatter(c->what)) {
         p.size = c->what == SCATTER_SUM ? num[2] : num[1];
         p.inner = c->what == SCATTER_SUM && p.size ? num[1] / p.size : 1;
@@ -149,6 +165,14 @@ static void sorted_step(const struct cuda_call *c, const struct builtin_plan *p,
     if (values) add_num(s, l->var[2]);
 }
 
+static void select_step(const struct cuda_call *c, const struct dev_launch *l, struct cuda_step *s) {
+    uint32_t threads = 32;
+    while (threads < SELECT_THREADS && 2 * threads < l->var[0]) threads *= 2;
+    give(s, c->kernel[CUDA_SELECT], l->grid, threads);
+    add_buf(s, l->buf[0]), add_buf(s, l->buf[1]);
+    add_num(s, l->var[0]), add_num(s, l->var[1]), add_num(s, l->var[2]);
+}
+
 static void begin_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
                        struct cuda_step *s) {
     int64_t count = p->rows * (p->size + 1);
@@ -181,6 +205,7 @@ static void winner_step(const struct cuda_call *c, const struct builtin_plan *p,
 uint32_t cuda_call_steps(const struct cuda_call *c, const struct dev_launch *l) {
     struct builtin_plan p = plan_of(c, l->grid, l->var);
     if (c->what == WINNER) return 2;
+    if (selects(c, l->grid, l->var)) return 1;
     return 1 + p.passes * (p.parts > 1 ? 3 : 1) + (is_scatter(c->what) ? 2 : 1);
 }
 
@@ -191,6 +216,8 @@ void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint3
     s->l.buf = s->buf, s->l.var = s->var;
     if (c->what == WINNER)
         winner_step(c, &p, l, i, s);
+    else if (selects(c, l->grid, l->var))
+        select_step(c, l, s);
     else if (!i)
         keys_step(c, &p, l, s);
     else if (i < last)

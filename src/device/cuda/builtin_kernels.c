@@ -8,6 +8,7 @@
  * bits inverted for descending order; with each goes its index. A scatter sorts its index, finds each target's segment
  * (scatter_begin), and gives every result to one thread, which combines its segment in the order of the row
  * (scatter_fold, scatter_sum): the same bits in every run.
+ * Short rows, and the first few of long ones, are one kernel (topk_select).
  * The text uses the preamble (render/cuda_pre.c); each kernel stands alone, since any may share a unit with others.
  * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda.c (cuda_compile_calls) */
 #include "device/cuda/internal.h"
@@ -180,6 +181,110 @@ static const char indices[] = "extern \"C\" __global__ void sort_indices(i64 *ou
                              "    }\n"
                              "}\n";
 
+/* The first `wanted` of a row in one kernel, a block per row. A row of at most MOST elements is sorted by a bitonic network in
+ * shared memory. Of a longer one each thread finds its least key; the wanted-th of those is a bound that `wanted` keys do not
+ * exceed, and few others: those within it are the candidates. Where too many are (equal keys, or the least of all with one
+ * thread) the bound is selected digit by digit, the most significant first, and ties are taken in the order of the row.
+ * Candidates are sorted by key and index, so that the result is that of the stable sort. */
+static const char select_text[] =
+    "extern \"C\" __global__ __launch_bounds__(512) void topk_select(OUT *out, const B *x, i64 len, i64 wanted, i64 down, "
+    "u64 n, char *s, u64 d) {\n"
+    "    __shared__ K ck[MOST], least[512], bound;\n"
+    "    __shared__ u32 cp[MOST], hist[256], ties[16], count, left;\n"
+    "    pdl_wait();\n"
+    "    const u32 tid = threadIdx.x, threads = blockDim.x, lane = tid % 32, warp = tid / 32;\n"
+    "    const B *row = x + (i64)blockIdx.x * len;\n"
+    "    auto key_of = [&](i64 i) {\n"
+    "        const K v = row[i], size = v & (TOP - 1);\n"
+    "        const K k = !SIGNED ? v : !INF ? v ^ TOP : size > INF ? ALL : !size ? TOP : v & TOP ? ~v & ALL : v | TOP;\n"
+    "        return (K)(down ? k ^ ALL : k);\n"
+    "    };\n"
+    "    auto add = [&](K k, u32 i) {\n"
+    "        const u32 at = atomicAdd(&count, 1u);\n"
+    "        if (at < MOST) ck[at] = k, cp[at] = i;\n"
+    "    };\n"
+    "    if (!tid) count = 0;\n"
+    "    __syncthreads();\n"
+    "    if (len <= MOST) {\n"
+    "        for (u32 i = tid; i < len; i += threads) ck[i] = key_of(i), cp[i] = i;\n"
+    "        if (!tid) count = (u32)len;\n"
+    "    } else {\n"
+    "        K mine = ALL;\n"
+    "        #pragma unroll 8\n"
+    "        for (i64 i = tid; i < len; i += threads) { const K k = key_of(i); mine = k < mine ? k : mine; }\n"
+    "        least[tid] = mine;\n"
+    "        for (u32 size = 2; size <= threads; size *= 2)\n"
+    "            for (u32 by = size / 2; by; by /= 2) {\n"
+    "                __syncthreads();\n"
+    "                const u32 o = tid ^ by;\n"
+    "                if (o > tid) {\n"
+    "                    const K a = least[tid], b = least[o];\n"
+    "                    if ((a > b) == !(tid & size)) least[tid] = b, least[o] = a;\n"
+    "                }\n"
+    "            }\n"
+    "        __syncthreads();\n"
+    "        const K top = least[wanted - 1];\n"
+    "        #pragma unroll 8\n"
+    "        for (i64 i = tid; i < len; i += threads) { const K k = key_of(i); if (k <= top) add(k, (u32)i); }\n"
+    "    }\n"
+    "    __syncthreads();\n"
+    "    if (count > MOST) {\n"
+    "        K known = 0, same = 0;\n"
+    "        if (!tid) left = (u32)wanted;\n"
+    "        for (int shift = BITS - 8; shift >= 0; shift -= 8) {\n"
+    "            for (u32 i = tid; i < 256; i += threads) hist[i] = 0;\n"
+    "            __syncthreads();\n"
+    "            for (i64 i = tid; i < len; i += threads) {\n"
+    "                const K k = key_of(i);\n"
+    "                if ((k & known) == same) atomicAdd(&hist[(u32)(k >> shift) & 255], 1u);\n"
+    "            }\n"
+    "            __syncthreads();\n"
+    "            if (!tid) {\n"
+    "                u32 digit = 0;\n"
+    "                while (digit < 255 && hist[digit] < left) left -= hist[digit++];\n"
+    "                bound = (K)digit << shift;\n"
+    "            }\n"
+    "            __syncthreads();\n"
+    "            same |= bound, known |= (K)255 << shift;\n"
+    "        }\n"
+    "        const u32 equal = left;\n"
+    "        u32 taken = 0;\n"
+    "        if (!tid) count = 0;\n"
+    "        __syncthreads();\n"
+    "        for (i64 from = 0; from < len; from += threads) {\n"
+    "            const i64 i = from + tid;\n"
+    "            const K k = i < len ? key_of(i) : ALL;\n"
+    "            const bool tie = i < len && k == same;\n"
+    "            if (i < len && k < same) add(k, (u32)i);\n"
+    "            if (taken >= equal) continue; /* all threads alike */\n"
+    "            const u32 vote = __ballot_sync(0xffffffffu, tie);\n"
+    "            if (!lane) ties[warp] = __popc(vote);\n"
+    "            __syncthreads();\n"
+    "            u32 at = taken + __popc(vote & ((1u << lane) - 1)), all = 0;\n"
+    "            for (u32 w = 0; w < threads / 32; w++) { if (w < warp) at += ties[w]; all += ties[w]; }\n"
+    "            if (tie && at < equal) add(k, (u32)i);\n"
+    "            taken += all;\n"
+    "            __syncthreads();\n"
+    "        }\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    u32 many = 1;\n"
+    "    while (many < count) many *= 2;\n"
+    "    for (u32 i = count + tid; i < many; i += threads) ck[i] = ~(K)0, cp[i] = 0xffffffffu;\n"
+    "    for (u32 size = 2; size <= many; size *= 2)\n"
+    "        for (u32 by = size / 2; by; by /= 2) {\n"
+    "            __syncthreads();\n"
+    "            for (u32 t = tid; t < many / 2; t += threads) {\n"
+    "                const u32 i = 2 * t - (t & (by - 1)), o = i + by;\n"
+    "                const K a = ck[i], b = ck[o];\n"
+    "                const u32 p = cp[i], q = cp[o];\n"
+    "                if ((a > b || (a == b && p > q)) == !(i & size)) ck[i] = b, ck[o] = a, cp[i] = q, cp[o] = p;\n"
+    "            }\n"
+    "        }\n"
+    "    __syncthreads();\n"
+    "    for (u32 i = tid; i < wanted; i += threads) out[(i64)blockIdx.x * wanted + i] = RESULT(cp[i]);\n"
+    "}\n";
+
 /* An index to keys: clamped, as a gather's is. */
 static const char index_keys[] =
     "extern \"C\" __global__ void scatter_keys(const i64 *index, u32 *key, i64 count, i64 size, u64 n, char "
@@ -325,11 +430,17 @@ static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev
                         {"INF", arena_printf(a, "((K)%s)", t->inf)},
                         {"SIGNED", t->is_signed ? "1" : "0"}};
     bool index = !strcmp(c->name, "argsort") || !strcmp(c->name, "topk_index");
+    struct macro few[RG_COUNT(w) + 4] = {{"MOST", arena_printf(a, "%d", CUDA_SELECT_MOST)},
+                                         {"BITS", arena_printf(a, "%d", t->bytes * 8)},
+                                         {"OUT", index ? "i64" : t->bits},
+                                         {"RESULT(p)", index ? "(i64)(p)" : "row[p]"}};
+    memcpy(few + 4, w, sizeof w);
     digit_texts(a, t->key, out);
+    out[CUDA_SELECT] = (struct dev_kernel_text){"topk_select", with(a, few, RG_COUNT(few), select_text)};
     out[CUDA_KEYS] = (struct dev_kernel_text){"sort_keys", with(a, w, RG_COUNT(w), keys)};
     out[CUDA_RESULT] = index ? (struct dev_kernel_text){"sort_indices", indices}
                              : (struct dev_kernel_text){"sort_values", with(a, w, RG_COUNT(w), values)};
-    return CUDA_RESULT + 1;
+    return CUDA_SELECT + 1;
 }
 
 static const char *combine(const struct type *t, const char *name) {
