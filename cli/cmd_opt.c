@@ -175,6 +175,7 @@ static char *gpu_unit(struct session *s) {
             render_cuda(&c, &s->ir, &s->work[i].lin, true, &shape);
         else
             render_opencl(&c, &s->ir, &s->work[i].lin, true, &any, &shape);
+        if (shape.why) str_printf(&c, "/* slow form: %s */\n", shape.why);
     }
     return c.p;
 }

@@ -566,6 +566,7 @@ static void render_guarded(void *arg) {
                            .serial = serial,
                            .est = l->est};
     for (uint32_t i = 0; i < shape.maps; i++) c->t->map[i] = dev_map_of(&shape.map[i]);
+    if (shape.why) log_line(3, "%-25s slow form: %s", l->name, shape.why);
     if (log_on(4)) log_line(4, "%s", s.p);
 }
 

@@ -12,6 +12,7 @@
 
 enum {
     LEAST_THREADS = 8,      /* threads per iteration, on CUDA */
+    LONG_THREAD = 4096,     /* iterations of a thread's loops that are worth a word, where threads are few */
     THREADS = 256,          /* threads of a block, one iteration each */
     LOCAL_BYTES = 256,      /* bytes of scratch that are an array of the thread */
     CAPPED_REGISTERS = 128, /* threads with LEAST_SUMS .. MOST_SUMS accumulators */
@@ -740,6 +741,14 @@ static void kernel_words(struct gpu *c) {
     if (c->r.lin->cluster) str_printf(c->r.o, "__cluster_dims__(%u, 1, 1) ", c->r.lin->cluster);
 }
 
+/* Loops of single threads that leave most of the GPU idle. */
+static const char *slow_form(struct gpu *c) {
+    double each = thread_iterations(c->r.lin), threads = (double)c->r.lin->grid;
+    if (c->why || c->block || each < LONG_THREAD || threads >= spec_of(c->r.lin)->sms * gpu_cost.threads_coop)
+        return c->why;
+    return fmt(&c->r, "thread loops of %.0f iterations, %.0f threads", each, threads);
+}
+
 static void render_gpu(struct gpu *c, struct str *o, const struct render_limits *limits,
                        struct render_shape *shape) {
     const struct linear *lin = c->r.lin;
@@ -752,7 +761,7 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     str_init(&formal, c->r.a), str_init(&first, c->r.a);
     count_uses(&c->r, &l);
     for (uint32_t i = 0; i < lin->n; i++) c->many |= lin->u[i]->op == OP_PARAMS;
-    spread_find(c->r.a, lin, limits->threads, &c->spread, &c->row);
+    spread_find(c->r.a, lin, limits->threads, &c->spread, &c->row, &c->why);
     c->block = c->coop =
         spread_threads(lin, c->d->cl ? 32 : LEAST_THREADS, limits->threads, &c->spread, &c->row);
     c->atomic |= c->block > 0; /* each element is owned by a block */
@@ -762,6 +771,7 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     if (lin->threads) c->lanes = true, c->block = c->coop = lin->threads;
     c->member = c->d->thread;
     if (c->block && c->block <= 32 && !c->lanes && !c->d->cl) c->block = THREADS, c->member = "member";
+    c->why = slow_form(c);
     c->scratch = lin->scratch > LOCAL_BYTES && !c->row.n ? lin->scratch : 0;
     check_limits(c, limits);
     gpu_find_maps(c);
@@ -779,7 +789,8 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
                                    .per_block = c->block ? c->block / c->coop : 1,
                                    .scratch = c->scratch,
                                    .shared = c->d->cl ? 0 : lin->shared,
-                                   .maps = c->nmap};
+                                   .maps = c->nmap,
+                                   .why = c->why};
     memcpy(shape->map, c->map, sizeof shape->map);
 }
 

@@ -44,7 +44,10 @@ void gpu_bytes(struct str *); /* conversions of fp8, after up_f16 */
 
 /* gpu_coop.c: the outermost loops over AX_COOP ranges that can be cooperative, and their rows. None: one
  * thread per iteration of the grid. */
-void spread_find(struct arena *, const struct linear *, uint32_t most_threads, spread_vec *, row_vec *);
+void spread_find(struct arena *, const struct linear *, uint32_t most_threads, spread_vec *, row_vec *,
+                 const char **why);
+/* Iterations of the loops of one thread. */
+double thread_iterations(const struct linear *);
 const struct coop_row *row_of(const row_vec *, const uop *local);
 /* Scalars carried by a loop; by all loops. */
 uint32_t spread_cells_of(const struct spread *);
@@ -87,6 +90,7 @@ struct gpu {
     uint32_t block, coop;      /* threads of a block; those per iteration of the grid */
     const char *member;        /* index of the thread among them */
     int64_t scratch;
+    const char *why;                    /* render_shape */
     struct render_map map[RENDER_MAPS]; /* in the order of the parameters m0, m1 .. */
     uint32_t nmap;
 };

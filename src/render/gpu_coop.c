@@ -261,25 +261,64 @@ static bool in_a_loop(const struct linear *l, const struct spread *s) {
     return false;
 }
 
-void spread_find(struct arena *a, const struct linear *lin, uint32_t most, spread_vec *out, row_vec *rows) {
+/* Why a cooperative loop is not: the first reason is kept. */
+static void give_up(const struct find *f, const uop *range, const char **why, const char *reason) {
+    if (!*why) *why = arena_printf(f->a, "COOP(%s) %s", ir_name(f->lin->ir, range->arg.range.cls), reason);
+}
+
+static void keep_rows(const struct find *f, uint32_t most, spread_vec *out, row_vec *rows, const char **why) {
+    const uop *range = f->lin->u[out->p[0].begin];
+    for (uint32_t i = 0; i < f->lin->nlocal && out->n; i++) {
+        if (find_row(f, out, f->lin->local[i], rows)) continue;
+        give_up(f, range, why, "has scratch memory that other threads read");
+        out->n = rows->n = 0;
+    }
+    if (!rows->n || rows_kept(f->lin, out, rows, most / 32 * 32) <= GPU_ROW_REGISTERS) return;
+    give_up(f, range, why, "keeps more rows than registers hold");
+    out->n = rows->n = 0;
+}
+
+void spread_find(struct arena *a, const struct linear *lin, uint32_t most, spread_vec *out, row_vec *rows,
+                 const char **why) {
     struct find f = {a, lin};
     uint32_t cell = 0;
     if (lin->threads || most < 32) return; /* a kernel with THREAD axes has its threads */
     for (uint32_t i = 0; i < lin->n; i++) {
         if (lin->u[i]->op != OP_RANGE || lin->u[i]->arg.range.kind != AX_COOP) continue;
         struct spread s = {.begin = i, .end = end_of(lin, i), .cell = cell};
-        if (s.end == lin->n || !may_share(&f, &s)) continue;
+        if (s.end == lin->n || !may_share(&f, &s)) {
+            give_up(&f, lin->u[i], why, "carries a value that is no sum, product or extreme");
+            continue;
+        }
         for (uint32_t k = 0; k < s.acc.n; k++)
             s.acc.p[k].joined = !s.acc.p[k].term && is_joined(&f, &s, &s.acc.p[k]);
         s.again = in_a_loop(lin, &s);
-        if (cell + spread_cells_of(&s) > MOST_CELLS) continue;
+        if (cell + spread_cells_of(&s) > MOST_CELLS) {
+            give_up(&f, lin->u[i], why, "has more partial results than shared memory is kept for");
+            continue;
+        }
         cell += spread_cells_of(&s);
         vec_push(a, out, s);
         i = s.end;
     }
-    for (uint32_t i = 0; i < lin->nlocal && out->n; i++)
-        if (!find_row(&f, out, lin->local[i], rows)) out->n = rows->n = 0;
-    if (rows->n && rows_kept(lin, out, rows, most / 32 * 32) > GPU_ROW_REGISTERS) out->n = rows->n = 0;
+    if (out->n) keep_rows(&f, most, out, rows, why);
+}
+
+double thread_iterations(const struct linear *lin) {
+    double sum = 0, product[64] = {1};
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < lin->n; i++) {
+        const uop *n = lin->u[i];
+        bool loop = n->op == OP_RANGE && n->arg.range.kind != AX_GRID && n->arg.range.kind != AX_THREAD;
+        if ((n->op == OP_RANGE || n->op == OP_IF) && depth + 1 < RG_COUNT(product)) {
+            product[depth + 1] = product[depth] * (loop ? (double)n->src[0]->hi : 1);
+            if (loop) sum += product[depth + 1];
+            depth++;
+        } else if (n->op == OP_END && depth) {
+            depth--;
+        }
+    }
+    return sum;
 }
 
 uint32_t spread_cells(const spread_vec *v) {

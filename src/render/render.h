@@ -44,6 +44,7 @@ struct render_shape {
     int64_t shared;     /* dynamic shared memory of a block, bytes */
     struct render_map map[RENDER_MAPS];
     uint32_t maps;
+    const char *why; /* a fast form was given up: the reason; else NULL. Lives as long as the IR */
 };
 /* One function. Its parameters are 8 bytes each: a pointer per slot, a number per VAR (a float is its bits), then the
  * number of iterations, the scratch memory and the bytes of one thread's part of it.
