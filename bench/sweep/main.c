@@ -26,7 +26,7 @@ static int usage(void) {
          "norm\n"
          "                   index movement pooling loss random chain\n"
          "  --row NAME       only this operation\n"
-         "  --draw N         only this draw, with what went into its floor\n"
+         "  --draw N         only this draw, in this process, with what went into its floor\n"
          "  --top N          how many of the worst to print; 20\n"
          "  --most OPS       operations of a draw; 2e9, on a GPU 4e11\n"
          "  --limit S        seconds that a first run may take; 20\n"
@@ -174,6 +174,24 @@ static void print_draw(const struct options *o, const struct result *r) {
     if (r->eager > 0) printf("  PyTorch %.3g us, compiled %.3g us\n", 1e6 * r->eager, 1e6 * r->compiled);
 }
 
+/* In this process: for DEBUG and debuggers. */
+static int run_alone(const struct options *o, struct rates *rates) {
+    struct result r = {0};
+    struct err e = {0};
+    struct draw d;
+    rg_ctx *device = rg_open(o->device), *ref = rg_open("REF");
+    struct peer *peer = o->peer ? peer_start(o) : NULL;
+    draw_make(&d, o, o->only, o->most);
+    if (!d.row) return fprintf(stderr, "sweep: no operation of that family or name\n"), 2;
+    if (rg_status_of(device)) return fprintf(stderr, "sweep: %s\n", rg_error(device)), 1;
+    if (floor_measure(device, o, rates, &e)) return fprintf(stderr, "sweep: %s\n", e.msg), 1;
+    work_draw(device, ref, o, rates, o->only, &r);
+    if (peer) peer_ask(peer, &d, &r), peer_end(peer);
+    print_draw(o, &r);
+    rg_close(ref);
+    return rg_close(device) || r.outcome != FINE;
+}
+
 static int run(struct sweep *s, struct rates *rates) {
     struct options *o = &s->o;
     struct result *r = calloc((size_t)RG_MAX(o->n, 1), sizeof *r), first;
@@ -185,24 +203,17 @@ static int run(struct sweep *s, struct rates *rates) {
     if (!r || !d.row) return fprintf(stderr, "sweep: no operation of that family or name\n"), 2;
     if (!ask(s, -1, &first) || first.outcome) return fprintf(stderr, "sweep: %s\n", first.text), 1;
     for (int i = 0; i < o->n; i++) {
-        int index = o->only >= 0 ? o->only : i;
         if (o->seconds > 0 && i > 0 && 1e-9 * (double)(os_now_ns() - began) > o->seconds) break;
-        if (!ask(s, index, &r[n])) break;
-        draw_make(&d, o, index, o->most);
+        if (!ask(s, i, &r[n])) break;
+        draw_make(&d, o, i, o->most);
         if (peer && (r[n].outcome == FINE || r[n].outcome == WRONG)) peer_ask(peer, &d, &r[n]);
         bad += r[n].outcome != FINE && r[n].outcome != REFUSED;
         if (o->verbose) print_draw(o, &r[n]), fflush(stdout);
         n++;
-        if (o->only >= 0) break;
     }
     if (s->child.fd >= 0) os_child_stop(&s->child);
     if (peer) peer_end(peer);
-    if (o->only >= 0 && n) {
-        print_draw(o, r);
-        bad = 0;
-    } else {
-        report(o, rates, r, n);
-    }
+    report(o, rates, r, n);
     int failed = o->json ? report_json(o, rates, r, n) : 0;
     free(r);
     return failed || bad ? 1 : 0;
@@ -232,7 +243,7 @@ int main(int argc, char **argv) {
     child[0] = self;
     child[argc] = "--serve", child[argc + 1] = "--rates", child[argc + 2] = path;
     s.argv = child;
-    int status = run(&s, rates);
+    int status = s.o.only >= 0 ? run_alone(&s.o, rates) : run(&s, rates);
     unlink(path);
     return status;
 }

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 
 enum { OUTPUTS_MOST = OPERANDS_MOST + 1 };
@@ -265,22 +264,14 @@ double work_time(rg_ctx *c, rg_jit *j, const struct options *o, double *launches
     return o->least ? b.least : b.median;
 }
 
-static double cpu_of_children(void) {
-    struct rusage u;
-    getrusage(RUSAGE_CHILDREN, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
 /* Planning and compiling, and one run. */
-static double first_run(struct program *p, const struct options *o, rg_tensor *out) {
+static double first_run(struct program *p, rg_tensor *out) {
     uint64_t t = os_now_ns();
-    double cpu = cpu_now() + cpu_of_children();
     rg_scope s = rg_begin(p->c);
     if (!build(p, NULL, out)) rg_realize_all(RG_ARRAY(out, (size_t)p->outputs));
     rg_sync(p->c);
     rg_end(s);
-    return o->cpu_time ? cpu_now() + cpu_of_children() - cpu : 1e-9 * (double)(os_now_ns() - t);
+    return 1e-9 * (double)(os_now_ns() - t);
 }
 
 static void measure(rg_ctx *c, const struct options *o, struct rates *rates, int index, struct result *r) {
@@ -297,7 +288,7 @@ static void measure(rg_ctx *c, const struct options *o, struct rates *rates, int
         if (p.seed.id) p.seed = rg_keep(p.seed);
         rg_end(inner);
     }
-    r->first = first_run(&p, o, out);
+    r->first = first_run(&p, out);
     rg_scope inner = rg_begin(c);
     if (!rg_status_of(c) && !build(&p, NULL, out))
         for (int i = 0; i < p.outputs; i++)
