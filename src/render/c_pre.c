@@ -313,11 +313,24 @@ static const char twice_as_wide[] =
  * last bit of a subnormal fp16, multiplying by 2^112 rebiases the exponent and normalises subnormals.
  * odd_: double to float such that a further rounding to fewer digits is right (last digit sticky). */
 static const char half_macros[] =
-    "#define BF(N) \\\n"
-    "    I f32x##N up_bf16x##N(bf16x##N a) { return (f32x##N)(CV(u32x##N, a) << 16); } \\\n"
-    "    I bf16x##N down_bf16x##N(f32x##N a) { u32x##N u = (u32x##N)a; \\\n"
+    "#define BD(N) I bf16x##N down_bf16x##N(f32x##N a) { u32x##N u = (u32x##N)a; \\\n"
     "        u32x##N r = (u + 0x7fff + (u >> 16 & 1)) >> 16, q = u >> 16 | 0x40; return CV(bf16x##N, "
-    "SEL(u32x##N, u32x##N, (u32x##N)(a == a), r, q)); } \\\n"
+    "SEL(u32x##N, u32x##N, (u32x##N)(a == a), r, q)); }\n"
+    "#define BD2 BD(2)\n#define BD32 BD(32)\n#define BD64 BD(64)\n"
+    "#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)\n" /* BFCVTN rounds and quiets in the same way */
+    "#define BD4 I bf16x4 down_bf16x4(f32x4 a) { bf16x4 r; __asm__(\"bfcvtn %0.4h, %1.4s\" : \"=w\"(r) : \"w\"(a)); return r; "
+    "}\n"
+    "#define BD8 I bf16x8 down_bf16x8(f32x8 a) { union { f32x8 v; f32x4 h[2]; } x = {a}; bf16x8 r; \\\n"
+    "    __asm__(\"bfcvtn %0.4h, %1.4s\\n\\tbfcvtn2 %0.8h, %2.4s\" : \"=&w\"(r) : \"w\"(x.h[0]), \"w\"(x.h[1])); return r; "
+    "}\n"
+    "#define BD16 I bf16x16 down_bf16x16(f32x16 a) { union { f32x16 v; f32x8 h[2]; } x = {a}; union { bf16x16 v; bf16x8 h[2]; } "
+    "r; \\\n"
+    "    r.h[0] = down_bf16x8(x.h[0]); r.h[1] = down_bf16x8(x.h[1]); return r.v; }\n"
+    "#else\n"
+    "#define BD4 BD(4)\n#define BD8 BD(8)\n#define BD16 BD(16)\n"
+    "#endif\n"
+    "#define BF(N) BD##N \\\n"
+    "    I f32x##N up_bf16x##N(bf16x##N a) { return (f32x##N)(CV(u32x##N, a) << 16); } \\\n"
     "    I f32x##N odd_f32x##N(f64x##N a) { f32x##N t = CV(f32x##N, a); f64x##N b = CV(f64x##N, t); \\\n"
     "        i64x##N away = (a > 0) & (b > a) | (a < 0) & (b < a), lost = (a == a) & (b != a); \\\n"
     "        return (f32x##N)(((i32x##N)t + CV(i32x##N, away)) | CV(i32x##N, lost) & 1); }\n"
