@@ -882,6 +882,25 @@ TEST(heuristic_rows_have_independent_sums) {
     CHECK_EQ(f.single_loads, 0);
 }
 
+/* A group norm reduces its rows as one axis, and scales by channel: both passes are vectorized. */
+TEST(heuristic_other_passes_are_vectorized) {
+    static const char text[] =
+        "kernel groups\n"
+        "x = (PARAM<f32>[0 x] 8640)\nw = (PARAM<f32>[1 w] 12)\nout = (PARAM<f32>[2 out] 8640)\n"
+        "r = (RANGE[r GRID 0] 20)\nk = (RANGE[k REDUCE 1] 432)\nc = (RANGE[c LOOP 2] 12)\ni = (RANGE[i LOOP "
+        "3] 36)\n"
+        "s = (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL r 432) k))) k)\n"
+        "at = (ADD (MUL r 432) (ADD (MUL c 36) i))\n"
+        "(SINK (STORE (INDEX out at) (MUL (SUB (LOAD (INDEX x at)) s) (LOAD (INDEX w c)))))\n";
+    struct trial *t = calloc(1, sizeof *t);
+    t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+    trial_open(t, text, "groups");
+    if (!strstr(t->opts[0], "VEC(k_v)") || !strstr(t->opts[0], "VEC(i_v)")) FAIL("opts %s", t->opts[0]);
+    CHECK(same_values(t, false) > 0);
+    arena_free(&t->arena);
+    free(t);
+}
+
 TEST(heuristic_columns_join_no_lanes) {
     struct facts f = facts_for("tests/golden/small/column_sum.uop", 1);
     CHECK_EQ(f.hreds, 0);
