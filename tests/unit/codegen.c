@@ -253,6 +253,41 @@ TEST(codegen_tail_is_peeled) {
     arena_free(&j.arena);
 }
 
+/* Average of 2 x 2 with a row of padding above: the predicate is the same for all lanes. */
+static const char pool_padded[] =
+    "kernel pool\n"
+    "x = (PARAM<f32>[0 x] 2048)\nout = (PARAM<f32>[1 out] 528)\n"
+    "r = (RANGE[r GRID 0] 33)\ni = (RANGE[i LOOP 1] 16)\nk = (RANGE[k REDUCE 2] 2)\nj = (RANGE[j REDUCE 3] "
+    "2)\n"
+    "y = (ADD (ADD (MUL r 2) k) -1)\nin = (AND (LT -1 y) (LT y 64))\n"
+    "at = (ADD (ADD (MUL y 32) (MUL i 2)) j)\n"
+    "s = (REDUCE[ADD] (WHERE in (LOAD (INDEX x (WHERE in at (INVALID<idx>)))) 0.0) k j)\n"
+    "(SINK (STORE (INDEX out (ADD (MUL r 16) i)) s))\n";
+
+TEST(codegen_strided_vectors_lose_uniform_predicates) {
+    struct job j; /* both elements of a pair come in whole vectors */
+    CHECK_EQ(job_run(&j, pool_padded, "TILE(i,4,v) VEC(v) UNROLL(j)"), 0);
+    CHECK(count(&j.lin, OP_LOAD, 4) + count(&j.lin, OP_LOAD, 8) > 0);
+    arena_free(&j.arena);
+}
+
+/* Two rows side by side: predicates that exclude each other. */
+static const char concat[] =
+    "kernel concat\n"
+    "x = (PARAM<f32>[0 x] 185)\ny = (PARAM<f32>[1 y] 335)\nout = (PARAM<f32>[2 out] 520)\n"
+    "r = (RANGE[r GRID 0] 5)\ni = (RANGE[i LOOP 1] 104)\nin = (LT i 37)\nrest = (LE 37 i)\n"
+    "a = (WHERE in (LOAD (INDEX x (WHERE in (ADD (MUL r 37) i) (INVALID<idx>)))) 0.0)\n"
+    "b = (WHERE rest (LOAD (INDEX y (WHERE rest (ADD (ADD (MUL r 67) i) -37) (INVALID<idx>)))) 0.0)\n"
+    "(SINK (STORE (INDEX out (ADD (MUL r 104) i)) (ADD a b)))\n";
+
+TEST(codegen_exclusive_predicates_in_segments) {
+    struct job j; /* each segment is copied in vectors, the vector between them by element */
+    CHECK_EQ(job_run(&j, concat, "TILE(i,4,v) VEC(v)"), 0);
+    CHECK_EQ(count(&j.lin, OP_LOAD, 4), 2);
+    CHECK_EQ(count(&j.lin, OP_IF, 0), 2);
+    arena_free(&j.arena);
+}
+
 TEST(codegen_scan_transposes_rows_in_registers) {
     struct job j;
     CHECK_EQ(job_run(&j, scan, "TILE(r,4,v) VEC(v) TILE(k,4,u) UNROLL(u)"), 0);

@@ -7,12 +7,17 @@
  *
  * The main body is then free of predicates and vectorises; the tail body is slow and rare. The same happens for masks
  * that a user wrote (k < n in a sum). A predicate is peeled at the innermost loop that it depends on: one predictable
- * branch per iteration of a body that is a whole tile, and little code is written twice.
+ * branch per iteration of a body that is a whole tile, and little code is written twice. One that all lanes answer alike stays a
+ * select, unless vectors of the body stride over memory: without predicates coalesce.c builds those from contiguous loads.
  *
  * The other end likewise: where a predicate fails whatever the inner loops do and nearly nothing is left of the body then (the
  * sums behind a causal mask), what is left is a body of its own:
  *
  *     FOR o: body(predicate)      becomes      FOR o: IF (predicate holds for some inner values) body(predicate) ELSE body(false)
+ *
+ * Where predicates exclude each other (the inputs of a concatenation), there is a body for each segment between their bounds:
+ *
+ *     FOR o: body(i < a, i >= a)      becomes      FOR o: IF (all i < a) body(true, false) ELSE IF (all i >= a) body(false, true) ELSE ..
  *
  * Threads of a GPU run side by side: a predicate that neighbours answer differently stays where it is.
  * Requires: a loop tree whose expressions are scalar. */
@@ -20,13 +25,16 @@
 
 #include "codegen/internal.h"
 
-#define MAX_PEEL_NODES 6000 /* a body larger than this is not copied */
+#define MAX_PEEL_NODES 6000                         /* a body larger than this is not copied */
+enum { MOST_BOUNDS = 8, MOST_SEGMENT_NODES = 800 }; /* of a loop in segments */
 
 struct peel {
     struct rw *rw;
     struct free_ranges fr;
     uop_vec open;     /* ranges of the loops around */
     bool gpu, blocks; /* blocks: a thread block runs an iteration of the grid */
+    bool
+        strided; /* this body has vectors that are not contiguous: coalesce.c needs loads without predicates */
 };
 
 static bool is_open(const struct peel *p, const uop *r) {
@@ -55,7 +63,30 @@ static bool peels_at(struct peel *p, const uop *pred, const uop *range) {
             return false;
         here |= r == range || (r->arg.range.kind == AX_GRID && range->arg.range.kind == AX_GRID);
     }
-    return here && wide;
+    return here && (wide || p->strided);
+}
+
+/* Does the vector axis stride over memory, or repeat elements of it? */
+static bool strides(struct peel *p, const uop *load) {
+    const uop *index = load->src[0]->src[1];
+    if (index->op == OP_WHERE) index = index->src[1];
+    const uop_vec *f = free_of(&p->fr, index);
+    struct affine a = affine_of(p->rw->ir->arena, index);
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (f->p[i]->arg.range.kind != AX_VEC) continue;
+        if (affine_coef(&a, f->p[i]) != 1) return true;
+    }
+    return false;
+}
+
+static bool has_strided(struct peel *p, const uop_vec *topo) {
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        if (n->op == OP_LOAD && n->src[0]->op == OP_INDEX && n->src[0]->src[1]->op == OP_WHERE &&
+            strides(p, n))
+            return true;
+    }
+    return false;
 }
 
 static bool is_pred(const uop *n) { /* other integers wrap: no affine form */
@@ -235,6 +266,80 @@ static const uop *choice(struct ir *ir, const uop *cond, const uop *yes, const u
     return uop_mk(ir, OP_BLOCK, &both, 1, ARG_NONE);
 }
 
+/* ---- segments ------------------------------------------------------------------------------------------------ */
+
+/* A predicate as a bound on x: it holds for x < at, or for x >= at. */
+struct pred_bound {
+    int64_t at;
+    bool below;
+};
+struct segments {
+    struct affine x; /* without its constant */
+    struct pred_bound of[MOST_BOUNDS];
+    int64_t at[MOST_BOUNDS]; /* ascending, each once */
+    uint32_t n;
+};
+
+/* The predicate is (d < 0) or (d <= 0); of[i], if its d is x or -x but for a constant. */
+static bool add_bound(struct peel *p, struct segments *s, const uop *pred, uint32_t i) {
+    struct ir *ir = p->rw->ir;
+    struct affine d = affine_of(ir->arena, uop2(ir, OP_SUB, pred->src[0], pred->src[1]));
+    struct affine minus = affine_of(ir->arena, uop2(ir, OP_SUB, pred->src[1], pred->src[0]));
+    int64_t le = pred->op == OP_LE;
+    if (!d.n || d.k < -INT32_MAX || d.k > INT32_MAX) return false;
+    if (i == 0) s->x = d, s->x.k = 0;
+    if (affine_equal_but_const(&d, &s->x))
+        s->of[i] = (struct pred_bound){.at = le - d.k, .below = true};
+    else if (affine_equal_but_const(&minus, &s->x))
+        s->of[i] = (struct pred_bound){.at = d.k + 1 - le};
+    else
+        return false;
+    uint32_t at = 0;
+    while (at < s->n && s->at[at] < s->of[i].at) at++;
+    if (at < s->n && s->at[at] == s->of[i].at) return true;
+    for (uint32_t k = s->n++; k > at; k--) s->at[k] = s->at[k - 1];
+    s->at[at] = s->of[i].at;
+    return true;
+}
+
+/* Is x in segment i, between at[i - 1] and at[i], for all values of the unrolled ranges? NULL: never, or unknown. */
+static const uop *in_segment(struct peel *p, const struct segments *s, uint32_t i) {
+    struct ir *ir = p->rw->ir;
+    const uop *x = affine_build(ir, &s->x, DT_IDX), *all = NULL;
+    for (uint32_t k = 0; k < 2; k++) {
+        if (k ? i == 0 : i == s->n) continue;
+        const uop *end = uop_idx(ir, s->at[i - k]);
+        const uop *c = bounded(p, k ? uop2(ir, OP_LE, end, x) : uop2(ir, OP_LT, x, end), true);
+        if (!c) return NULL;
+        all = all ? rw2(p->rw, OP_AND, all, c) : c;
+    }
+    return all && !uop_is_const(all) ? all : NULL;
+}
+
+/* The body in segments; NULL: the predicates are of no such form. */
+static const uop *segmented(struct peel *p, const uop *body, const uop_vec *preds, const uop *other) {
+    struct ir *ir = p->rw->ir;
+    struct segments s = {0};
+    uint32_t made = 0;
+    if (p->gpu || preds->n < 2 || preds->n > MOST_BOUNDS) return NULL;
+    for (uint32_t i = 0; i < preds->n; i++)
+        if (!add_bound(p, &s, preds->p[i], i)) return NULL;
+    for (uint32_t i = 0; i <= s.n; i++) {
+        const uop *cond = in_segment(p, &s, i);
+        uop_vec is = {0};
+        for (uint32_t k = 0; k < preds->n && cond; k++) {
+            bool holds =
+                s.of[k].below ? i < s.n && s.at[i] <= s.of[k].at : i > 0 && s.at[i - 1] >= s.of[k].at;
+            vec_push(ir->arena, &is, uop_int(ir, DT_BOOL, holds));
+        }
+        const uop *part = cond ? rw_subst(p->rw, body, preds->p, is.p, preds->n) : NULL;
+        if (!part || !keeps_copies(p, body, part)) continue;
+        other = choice(ir, cond, peel_block(p, part), other);
+        made++;
+    }
+    return made > 1 ? other : NULL;
+}
+
 static const uop *peel_for(struct peel *p, const uop *n) {
     struct ir *ir = p->rw->ir;
     const uop *range = n->src[0], *body = n->src[1], *cond = NULL;
@@ -243,6 +348,7 @@ static const uop *peel_for(struct peel *p, const uop *n) {
     uop_topo(ir->arena, &body, 1, &topo);
     bool outer_grid = body->nsrc && body->src[0]->op == OP_FOR &&
                       for_range(body->src[0])->arg.range.kind == AX_GRID; /* the grid stays one nest */
+    p->strided = !p->gpu && topo.n < MOST_SEGMENT_NODES && has_strided(p, &topo);
     for (uint32_t i = 0; i < topo.n && topo.n < MAX_PEEL_NODES && !outer_grid; i++) {
         const uop *c = cover(p, topo.p[i], range);
         if (!c || uop_is_int_const(c, 0)) continue;
@@ -256,8 +362,13 @@ static const uop *peel_for(struct peel *p, const uop *n) {
     bool always = open && uop_is_int_const(cond, 1);
     const uop *some,
         *less = always || outer_grid || topo.n >= MAX_PEEL_NODES ? NULL : skip(p, body, &topo, range, &some);
+    const uop *whole = body;
     body = peel_block(p, always ? open : body);
-    if (less) body = choice(ir, some, body, peel_block(p, less));
+    const uop *parts = preds.n && uop_is_int_const(cond, 0) && topo.n < MOST_SEGMENT_NODES
+                           ? segmented(p, whole, &preds, body)
+                           : NULL;
+    if (parts) body = parts;
+    if (less && !parts) body = choice(ir, some, body, peel_block(p, less));
     if (open && !always) body = choice(ir, cond, peel_block(p, open), body);
     p->open.n--;
     return uop2(ir, OP_FOR, range, body);
