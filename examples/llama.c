@@ -14,7 +14,7 @@
 
 struct llama {
     rg_ctx *c;
-    int layers, heads, kv_heads, width, context, batch, steps, write, seed;
+    int layers, heads, kv_heads, width, context, batch, steps, write, seed, checkpoint;
     double lr, temperature;
     const char *text, *device, *dtype;
     rg_module *net;
@@ -32,8 +32,8 @@ static rg_tensor through(rg_module *m, const char *name, rg_tensor x) {
 
 /* Rotary positions: pairs (i, i + D/2) of x (B, H, T, D) turn by an angle that grows with the position. */
 static rg_tensor rotate(const struct llama *g, rg_tensor x) {
-    int64_t t = rg_dim(x, 2), half = rg_dim(x, 3) / 2;
-    rg_range at = g->pos.id ? RG_WINDOW(g->pos, 1) : RG_RANGE(0, t);
+    int64_t half = rg_dim(x, 3) / 2;
+    rg_range at = g->pos.id ? RG_WINDOW(g->pos, 1) : RG_RANGE(0, rg_dim(x, 2));
     rg_tensor cos = rg_cast(rg_slice(g->cos, RG_SLICES(at)), rg_dtype_of(x));
     rg_tensor sin = rg_cast(rg_slice(g->sin, RG_SLICES(at)), rg_dtype_of(x));
     rg_tensor a = rg_narrow(x, 3, 0, half), b = rg_narrow(x, 3, half, half);
@@ -88,10 +88,9 @@ static rg_tensor block(rg_module *m, rg_tensor x, void *user) {
 }
 
 static void linear(rg_module *m, const char *name, int64_t in, int64_t out) {
-    rg_ctx *c = rg_nn_ctx(m);
-    rg_module *l = rg_nn_linear(c, in, out, .no_bias = true);
+    rg_module *l = rg_nn_linear(rg_nn_ctx(m), in, out, .no_bias = true);
     rg_nn_add(m, name, l);
-    rg_assign(rg_nn_get(l, "weight"), rg_normal(c, RG_F32, 0, 0.02, RG_SHAPE(out, in)));
+    rg_assign(rg_nn_get(l, "weight"), rg_normal(rg_nn_ctx(m), RG_F32, 0, 0.02, RG_SHAPE(out, in)));
 }
 
 static rg_module *block_new(struct llama *g) {
@@ -99,10 +98,8 @@ static rg_module *block_new(struct llama *g) {
     int64_t w = g->width, size = w / g->heads, hidden = (w * 8 / 3 + 31) / 32 * 32;
     rg_module *m = rg_nn_module(c, block, g), *a = rg_nn_module(c, attention, g),
               *f = rg_nn_module(c, mlp, g);
-    rg_nn_add(m, "input_layernorm", rg_nn_rmsnorm(c, w));
-    rg_nn_add(m, "self_attn", a);
-    rg_nn_add(m, "post_attention_layernorm", rg_nn_rmsnorm(c, w));
-    rg_nn_add(m, "mlp", f);
+    rg_nn_add(m, "input_layernorm", rg_nn_rmsnorm(c, w)), rg_nn_add(m, "self_attn", a);
+    rg_nn_add(m, "post_attention_layernorm", rg_nn_rmsnorm(c, w)), rg_nn_add(m, "mlp", f);
     linear(a, "q_proj", w, w), linear(a, "o_proj", w, w);
     linear(a, "k_proj", w, size * g->kv_heads), linear(a, "v_proj", w, size * g->kv_heads);
     linear(f, "gate_proj", w, hidden), linear(f, "up_proj", w, hidden), linear(f, "down_proj", hidden, w);
@@ -131,7 +128,7 @@ static rg_tensor model(rg_module *m, rg_tensor tokens, void *user) {
 static rg_module *llama_new(struct llama *g) {
     rg_ctx *c = g->c;
     rg_module *m = rg_nn_module(c, model, g), *inner = rg_nn_module(c, NULL, NULL), *h[64];
-    for (int i = 0; i < g->layers; i++) h[i] = block_new(g);
+    for (int i = 0; i < g->layers; i++) rg_nn_checkpoint(h[i] = block_new(g), g->checkpoint);
     rg_nn_add(m, "model", inner);
     rg_nn_add(inner, "embed_tokens", rg_nn_embedding(c, 256, g->width));
     rg_assign(rg_nn_get(m, "model.embed_tokens.weight"),
@@ -173,8 +170,9 @@ static void train(struct llama *g) {
         double l = rg_item(loss), s = now() - t0;
         bar(i, g->steps, "loss %.4f  %.1f ms  %.0f tokens/s", l, s * 1e3, g->batch * g->context / s);
     }
-    printf("trained in %.1f s\n", now() - began);
-    rg_jit_free(j);
+    rg_memory mem = {0};
+    rg_memory_of(c, &mem);
+    printf("trained in %.1f s, memory %.2f GB at most\n", now() - began, (double)mem.peak * 1e-9);
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
@@ -229,8 +227,8 @@ int main(int argc, char **argv) {
         {"context", .i = &g.context, .help = "bytes it sees"},  {"text", .s = &g.text, .help = "file it learns"},
         {"steps", .i = &g.steps, .help = "of training"},        {"batch", .i = &g.batch, .help = "pieces of text a step"},
         {"lr", .f = &g.lr, .help = "learning rate"},            {"dtype", .s = &g.dtype, .help = "of products: f32 or bf16"},
-        {"write", .i = &g.write, .help = "bytes written afterwards, up to the context"},
-        {"temperature", .f = &g.temperature, .help = "of what is written"},
+        {"checkpoint", .i = &g.checkpoint, .help = "1: keep no activations within a block"},
+        {"write", .i = &g.write, .help = "bytes written, up to the context"}, {"temperature", .f = &g.temperature, .help = "of them"},
         {"seed", .i = &g.seed, .help = "of random numbers"},    {"device", .s = &g.device, .help = "CPU, CUDA or OPENCL"}};
     /* clang-format on */
     int done = flags_read(argc, argv, "llama", flag, sizeof flag / sizeof *flag);

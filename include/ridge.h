@@ -347,6 +347,9 @@ RG_API bool rg_has_grad(rg_tensor p);       /* there was one */
 RG_FN rg_status rg_set_grad(rg_tensor p, rg_tensor g); /* instead of what rg_backward left; RG_NONE: forget it */
 RG_FN rg_status rg_zero_grad(rg_ctx *c);    /* forgets the gradients of all parameters */
 RG_FN rg_tensor rg_detach(rg_tensor x);     /* the same value; no gradient flows through */
+/* y, for whose gradient nothing is kept of what was computed from x to y: it is computed again from x. Less memory, more
+ * time; modules: rg_nn_checkpoint */
+RG_FN rg_tensor rg_checkpoint(rg_tensor y, rg_tensor x);
 /* declares: what is made from here to the end of the block leads to no parameter, as if every operand were
  * detached: values that are computed need no history. It frees nothing (RG_SCOPE does) */
 #define RG_NO_GRAD(c) RG_NO_GRAD_(c, __LINE__)
@@ -748,6 +751,8 @@ RG_API const char *rg_in_module(rg_ctx *c, const char *path);
 /* dropout, batch norms; modules begin as training. Gradients flow in both (RG_NO_GRAD stops them) */
 RG_FN rg_status rg_nn_train(rg_module *m, bool train);
 RG_API bool rg_nn_is_training(const rg_module *m);
+/* on: each forward pass through m is an rg_checkpoint. For the blocks of a deep network, one each */
+RG_FN rg_status rg_nn_checkpoint(rg_module *m, bool on);
 RG_FN rg_tensors rg_nn_params(rg_module *m); /* all parameters below m, in order; valid until m changes */
 RG_API size_t rg_nn_entries(rg_module *m);   /* parameters and state below m */
 /* one of them; name may be NULL, is valid until m changes */

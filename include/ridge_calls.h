@@ -39,6 +39,7 @@ RG_API rg_tensor rg_param_grad_at(const char *file, int line, rg_tensor p);
 RG_API rg_status rg_set_grad_at(const char *file, int line, rg_tensor p, rg_tensor g);
 RG_API rg_status rg_zero_grad_at(const char *file, int line, rg_ctx *c);
 RG_API rg_tensor rg_detach_at(const char *file, int line, rg_tensor x);
+RG_API rg_tensor rg_checkpoint_at(const char *file, int line, rg_tensor y, rg_tensor x);
 RG_API rg_dtype rg_dtype_of_at(const char *file, int line, rg_tensor x);
 RG_API int64_t rg_rank_at(const char *file, int line, rg_tensor x);
 RG_API int64_t rg_dim_at(const char *file, int line, rg_tensor x, int64_t axis);
@@ -272,6 +273,7 @@ RG_API rg_tensor rg_nn_state_at(const char *file, int line, rg_module *m, const 
 RG_API rg_tensor rg_nn_forward_at(const char *file, int line, rg_module *m, rg_tensor x);
 RG_API rg_tensor rg_nn_get_at(const char *file, int line, rg_module *m, const char *path);
 RG_API rg_status rg_nn_train_at(const char *file, int line, rg_module *m, bool train);
+RG_API rg_status rg_nn_checkpoint_at(const char *file, int line, rg_module *m, bool on);
 RG_API rg_tensors rg_nn_params_at(const char *file, int line, rg_module *m);
 RG_API rg_status rg_nn_save_at(const char *file, int line, rg_module *m, const char *path);
 RG_API rg_status rg_nn_load_at(const char *file, int line, rg_module *m, const char *path, bool partial);
@@ -347,6 +349,7 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_set_grad(p, g) rg_set_grad_at(RG_HERE, RG_ARG(p, #p), RG_ARG(g, #g))
 #define rg_zero_grad(...) rg_zero_grad_at(RG_HERE, __VA_ARGS__)
 #define rg_detach(x) rg_detach_at(RG_HERE, RG_ARG(x, #x))
+#define rg_checkpoint(y, x) rg_checkpoint_at(RG_HERE, RG_ARG(y, #y), RG_ARG(x, #x))
 #define rg_dtype_of(x) rg_dtype_of_at(RG_HERE, RG_ARG(x, #x))
 #define rg_rank(x) rg_rank_at(RG_HERE, RG_ARG(x, #x))
 #define rg_dim(x, ...) rg_dim_at(RG_HERE, RG_ARG(x, #x), __VA_ARGS__)
@@ -580,6 +583,7 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_nn_forward(m, x) rg_nn_forward_at(RG_HERE, m, RG_ARG(x, #x))
 #define rg_nn_get(...) rg_nn_get_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_train(...) rg_nn_train_at(RG_HERE, __VA_ARGS__)
+#define rg_nn_checkpoint(...) rg_nn_checkpoint_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_params(...) rg_nn_params_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_save(...) rg_nn_save_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_load(...) rg_nn_load_at(RG_HERE, __VA_ARGS__)

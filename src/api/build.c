@@ -162,6 +162,13 @@ rg_tensor rg_detach_at(AT, rg_tensor x) {
     return call_tensor(CALL(detach, .in = {TENSOR(x)}, .n = 1, .view = true, .build = b_detach));
 }
 
+static const uop *b_checkpoint(struct api_call *k) {
+    return t_recompute(k->g, k->u[0], k->u[1], store_var(k->c, DT_IDX, 0, 1, 0, NULL));
+}
+rg_tensor rg_checkpoint_at(AT, rg_tensor y, rg_tensor x) {
+    return call_tensor(CALL(checkpoint, .in = {TENSOR(y), TENSOR(x)}, .n = 2, .build = b_checkpoint));
+}
+
 static const uop *b_slice(struct api_call *k) {
     struct t_slice part[SHAPE_MAX];
     call_ranges(k, part, tg_shape(k->g, k->u[0])->n);

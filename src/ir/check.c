@@ -250,7 +250,7 @@ static bool check_statement(struct check *c) {
 static bool check_tensor(struct check *c) {
     uint32_t values = 1;
     if (c->op == OP_BUFFER || c->op == OP_IOTA) values = 0;
-    if (c->op == OP_PAD || c->op == OP_ASSIGN) values = 2;
+    if (c->op == OP_PAD || c->op == OP_ASSIGN || c->op == OP_RECOMPUTE) values = 2;
     if (c->op == OP_GATHER || c->op == OP_SCATTER || c->op == OP_GRAD_THROUGH || c->op == OP_ONCE_DIFF ||
         c->op == OP_GRAPH)
         values = c->nsrc;
@@ -372,6 +372,7 @@ enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_liter
     case OP_GATHER:
     case OP_ONCE_DIFF:
     case OP_GRAD_THROUGH: return DT_COUNT;
+    case OP_RECOMPUTE: return i == 2 ? DT_IDX : DT_COUNT;
     case OP_IF: return i == 0 ? DT_BOOL : DT_COUNT;
     case OP_WHERE:
     case OP_UNLIKELY: {

@@ -277,6 +277,13 @@ rg_status rg_nn_train_at(AT, rg_module *m, bool train) {
     return rg_status_of(m->c);
 }
 
+rg_status rg_nn_checkpoint_at(AT, rg_module *m, bool on) {
+    (void)file, (void)line;
+    if (!m) return RG_EINVAL;
+    m->checkpoint = on;
+    return rg_status_of(m->c);
+}
+
 static void set_half(rg_module *m, rg_dtype dt) {
     m->half = dt, m->half_root = false;
     for (uint32_t i = 0; i < m->children; i++) set_half(m->child[i], dt);
@@ -383,6 +390,7 @@ rg_tensor rg_nn_forward_at(AT, rg_module *m, rg_tensor x) {
     struct api_origin old = api_enter(c, (struct api_origin){path, HERE, false});
     rg_tensor out = m->layer->forward(HERE, m, x);
     if (m->half_root) out = rg_cast_at(HERE, out, RG_F32);
+    if (m->checkpoint) out = rg_checkpoint_at(HERE, out, x);
     out = api_result(HERE, scope, out);
     api_enter(c, old);
     if (temporary) api_drop(x);

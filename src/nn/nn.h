@@ -67,8 +67,9 @@ struct rg_module {
     rg_module **child;
     uint32_t entries, children;
     bool training;
-    rg_dtype half;  /* products compute in it; RG_DTYPES: in what they get */
-    bool half_root; /* rg_nn_precision was called on this one: what leaves it is F32 again */
+    rg_dtype half;   /* products compute in it; RG_DTYPES: in what they get */
+    bool checkpoint; /* rg_nn_checkpoint */
+    bool half_root;  /* rg_nn_precision was called on this one: what leaves it is F32 again */
     struct nn_flat flat;
 };
 

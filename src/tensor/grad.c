@@ -111,12 +111,19 @@ static void arrive(struct back *b, const uop *source, const uop *d) {
 
 enum { SOURCES = 32 }; /* no op with a gradient has more that are not numbers */
 
+static void through_recompute(struct back *b, const uop *n, const uop *flow) {
+    const uop *const *to, **d;
+    uint32_t count = grad_recompute(b->g, &b->tmp, n, flow, b->reach, &to, &d);
+    for (uint32_t i = 0; i < count; i++) arrive(b, to[i], d[i]);
+}
+
 static void through(struct back *b, const uop *n, const uop *flow) {
     const uop *out[SOURCES] = {0};
     uint32_t want = 0, first = b->g->ir->n;
     for (uint32_t i = 0; i < n->nsrc && i < SOURCES; i++)
         if (b->reach[n->src[i]->id]) want |= (uint32_t)1 << i;
     if (!want) return;
+    if (n->op == OP_RECOMPUTE) return through_recompute(b, n, flow);
     if (n->op == OP_ONCE_DIFF && n->nsrc > 1)
         err_throw(b->g->ir->err, RG_EUNSUPPORTED,
                   "a gradient of a gradient through attention; it can be differentiated once only");

@@ -82,4 +82,8 @@ const uop *tg_mean(struct tg *, const uop *, uint32_t mask);
 const uop *tg_extreme(struct tg *, const uop *, uint32_t mask, bool greatest);
 const uop *tg_logsumexp(struct tg *, const uop *, uint32_t mask);
 
+/* RECOMPUTE n (recompute.c): d[i] flows to to[i], count of them; wanted: by node id, what leads to a wrt. */
+uint32_t grad_recompute(struct tg *, struct arena *, const uop *n, const uop *dy, const bool *wanted,
+                        const uop *const **to, const uop ***d);
+
 #endif

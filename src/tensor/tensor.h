@@ -108,6 +108,8 @@ const uop *t_triu(struct tg *, const uop *, int64_t k);
 
 const uop *t_contiguous(struct tg *, const uop *);
 const uop *t_inline(struct tg *, const uop *); /* never stored between kernels */
+/* recompute.c: y, whose gradient computes what lies between x and y again; never: an idx VAR that is 0 */
+const uop *t_recompute(struct tg *, const uop *y, const uop *x, const uop *never);
 /* Value's value; gradients flow to back. */
 const uop *t_grad_through(struct tg *, const uop *value, const uop *back);
 const uop *t_detach(struct tg *, const uop *);

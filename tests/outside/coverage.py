@@ -24,6 +24,7 @@ REASONS = {
     "trees of modules, which compute by the layers in them: tests/unit/nn.c, tests/unit/nn_state.c": "rg_nn_function rg_nn_sequential rg_nn_module rg_nn_add rg_nn_param rg_nn_state rg_nn_child rg_nn_user rg_nn_ctx rg_nn_train rg_nn_is_training "
     "rg_nn_params rg_nn_entries rg_nn_entry rg_nn_save rg_nn_load rg_nn_cast rg_nn_to rg_nn_precision rg_nn_precision_of rg_nn_describe",
     "state of an optimiser and its files, loss scaling: tests/unit/nn_optim.c": "rg_optim_lr rg_optim_scale rg_optim_entries rg_optim_entry rg_optim_save rg_optim_load",
+    "what the gradient computes again, the values are those without it: tests/unit/checkpoint.c": "rg_checkpoint rg_nn_checkpoint",
     "formulas of a number, no tensors: tests/unit/nn_optim.c": "rg_lr_cosine rg_lr_warmup rg_lr_one_cycle",
 }
 
