@@ -265,6 +265,7 @@ void call_site(struct api_call *k, uint32_t first, const uop *out) {
         enum op op = (enum op)k->g->ir->node[id]->op;
         if (op != OP_CONST && op != OP_BUFFER && op != OP_VAR) prov_add(p, id, site);
     }
+    for (uint32_t i = 0; i < k->g->ir->found.n; i++) prov_again(p, k->g->ir->found.p[i], site);
     if (out && out->id < first && out->nsrc && out->op != OP_BUFFER && out->op != OP_VAR)
         prov_add(p, out->id, site);
 }
@@ -276,6 +277,7 @@ static void build_body(void *arg) {
     k->g = &k->c->graph->tg;
     take_operands(k);
     uint32_t first = k->g->ir->n;
+    k->g->ir->found.n = 0;
     const uop *n = k->build(k);
     tg_shape(k->g, n); /* a handle's node has a shape, always */
     call_site(k, first, n);
@@ -297,6 +299,7 @@ static void work_body(void *arg) {
     struct call_work *w = arg;
     gr_collect_maybe(w->k->c);
     w->k->g = &w->k->c->graph->tg;
+    w->k->g->ir->found.n = 0;
     w->fn(w->k);
 }
 

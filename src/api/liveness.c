@@ -22,6 +22,7 @@ static void graph_init(void *arg) {
     struct graph *g = arg;
     ir_init(&g->ir, &g->arena);
     tg_init(&g->tg, &g->ir, &g->arena);
+    g->ir.notes_found = true;
     map_init(&g->vars, &g->arena);
     map_init(&g->var_of, &g->arena);
     map_init(&g->owner, &g->arena);
@@ -306,13 +307,15 @@ static void settle(rg_ctx *c, const uop_vec *order) {
     if (!any) return;
     struct graph *g = c->graph;
     const uop **to = arena_array(&c->scratch, const uop *, g->ir.n);
+    uint32_t found = g->ir.found.n;
     gr_copy(&c->scratch, &g->ir, &g->ir, order, settle_leaf, c, to);
+    g->ir.found.n = found;
     gr_real_room(c);
     for (uint32_t i = 0; i < order->n; i++) {
         const uop *n = order->p[i], *m = to[n->id];
         if (m == n || is_cut(c, n)) continue;
         tg_shape(&g->tg, m);
-        prov_inherit(&g->tg.prov, m->id, m->id + 1, n->id, false);
+        prov_copy(&g->tg.prov, m->id, n->id);
         if (is_real(c, n)) gr_set_real(c, m, gr_now(c, n));
     }
     rename_nodes(c, to);
@@ -394,6 +397,7 @@ static const uop *move_leaf(void *cx, const uop *n) {
 static void move_sites(struct live_move *m, const uop *from, const uop *to) {
     const struct prov *p = &m->c->graph->tg.prov;
     const uint32_t *set = p->set.p[prov_set_of(p, from->id)];
+    m->g->tg.prov.epoch = p->of.p[from->id].epoch;
     for (uint32_t i = 0; i < set[0]; i++) {
         const struct site *s = &p->site.p[set[1 + i]];
         prov_add(&m->g->tg.prov, to->id,
@@ -434,6 +438,7 @@ static void move_body(void *arg) {
     m->to = arena_array(&c->scratch, const uop *, c->graph->ir.n);
     gr_copy(&c->scratch, &m->g->ir, &c->graph->ir, &all, move_leaf, m, m->to);
     move_facts(m, &all);
+    m->g->tg.prov.epoch = c->graph->tg.prov.epoch;
 }
 
 /* From here on nothing can fail. */

@@ -32,6 +32,7 @@ struct api_plan {
     struct ir first, ir;
     const uop *graph;
     const uint32_t *origin; /* by node id of ir: 1 + id of the node it was made from, or 0 */
+    const uint8_t *before;  /* by node id of c->graph: it was computed before; see mark_old */
     uint32_t *number;       /* by node id: of a BUFFER or VAR in the program */
     const uop **copy;       /* by node id: what it is in `first` .. */
     const uop **chain;      /* .. and for an ASSIGN, what the next one builds on */
@@ -404,6 +405,21 @@ static const uop *program_result(struct api_plan *p, const uop *n) {
     return others ? uop1(&p->first, OP_CONTIGUOUS, v) : v;
 }
 
+/* By id: values computed before, and views of them that were there: who asked for those got them then. */
+static uint8_t *mark_old(const struct api_plan *p, const uop_vec *order) {
+    rg_ctx *c = p->c;
+    uint8_t *old = arena_alloc(&c->scratch, c->graph->ir.n + 1);
+    for (uint32_t i = 0; i < order->n; i++) {
+        const uop *n = order->p[i], *now = gr_now(c, n);
+        bool view =
+            op_is_movement((enum op)n->op) && n->op != OP_PAD && n->op != OP_FOLD && n->op != OP_CONTIGUOUS;
+        view = view && old[n->src[0]->id] && !prov_is_new(&c->graph->tg.prov, n->id);
+        old[n->id] = now->op == OP_BUFFER || now->op == OP_VAR || view;
+    }
+    for (uint32_t i = 0; i < p->root.n; i++) old[p->root.p[i]->id] = 0; /* what is asked for now */
+    return old;
+}
+
 /* Twice: the first copy puts operands into an order that does not depend on history, the second numbers its nodes. */
 static void write_program(struct api_plan *p) {
     rg_ctx *c = p->c;
@@ -430,6 +446,7 @@ static void write_program(struct api_plan *p) {
     for (uint32_t i = 0; i < want.n; i++) vec_push(a, &src, program_result(p, want.p[i]));
     const uop *g = uop_new(&p->first, OP_GRAPH, DT_VOID, 1, src.p, src.n, ARG_NONE);
     uint32_t *from = arena_array(a, uint32_t, p->first.n + 1), *origin;
+    p->before = mark_old(p, &order);
     for (uint32_t i = 0; i < order.n; i++) { /* a DETACH stands for its source, and has no line of its own */
         uint32_t *at = &from[copy[order.p[i]->id]->id];
         if (!*at || order.p[i]->op != OP_DETACH) *at = order.p[i]->id + 1;
@@ -441,14 +458,30 @@ static void write_program(struct api_plan *p) {
     for (uint32_t i = 0; i < again.n; i++) origin[i] = from[again.p[i]->id];
 }
 
-static void site_text(void *cx, struct str *out, const uint32_t *node, uint32_t n) {
-    struct api_plan *p = cx;
+static uint32_t sites_of(struct api_plan *p, const uint32_t *node, uint32_t n, bool all) {
     struct prov *prov = &p->c->graph->tg.prov;
     uint32_t set = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (node[i] < p->ir.n && p->origin[node[i]])
-            set = prov_union(prov, set, prov_set_of(prov, p->origin[node[i]] - 1));
-    prov_print(out, prov, set, 3);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t from = node[i] < p->ir.n ? p->origin[node[i]] : 0;
+        if (from && (all || !p->before[from - 1])) set = prov_union(prov, set, prov_set_of(prov, from - 1));
+    }
+    return set;
+}
+
+/* A kernel that only copies has the line of what it copies. */
+static void site_text(void *cx, struct str *out, const uint32_t *node, uint32_t n) {
+    struct api_plan *p = cx;
+    uint32_t set = sites_of(p, node, n, false);
+    prov_print(out, &p->c->graph->tg.prov, set ? set : sites_of(p, node, n, true), 3);
+}
+
+/* Of the sites of all nodes: where it changes, a plan that is used again runs for other lines. */
+static uint64_t sites_hash(const struct api_plan *p) {
+    const struct prov *prov = &p->c->graph->tg.prov;
+    uint64_t h = 1;
+    for (uint32_t i = 0; i < p->ir.n; i++)
+        if (p->origin[i]) h = hash_u64(h ^ prov_set_of(prov, p->origin[i] - 1));
+    return h | 1;
 }
 
 static uint32_t part_bits(void *cx, const uint32_t *node, uint32_t n) {
@@ -470,6 +503,7 @@ static void run_program(struct api_plan *p, struct realize_stats *plan) {
                         .result = p->result.p,
                         .var = p->var.p,
                         .site = site_text,
+                        .sites = sites_hash(p),
                         .part = part_bits,
                         .cx = p};
     struct jit_program run = {.r = &r,
@@ -488,7 +522,7 @@ static void run_program(struct api_plan *p, struct realize_stats *plan) {
         return;
     }
     if (c->recording) jit_noted(c, &st);
-    c->realizes++;
+    c->realizes++, c->graph->tg.prov.epoch++;
     c->cached += st.cached;
     c->kernels += st.kernels;
     c->moved += st.bytes, c->ops += st.ops, c->seconds += (double)st.run_ns * 1e-9;

@@ -59,6 +59,25 @@ void costs_take(struct engine *en, struct exec_plan *x) {
     err_clear(&en->err);
 }
 
+struct site_change {
+    struct engine *en;
+    struct kernel_call *call;
+};
+
+/* The table keeps the text: a plan that two lines use in turns must not grow. */
+static void change_site(void *arg) {
+    struct site_change *c = arg;
+    c->call->site = row_of(c->en, c->call)->site;
+}
+
+void costs_site(struct engine *en, struct kernel_call *d, const char *site) {
+    const char *old = d->site;
+    d->site = site;
+    err_clear(&en->err);
+    if (err_guard(&en->err, change_site, &(struct site_change){en, d})) d->site = old;
+    err_clear(&en->err);
+}
+
 const struct engine_cost *engine_costs(struct engine *en, uint32_t *n) {
     for (struct exec_plan *x = en->plans.newest; x; x = x->older) costs_take(en, x);
     *n = en->costs.row.n;

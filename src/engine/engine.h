@@ -193,6 +193,7 @@ struct realize {
     /* For DEBUG=2 and profiles, both may be NULL: appends where these nodes of ir came from; which parts of a program they belong to. */
     void (*site)(void *cx, struct str *, const uint32_t *node, uint32_t n);
     uint32_t (*part)(void *cx, const uint32_t *node, uint32_t n);
+    uint64_t sites; /* changes when what `site` would say changes; 0 not known */
     void *cx;
 };
 enum { PART_FORWARD = 1, PART_BACKWARD = 2, PART_OPTIMISER = 4 };

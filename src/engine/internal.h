@@ -19,6 +19,8 @@ struct cost_table {
     struct map at; /* hash of name and source line -> 1 + row */
 };
 void costs_take(struct engine *, struct exec_plan *); /* what its calls took goes into the table */
+void costs_site(struct engine *, struct kernel_call *,
+                const char *site); /* from now on it runs for that line */
 
 struct engine {
     struct err err; /* of the arena */

@@ -21,7 +21,7 @@ struct kernel_call {
     struct model_time use;   /* busy time of each unit, of the program as lowered */
     const uint32_t *node;    /* provenance: indices into the nodes of the plan's key */
     uint32_t nodes;          /* entries of node */
-    const char *site;        /* source line of the program that the plan was made for */
+    const char *site;        /* source line of the program that ran the plan last */
     const char *opts, *text; /* opt list; printed kernel graph, NULL for a builtin of the device */
     double predicted;        /* seconds, by the planner */
     uint64_t site_hash;      /* of the site last told to a profile .. */

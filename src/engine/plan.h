@@ -52,6 +52,7 @@ struct exec_plan {
     struct realize_stats stats; /* what is the same in each call */
     struct engine_list *list;   /* NULL on a device that runs nothing */
     struct kernel_call *call;   /* [ncall], also where there is no list */
+    uint64_t sites;             /* struct realize's, of the latest run */
     uint32_t runs;
     struct bind *outer, *inner; /* bound at each call; when the temporaries moved */
     struct bind_var *var;

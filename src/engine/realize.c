@@ -661,12 +661,22 @@ static void search_before(struct realize_call *c, struct exec_plan *x, uint32_t 
     if (!seen) search_one(c, x, i);
 }
 
+/* A plan that another line of the user's program made runs for this one. */
+static void tell_sites(struct realize_call *c, struct exec_plan *x) {
+    if (!c->key.topo.n || x->sites == c->r->sites) return;
+    if (x->sites) costs_take(c->en, x);
+    for (uint32_t i = 0; x->sites && i < x->ncall; i++)
+        costs_site(c->en, &x->call[i], site_of(c, &x->call[i]));
+    x->sites = c->r->sites;
+}
+
 /* At DEBUG=2 each operation is waited for and said; else all are handed over at once. Two runs of a plan are samples for
  * rg_kernels on a device that works on its own: the first, which has just been compiled, and one with warm
  * caches, which waits until no profile is recorded. */
 #define RUNS_WARM 8
 static void run(struct realize_call *c, struct exec_plan *x) {
     struct err e = {0};
+    tell_sites(c, x);
     name_calls(c, x);
     if (event_recording()) memory_tell(c->en), owners_tell(x);
     uint64_t t0 = os_now_ns();

@@ -222,6 +222,8 @@ struct ir {
     uint32_t table_cap;
     VEC(const char *) sym; /* symbols by number; 0 is "" */
     struct map sym_map;
+    bool notes_found;
+    VEC(uint32_t) found; /* if noted: ids of nodes, but for leaves, that uop_new found and did not make */
 };
 void ir_init(struct ir *, struct arena *);
 uint32_t ir_sym(struct ir *, const char *s, size_t n); /* interned name */

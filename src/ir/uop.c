@@ -147,6 +147,8 @@ static void bad_arity(struct ir *ir, enum op op, uint32_t nsrc) {
               nsrc);
 }
 
+static inline bool op_is_leaf(enum op op) { return op == OP_CONST || op == OP_BUFFER || op == OP_VAR; }
+
 const uop *uop_new(struct ir *ir, enum op op, enum dtype dt, unsigned lanes, const uop *const *src,
                    uint32_t nsrc, union arg arg) {
     const struct op_info *o = &op_info[op];
@@ -172,7 +174,9 @@ const uop *uop_new(struct ir *ir, enum op op, enum dtype dt, unsigned lanes, con
     for (uint32_t e; (e = ir->table[i]); i = (i + 1) & mask) {
         if ((e ^ key) & ~mask) continue;
         const uop *n = ir->node[(e & mask) - 1];
-        if (same_node(n, &p, src)) return n;
+        if (!same_node(n, &p, src)) continue;
+        if (ir->notes_found && !op_is_leaf(op)) vec_push(ir->arena, &ir->found, n->id);
+        return n;
     }
     return node_add(ir, &p, src, key, i);
 }

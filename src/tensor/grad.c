@@ -119,7 +119,8 @@ static void through_recompute(struct back *b, const uop *n, const uop *flow) {
 
 static void through(struct back *b, const uop *n, const uop *flow) {
     const uop *out[SOURCES] = {0};
-    uint32_t want = 0, first = b->g->ir->n;
+    struct ir *ir = b->g->ir;
+    uint32_t want = 0, first = ir->n, found = ir->found.n;
     for (uint32_t i = 0; i < n->nsrc && i < SOURCES; i++)
         if (b->reach[n->src[i]->id]) want |= (uint32_t)1 << i;
     if (!want) return;
@@ -133,7 +134,9 @@ static void through(struct back *b, const uop *n, const uop *flow) {
                   op_info[n->op].name);
     for (uint32_t i = 0; i < n->nsrc && i < SOURCES; i++)
         if (out[i]) arrive(b, n->src[i], out[i]);
-    prov_inherit(&b->g->prov, first, b->g->ir->n, n->id, true);
+    prov_inherit(&b->g->prov, first, ir->n, n->id, true);
+    prov_inherit_again(&b->g->prov, ir->found.p + found, ir->found.n - found, n->id, true);
+    ir->found.n = found;
 }
 
 static void walk(void *arg) {

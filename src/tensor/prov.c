@@ -1,7 +1,9 @@
 /* prov.c: provenance: the user's calls, with source lines, that a node came from.
  *
  * A side table by node id, never part of a node's identity: the same expression written on two lines is one node with
- * two sites. Sites and sets of sites are interned, so a node costs four bytes and sets compare by number.
+ * two sites. Sites and sets of sites are interned, so a node costs eight bytes and sets compare by number.
+ * Nodes outlive what asked for them: a step finds the index grid that the initialisation of weights made. Those sites
+ * end with the program that ran since: the first call to ask again replaces them.
  * Tests: tests/unit/tensor.c */
 #include "tensor/internal.h"
 
@@ -71,20 +73,44 @@ uint32_t prov_union(struct prov *p, uint32_t a, uint32_t b) {
     return set_of(p, out, n);
 }
 
-static void put(struct prov *p, uint32_t node, uint32_t set) {
+static struct prov_node *row_of(struct prov *p, uint32_t node) {
     if (node >= p->of.n) {
         vec_need(p->arena, &p->of, node + 1 - p->of.n);
         memset(p->of.p + p->of.n, 0, (node + 1 - p->of.n) * sizeof *p->of.p);
         p->of.n = node + 1;
     }
-    p->of.p[node] = prov_union(p, p->of.p[node], set);
+    return &p->of.p[node];
+}
+
+static void put(struct prov *p, uint32_t node, uint32_t set) {
+    struct prov_node *x = row_of(p, node);
+    *x = (struct prov_node){prov_union(p, x->set, set), p->epoch};
+}
+
+static void replace(struct prov *p, uint32_t node, uint32_t set) {
+    struct prov_node *x = row_of(p, node);
+    if (!x->set || x->epoch != p->epoch) *x = (struct prov_node){set, p->epoch};
 }
 
 void prov_add(struct prov *p, uint32_t node, uint32_t site) {
     if (site && site < p->site.n) put(p, node, set_of(p, &site, 1));
 }
 
-uint32_t prov_set_of(const struct prov *p, uint32_t node) { return node < p->of.n ? p->of.p[node] : 0; }
+void prov_again(struct prov *p, uint32_t node, uint32_t site) {
+    if (site && site < p->site.n) replace(p, node, set_of(p, &site, 1));
+}
+
+void prov_copy(struct prov *p, uint32_t to, uint32_t from) {
+    if (from >= p->of.n || !p->of.p[from].set) return;
+    struct prov_node *x = row_of(p, to);
+    if (!x->set) *x = p->of.p[from];
+}
+
+bool prov_is_new(const struct prov *p, uint32_t node) {
+    return node < p->of.n && p->of.p[node].set && p->of.p[node].epoch == p->epoch;
+}
+
+uint32_t prov_set_of(const struct prov *p, uint32_t node) { return node < p->of.n ? p->of.p[node].set : 0; }
 
 static uint32_t backward_set(struct prov *p, uint32_t set) {
     uint32_t out = 0, n = p->set.p[set][0];
@@ -101,6 +127,13 @@ void prov_inherit(struct prov *p, uint32_t first, uint32_t last, uint32_t from, 
     if (!set || first >= last) return;
     if (backward) set = backward_set(p, set);
     for (uint32_t id = first; id < last; id++) put(p, id, set);
+}
+
+void prov_inherit_again(struct prov *p, const uint32_t *node, uint32_t n, uint32_t from, bool backward) {
+    uint32_t set = prov_set_of(p, from);
+    if (!set || !n) return;
+    if (backward) set = backward_set(p, set);
+    for (uint32_t i = 0; i < n; i++) replace(p, node[i], set);
 }
 
 static void print_site(struct str *out, const struct site *s) {

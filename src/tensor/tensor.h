@@ -21,21 +21,31 @@ struct site {
     uint8_t part; /* SITE_BACKWARD .. */
 };
 enum { SITE_BACKWARD = 1, SITE_OPTIMISER = 2 };
+struct prov_node {
+    uint32_t set, epoch; /* epoch: when it was asked for last */
+};
 struct prov {
     struct arena *arena;
     VEC(struct site) site;     /* by site number; 0 is "unknown" */
     struct map site_map;       /* hash of a site -> number */
     VEC(const uint32_t *) set; /* interned sorted sets: {n, site...}; set 0 is empty */
     struct map set_map;
-    VEC(uint32_t) of; /* node id -> set number */
+    VEC(struct prov_node) of; /* by node id */
+    uint32_t epoch;           /* programs that ran so far */
 };
 void prov_init(struct prov *, struct arena *);
 uint32_t prov_site(struct prov *, const char *file, int line, const char *fn, const char *module,
                    uint8_t part);
 void prov_add(struct prov *, uint32_t node_id, uint32_t site);
+/* The site asked for a node that another call had made. What asked for it before the last program ran got its value then. */
+void prov_again(struct prov *, uint32_t node_id, uint32_t site);
+void prov_copy(struct prov *, uint32_t to, uint32_t from); /* `to` is `from`, written otherwise */
+bool prov_is_new(const struct prov *, uint32_t node_id);   /* asked for since the last program ran */
 uint32_t prov_set_of(const struct prov *, uint32_t node_id);
 /* Nodes [first, last) get all sites of `from`, marked backward if asked. */
 void prov_inherit(struct prov *, uint32_t first, uint32_t last, uint32_t from, bool backward);
+/* The same of n nodes that were there, as prov_again. */
+void prov_inherit_again(struct prov *, const uint32_t *node, uint32_t n, uint32_t from, bool backward);
 uint32_t prov_union(struct prov *, uint32_t set_a, uint32_t set_b);
 /* "dot dot.c:6", "softmax, gelu model.c:31 (backward)", "conv2d net.0 mnist.c:31": short, for one line of DEBUG=2; at most `max` sites, then ".." */
 void prov_print(struct str *, const struct prov *, uint32_t set, int max);

@@ -25,6 +25,13 @@ awk '/^  other/ { if ($(NF) + 0 > 2) exit 1 }' screen || fail "too much is not k
 [ -s trace.json ] && [ "$(tail -c 4 trace.json | tr -d '\n')" = "]}" ] || fail "no trace"
 "$RIDGE" report ridge.profile --by line > lines || fail "no table by line"
 awk 'NR > 1 && $2 > 0 && $NF != "sum" && $NF !~ /^mnist.c:[0-9]+$/ { print "a kernel without a line of mnist.c: " $0; exit 1 }' lines || bad=1
+# nodes are shared, lines are not: once the steps run (the first kernel of step()) no line of network() is charged
+first=$(awk '/^static rg_module \*network/ { print FNR }' "$root/examples/mnist.c")
+last=$(awk '/^static rg_tensor pixels/ { print FNR }' "$root/examples/mnist.c")
+"$RIDGE" report ridge.profile --rows 1 --by line --csv rows.csv > nothing || fail "no rows"
+awk -F'mnist.c:' -v a="$first" -v b="$last" '!/,kernel,/ { next } { line = $2 + 0 } line > b && line < b + 30 { steps = 1 }
+     steps && line >= a && line < b { print "a kernel of a step is charged to the initialisation: " $0; bad = 1 }
+     END { if (!steps) { print "no kernel of a step"; bad = 1 } exit bad }' rows.csv || bad=1
 "$RIDGE" report ridge.profile --by module --rows 100 > modules || fail "no table by module"
 grep -q "net.0$" modules && grep -q "adam$" modules || fail "layers are missing: $(cat modules)"
 awk 'NR > 1 && $NF == "sum" { if (s - $3 > 0.02 || $3 - s > 0.02) { print "layers take " s " ms of " $3; exit 1 } }

@@ -250,6 +250,58 @@ TEST(costs_say_where_the_time_went) {
     CHECK_EQ(rg_close(c), 0);
 }
 
+/* The line of one kernel of rg_kernels must be among those between `first` and `last`. */
+static void lines_within(rg_ctx *c, int first, int last) {
+    rg_kernel_cost k[16];
+    size_t n = rg_kernels(c, k, 16);
+    CHECK(n >= 1 && n <= 16);
+    for (size_t i = 0; i < n; i++)
+        for (const char *p = k[i].where; (p = strstr(p, "jit.c:")); p++)
+            if (atoi(p + 6) < first || atoi(p + 6) > last)
+                FAIL("%s is charged to '%s', not to lines %d to %d", k[i].name, k[i].where, first, last);
+}
+
+/* Nodes of the graph are shared: the draw of a batch and an argmax find index grids and numbers that the initialisation made, and
+ * a second loss the first one's. Only lines that asked since the last program ran are charged. */
+TEST(costs_charge_the_lines_of_the_step) {
+    rg_ctx *c = rg_open("CPU");
+    rg_tensor w = rg_uniform(c, RG_F32, -1, 1, RG_SHAPE(16, 10));
+    rg_tensor x = rg_contiguous(rg_cast(rg_arange(c, RG_I32, 0, 640, 1), RG_F32));
+    rg_tensor data = rg_contiguous(rg_reshape(x, RG_SHAPE(40, 16))),
+              y = rg_argmax(rg_matmul(data, w), RG_AXES(1));
+    CHECK_EQ(rg_realize_all(RG_TENSORS(w, data, y)), 0);
+    int first = __LINE__;
+    for (int i = 0; i < 2; i++) {
+        RG_SCOPE(c);
+        CHECK_EQ(rg_kernels_reset(c), 0);
+        rg_tensor pick = rg_randint(c, RG_I64, 0, 40, RG_SHAPE(8));
+        rg_tensor got = rg_argmax(rg_matmul(rg_take(data, 0, pick), w), RG_AXES(1));
+        CHECK_EQ(rg_realize(rg_mean(rg_cast(rg_eq(got, rg_take(y, 0, pick)), RG_F32))), 0);
+        lines_within(c, first, __LINE__);
+    }
+    CHECK_EQ(rg_close(c), 0);
+}
+
+/* One plan, two lines that run it. */
+TEST(costs_of_a_shared_plan_go_to_the_line_that_ran_it) {
+    rg_ctx *c = rg_open("CPU");
+    rg_tensor x = ramps(c, 32, 32), y = ramps(c, 32, 32);
+    rg_kernel_cost k[4];
+    for (int i = 0; i < 3; i++) {
+        RG_SCOPE(c);
+        CHECK_EQ(rg_realize(rg_exp(x)), 0);
+        if (i) CHECK_EQ(rg_realize(rg_exp(y)), 0);
+    }
+    int first = __LINE__ - 3;
+    CHECK_EQ(rg_kernels(c, k, 4), 2);
+    for (int i = 0; i < 2; i++) {
+        const char *at = strstr(k[i].where, "jit.c:");
+        CHECK(at && (atoi(at + 6) == first || atoi(at + 6) == first + 1));
+        CHECK_EQ(k[i].calls, at && atoi(at + 6) == first ? 3 : 2);
+    }
+    CHECK_EQ(rg_close(c), 0);
+}
+
 /* Whichever allocation fails between the first call and the third, the answer is an error, nothing leaks, and after
  * rg_clear_error the jit goes on: it records again if it had not. */
 TEST_SLOW(jit_survives_every_failed_allocation, 300) {
