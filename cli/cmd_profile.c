@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "report/report.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ struct show {
     int by, sort;                            /* by GROUPS: the screen */
     uint32_t rows;
     bool json, roof, memory;
+    int failed; /* exit status of a program that ended with an error of its own */
     struct trace t;
     struct diag d;
 };
@@ -65,6 +67,8 @@ static int show(const char *command, struct show *s) {
     if (s->t.format != TRACE_RIDGE)
         bad = err_set(&e, RG_EINVAL, "%s is no Ridge profile; `ridge diagnose` reads other traces", s->path);
     if (!bad && !(bad = diagnose(&s->d, &s->t, &e))) {
+        s->d.failed = s->failed;
+        if (s->failed) s->d.causes.n = 0; /* why it failed is no question of time */
         bad = err_guard(&e, print, s);
         if (!bad) save_files(s, &e);
         bad = e.code;
@@ -206,6 +210,8 @@ int cmd_profile(int argc, char **argv) {
     status = cli_record("profile", s.path, argv + own + 1, &recorded);
     if (!recorded) return status > 0 ? status : EXIT_FAILED;
     printf("\n");
+    bool stopped = status == 128 + SIGINT || status == 128 + SIGTERM || status == 128 + SIGKILL;
+    s.failed = stopped ? 0 : status;
     int shown = show("profile", &s);
     printf("FILE   %s: `ridge report %s --by line` shows more\n", s.path, s.path);
     return status ? status : shown;

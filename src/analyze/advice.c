@@ -31,7 +31,7 @@ static void add(struct diag *d, int id, int64_t lost, int64_t gain, const char *
 }
 
 static bool worth(const struct diag *d, int64_t lost) {
-    return lost > 0 && (double)lost >= REPORTED * (double)d->wall_ns;
+    return lost > 0 && (double)lost >= REPORTED * (double)d->steady.wall_ns;
 }
 
 static double ms(int64_t ns) { return (double)ns / 1e6; }
@@ -66,7 +66,7 @@ static int64_t time_of(const struct diag *d, int budget, enum idle_side which) {
     int64_t ns = 0;
     for (uint32_t i = 0; i < d->idle_n; i++)
         if (d->idle[i].cause == budget && piece_is(d, &d->idle[i], which))
-            ns += d->idle[i].t1 - d->idle[i].t0;
+            ns += ridge_steady_of(d, d->idle[i].t0, d->idle[i].t1);
     return ns;
 }
 
@@ -79,12 +79,13 @@ static const char *line_of(struct diag *d, int budget, enum idle_side which) {
     map_init(&sum, &d->arena);
     for (uint32_t i = 0; i < d->idle_n; i++) {
         const struct idle_piece *p = &d->idle[i];
-        uint32_t x = p->cause == budget && piece_is(d, p, which) ? p->ev : 0;
+        int64_t ns = p->cause == budget ? ridge_steady_of(d, p->t0, p->t1) : 0;
+        uint32_t x = ns && piece_is(d, p, which) ? p->ev : 0;
         while (x && !(t->ev[x - 1].kind == TK_OP && t->ev[x - 1].args)) x = t->ev[x - 1].link;
         if (!x) continue;
         uint64_t key = (uint64_t)t->ev[x - 1].args << 32 | t->ev[x - 1].name, v = 0;
         map_get(&sum, key, &v);
-        v += (uint64_t)(p->t1 - p->t0);
+        v += (uint64_t)ns;
         map_put(&sum, key, v);
         if (v > best) best = v, ev = x;
     }
@@ -93,10 +94,14 @@ static const char *line_of(struct diag *d, int budget, enum idle_side which) {
                         trace_str(t, t->ev[ev - 1].name));
 }
 
+static bool judged(const struct diag *d, const struct trace_event *e) {
+    return ridge_steady_of(d, e->t0, e->t0 + 1) > 0;
+}
+
 static uint32_t count_kind(const struct diag *d, int kind, uint8_t flags) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < d->t->n; i++)
-        n += d->t->ev[i].kind == kind && (!flags || d->t->ev[i].flags & flags);
+        n += d->t->ev[i].kind == kind && (!flags || d->t->ev[i].flags & flags) && judged(d, &d->t->ev[i]);
     return n;
 }
 
@@ -106,13 +111,14 @@ static uint32_t compiler_runs(const struct diag *d) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < d->t->n; i++) {
         const char *name = trace_str(d->t, d->t->ev[i].name);
-        n += d->t->ev[i].kind == TK_COMPILE && strcmp(name, "cache") && strcmp(name, "compile");
+        n += d->t->ev[i].kind == TK_COMPILE && strcmp(name, "cache") && strcmp(name, "compile") &&
+             judged(d, &d->t->ev[i]);
     }
     return n;
 }
 
 static void compiling(struct diag *d) {
-    int64_t lost = d->budget[BUDGET_COMPILE];
+    int64_t lost = d->steady.budget[BUDGET_COMPILE];
     uint32_t runs = compiler_runs(d);
     const char *where = line_of(d, BUDGET_COMPILE, PIECE_ALL);
     if (worth(d, lost) && runs)
@@ -131,7 +137,7 @@ static void compiling(struct diag *d) {
 
 /* A program that is planned again and again has something in it that changes. */
 static void planning(struct diag *d) {
-    int64_t lost = d->budget[BUDGET_PLAN];
+    int64_t lost = d->steady.budget[BUDGET_PLAN];
     uint32_t runs = count_kind(d, TK_API, 0), planned = count_kind(d, TK_API, TF_PLANNED);
     bool again = planned > 8 && planned * 2 > runs;
     if (!worth(d, lost)) return;
@@ -150,7 +156,7 @@ static void planning(struct diag *d) {
 static bool mostly_small(const struct diag *d) {
     double small = 0, all = 0;
     for (uint32_t i = 0; i < d->kernels.n; i++) {
-        double each = ridge_kernel_ns(d, &d->kernels.p[i]), ns = each * d->kernels.p[i].count;
+        double each = ridge_kernel_ns(d, &d->kernels.p[i]), ns = each * d->kernels.p[i].steady;
         all += ns;
         if (each < SMALL_NS) small += ns;
     }
@@ -158,10 +164,12 @@ static bool mostly_small(const struct diag *d) {
 }
 
 static void dispatching(struct diag *d) {
-    int64_t build = time_of(d, BUDGET_DISPATCH, PIECE_BUILD), all = d->budget[BUDGET_DISPATCH],
+    int64_t build = time_of(d, BUDGET_DISPATCH, PIECE_BUILD), all = d->steady.budget[BUDGET_DISPATCH],
             rest = all - build;
     uint32_t runs = count_kind(d, TK_API, 0), replays = count_kind(d, TK_API, TF_GRAPH);
-    double n = (double)RG_MAX(d->kernel_count, 1u);
+    uint64_t kernels = 0;
+    for (uint32_t i = 0; i < d->kernels.n; i++) kernels += d->kernels.p[i].steady;
+    double n = (double)RG_MAX(kernels, 1u);
     bool replayed = replays * 2 > runs, small = mostly_small(d);
     const char *jit = "record the step: rg_jit *j = rg_jit_new(c, step, user, outputs); then rg_jit_call(j, "
                       "in, out) in each",
@@ -171,8 +179,8 @@ static void dispatching(struct diag *d) {
         arena_printf(&d->arena,
                      "%.2f us of graph building, %.2f us of finding plans and binding for each of %llu "
                      "kernels, which take %.1f us each",
-                     (double)build / 1e3 / n, (double)rest / 1e3 / n, (unsigned long long)d->kernel_count,
-                     (double)d->budget[BUDGET_KERNELS] / 1e3 / n);
+                     (double)build / 1e3 / n, (double)rest / 1e3 / n, (unsigned long long)kernels,
+                     (double)d->steady.budget[BUDGET_KERNELS] / 1e3 / n);
     if (small) {
         if (worth(d, all))
             add(d, CAUSE_SMALL, all, all, "time outside of kernels", line_of(d, BUDGET_DISPATCH, PIECE_ALL),
@@ -199,7 +207,8 @@ static double copied(const struct diag *d, bool out, uint32_t *n) {
     double bytes = 0;
     for (uint32_t i = 0; i < d->t->n; i++) {
         const struct trace_event *e = &d->t->ev[i];
-        bool copy = e->kind == (d->t->async ? TK_API : TK_COPY) && e->flags & (TF_H2D | TF_D2H | TF_D2D);
+        bool copy = e->kind == (d->t->async ? TK_API : TK_COPY) && e->flags & (TF_H2D | TF_D2H | TF_D2D) &&
+                    judged(d, e);
         const struct trace_copy_args *c = copy ? trace_blob(d->t, e->args, sizeof *c) : NULL;
         if (c && out == !!(e->flags & TF_D2H)) bytes += (double)c->bytes, ++*n;
     }
@@ -217,11 +226,11 @@ static void copying(struct diag *d) {
             "copy once: rg_from before the steps, then rg_take(data, 0, pick) or rg_slice with RG_WINDOW(at, "
             "batch) in each; rg_loader copies ahead");
     int64_t read = time_of(d, BUDGET_EXPOSED, PIECE_OUT);
-    lost = d->budget[BUDGET_SYNC] + read;
+    lost = d->steady.budget[BUDGET_SYNC] + read;
     if (worth(d, lost))
         add(d, CAUSE_SYNC, lost, lost - lost / READ_EVERY, "waits and copies to the host, but for every 20th",
-            read > d->budget[BUDGET_SYNC] ? line_of(d, BUDGET_EXPOSED, PIECE_OUT)
-                                          : line_of(d, BUDGET_SYNC, PIECE_ALL),
+            read > d->steady.budget[BUDGET_SYNC] ? line_of(d, BUDGET_EXPOSED, PIECE_OUT)
+                                                 : line_of(d, BUDGET_SYNC, PIECE_ALL),
             arena_printf(&d->arena, "%u waits for the device, %u reads of %.1f MB in all",
                          count_kind(d, TK_SYNC, 0), out, out_bytes / 1e6),
             "read every 20 steps only: if (i % 20 == 0) rg_read(..); or rg_read_async and one rg_wait; read "
@@ -229,12 +238,12 @@ static void copying(struct diag *d) {
 }
 
 static void outside(struct diag *d) {
-    int64_t lost = d->budget[BUDGET_LOADER];
+    int64_t lost = d->steady.budget[BUDGET_LOADER];
     if (worth(d, lost))
         add(d, CAUSE_LOADER, lost, lost, "its own time", line_of(d, BUDGET_LOADER, PIECE_ALL),
             "files are read or written, or a batch is waited for",
             "load once, before the steps; let rg_loader prepare batches in its thread; save less often");
-    lost = d->budget[BUDGET_USER];
+    lost = d->steady.budget[BUDGET_USER];
     if (worth(d, lost))
         add(d, CAUSE_USER, lost, lost, "time outside of all calls", "",
             "your own code between the calls of Ridge, while nothing is computed",
@@ -327,7 +336,7 @@ static void below_roof(struct diag *d) {
     struct kernel_gap gap[INSIDE] = {0};
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
-        int64_t over = (int64_t)(ridge_kernel_ns(d, k) * k->count * (1 - k->roof)), axis = 0;
+        int64_t over = (int64_t)(ridge_kernel_ns(d, k) * k->steady * (1 - k->roof)), axis = 0;
         double gain;
         if (!k->modelled || k->roof >= GOOD_ROOF) continue;
         struct kernel_gap *g = &gap[gap_of(d, k, (double)over, &gain, &axis)];
@@ -336,7 +345,7 @@ static void below_roof(struct diag *d) {
         if (over > g->worst) g->worst = over, g->top = k, g->axis = axis;
     }
     for (int i = 0; i < INSIDE; i++) {
-        gap[i].lost = RG_MIN(gap[i].lost, d->budget[BUDGET_KERNELS]);
+        gap[i].lost = RG_MIN(gap[i].lost, d->steady.budget[BUDGET_KERNELS]);
         if (worth(d, gap[i].lost)) tell_gap(d, (enum inside)i, &gap[i]);
     }
 }
@@ -367,6 +376,7 @@ static void growth(struct diag *d) {
 }
 
 void ridge_causes(struct diag *d) {
+    ridge_phase_kernels(d);
     compiling(d);
     planning(d);
     dispatching(d);

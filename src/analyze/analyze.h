@@ -206,6 +206,7 @@ struct trace {
     uint64_t logged_drops; /* the profiler's own notices of lost records */
     bool truncated, capped, has_header;
     bool unfinished; /* the recording was not ended */
+    bool own_export; /* written by `ridge report --trace` for other tools */
     uint32_t max_events;
 };
 
@@ -306,6 +307,7 @@ struct kernel_row {
     uint32_t module, limit; /* trace_str of a Ridge program's module path and of what sets the roof, 0 none */
     uint32_t args;          /* blob, 0 none */
     uint32_t count, graph, unlinked;
+    uint32_t steady; /* Ridge: calls in steps that are judged */
     uint8_t cls, unit, bound;
     bool modelled; /* flops and bytes are known */
     int64_t ns, min_ns, max_ns;
@@ -429,6 +431,17 @@ struct step_row {
     int64_t t0, t1;
     uint32_t name, kernels;
     int64_t device_ns;
+    uint32_t program,
+        line; /* Ridge: trace_str of the plan that ran longest in it, of the user's line; 0 none */
+    bool startup;
+};
+/* The steps of one program of Ridge (phases.c). */
+struct phase {
+    uint32_t program, line; /* trace_str, 0 none */
+    uint32_t steps;
+    int64_t wall_ns, median_ns; /* of all; of a step */
+    double best_ns;             /* its kernels at their roofs, nothing between them */
+    int64_t budget[BUDGET_KEYS];
 };
 
 enum regime { REGIME_COMPUTE, REGIME_MEMORY, REGIME_OVERHEAD, REGIME_MIXED, REGIME_NONE };
@@ -462,6 +475,9 @@ struct diag {
     VEC(struct line_row) lines;
     struct class_row classes[KC_CLASSES];
     VEC(struct step_row) steps;
+    VEC(struct phase) phases;     /* of a Ridge program, the dearest first; none: nothing repeats */
+    struct phase steady, startup; /* all phases, which causes are judged by; the rest of the recording */
+    int failed;                   /* exit status of a program that ended with an error, 0: none */
     VEC(struct device_row) devices;
     int64_t bound_ns[5]; /* kernel time by enum bound */
     double roof;         /* time-weighted share of the roof over modelled kernels */

@@ -142,7 +142,10 @@ static void fitness(struct diag *d) {
 void diag_capture(struct diag *d) {
     reading(d);
     told(d);
-    if (d->t->format == TRACE_SNAPSHOT || d->t->format == TRACE_RIDGE) return;
+    if (d->t->own_export)
+        note(d, "own_export", "ridge report FILE.profile",
+             "written by `ridge report --trace` for other tools; causes are judged from the profile itself");
+    if (d->t->format == TRACE_SNAPSHOT || d->t->format == TRACE_RIDGE || d->t->own_export) return;
     fitness(d);
     settings(d);
 }

@@ -561,13 +561,19 @@ static void choose_verdict(struct diag *d) {
     bool on_host = c->id <= CAUSE_SYNC || c->id == CAUSE_USER || (d->t->format == TRACE_RIDGE && !c->first);
     bool bound = d->regime == REGIME_COMPUTE || d->regime == REGIME_MEMORY;
     bool fast = d->modelled < limit.half || d->roof >= limit.good_roof;
-    bool busy = (double)d->busy_ns >= limit.healthy_busy * (double)d->wall_ns;
-    bool minor = (double)c->lost_ns < limit.healthy_loss * (double)d->wall_ns;
+    bool ridge = d->t->format == TRACE_RIDGE;
+    double wall = (double)(ridge ? d->steady.wall_ns : d->wall_ns);
+    int64_t at_work =
+        ridge ? d->steady.budget[BUDGET_KERNELS] + d->steady.budget[BUDGET_EXPOSED] : d->busy_ns;
+    bool busy = (double)at_work >= limit.healthy_busy * wall;
+    bool minor = (double)c->lost_ns < limit.healthy_loss * wall;
     if (on_host && bound && fast && busy && minor) d->healthy = true;
 }
 
 void diag_causes(struct diag *d) {
     choose_regime(d);
+    d->healthy = true;
+    if (d->t->own_export) return; /* the profile it was made from says why, this file only when */
     if (d->t->format == TRACE_RIDGE) {
         ridge_causes(d);
         choose_verdict(d);

@@ -26,7 +26,8 @@ struct busy { /* a time in which the device works by itself */
 typedef VEC(struct busy) busy_list;
 struct profile_walk {
     struct diag *d;
-    busy_list busy; /* in order, disjoint */
+    bool no_calls, no_work; /* not recorded: the user's calls; kernels, or what the compiler did */
+    busy_list busy;         /* in order, disjoint */
     uint32_t busy_at;
     const struct trace_span *on; /* when it was recorded */
     uint32_t spans, at;
@@ -56,6 +57,8 @@ static int cause_of(const struct trace *t, const struct trace_event *e) {
 
 static void add_piece(struct profile_walk *w, int64_t a, int64_t b, int cause, uint32_t ev) {
     struct diag *d = w->d;
+    if ((cause == BUDGET_DISPATCH && (w->no_calls || w->no_work)) || (cause == BUDGET_USER && w->no_calls))
+        cause = BUDGET_OTHER;
     while (w->at < w->spans && w->on[w->at].t1 <= a) w->at++;
     for (uint32_t i = w->at; i < w->spans && w->on[i].t0 < b; i++) {
         int64_t x = RG_MAX(a, w->on[i].t0), y = RG_MIN(b, w->on[i].t1);
@@ -178,15 +181,26 @@ static struct device_list busiest(struct diag *d) {
     return l;
 }
 
-/* A run that only asks for its kernels is over at once; a step of it lasts until the next, the last until its kernels end. */
+static int step_order(const void *key, const void *step) {
+    int64_t t = *(const int64_t *)key;
+    const struct step_row *s = step;
+    return t < s->t0 ? -1 : t > s->t1;
+}
+
+/* A run that only asks for its kernels is over at once; a step of it lasts until they end. */
 static void lengthen(struct diag *d) {
     const struct trace *t = d->t;
-    for (uint32_t i = 0; i + 1 < d->steps.n; i++) d->steps.p[i].t1 = d->steps.p[i + 1].t0;
-    struct step_row *last = d->steps.n ? &d->steps.p[d->steps.n - 1] : NULL;
-    for (uint32_t i = 0; last && i < t->n; i++) {
+    int64_t *end = arena_array(&d->arena, int64_t, d->steps.n + 1);
+    for (uint32_t i = 0; d->steps.n && i < t->n; i++) {
         const struct trace_event *e = &t->ev[i];
-        if (t->lanes.p[e->lane].async && e->link && t->ev[e->link - 1].t0 >= last->t0)
-            last->t1 = RG_MAX(last->t1, trace_end(e));
+        if (!t->lanes.p[e->lane].async || !e->link) continue;
+        const struct step_row *s =
+            bsearch(&t->ev[e->link - 1].t0, d->steps.p, d->steps.n, sizeof *s, step_order);
+        if (s) end[s - d->steps.p] = RG_MAX(end[s - d->steps.p], trace_end(e));
+    }
+    for (uint32_t i = 0; i < d->steps.n; i++) {
+        struct step_row *s = &d->steps.p[i];
+        s->t1 = RG_MAX(s->t1, i + 1 < d->steps.n ? RG_MIN(end[i], s[1].t0) : end[i]);
     }
 }
 
@@ -199,7 +213,8 @@ static void runs_as_steps(struct diag *d, const struct device_list *l) {
         replays |= t->ev[l->p[i]].kind == TK_API && t->ev[l->p[i]].flags & TF_GRAPH;
     for (uint32_t i = 0; i < l->n; i++) {
         const struct trace_event *e = &t->ev[l->p[i]];
-        if (e->kind != TK_API || (replays && !(e->flags & TF_GRAPH))) continue;
+        if (e->kind != TK_API || e->flags & (TF_H2D | TF_D2H | TF_D2D) || (replays && !(e->flags & TF_GRAPH)))
+            continue;
         vec_push(&d->arena, &d->steps, ((struct step_row){.t0 = e->t0, .t1 = trace_end(e), .name = e->name}));
     }
     if (t->async) lengthen(d);
@@ -212,6 +227,12 @@ void ridge_account(struct diag *d) {
     struct trace_span all = {0, 0};
     for (uint32_t i = 0; i < t->n; i++)
         if (t->ev[i].kind != TK_MEM) all.t1 = RG_MAX(all.t1, trace_end(&t->ev[i]));
+    for (uint32_t i = 0; i < t->notes.n; i++) {
+        const char *s = trace_str(t, t->notes.p[i].what);
+        if (strncmp(s, "not recorded:", 13)) continue;
+        w.no_calls |= strstr(s, "calls") != NULL;
+        w.no_work |= strstr(s, "kernels") || strstr(s, "compiler");
+    }
     if (!w.spans) w.on = &all, w.spans = 1;
     d->w0 = w.now = w.on[0].t0;
     d->w1 = w.on[w.spans - 1].t1;
@@ -224,6 +245,7 @@ void ridge_account(struct diag *d) {
     runs_as_steps(d, &l);
     d->idle = w.piece.p;
     d->idle_n = w.piece.n;
+    ridge_phases(d);
     d->busy_ns = d->budget[BUDGET_KERNELS] + d->budget[BUDGET_EXPOSED];
     d->residual = d->wall_ns;
     for (int k = 0; k < BUDGET_KEYS; k++) d->residual -= d->budget[k];

@@ -21,6 +21,7 @@ static struct {
     uint64_t range; /* of it, for NVIDIA's tools */
     int64_t steps;  /* that ended */
     bool by_env;    /* PROFILE began it */
+    bool told;      /* the recording says what it does not hold */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- recording -------------------------------------------------------------------------------------------- */
@@ -52,13 +53,30 @@ static uint32_t kinds_of(uint32_t activities) {
     return k;
 }
 
+/* A reader must not take for your code, or for Ridge's, what was left out. */
+static void set_mode(enum event_mode m) {
+    uint32_t a = state.o.activities;
+    event_record_mode(m);
+    if (m != EVENT_ON || state.told || !a) return;
+    state.told = true;
+    char text[80];
+    snprintf(text, sizeof text, "not recorded:%s%s%s", a & RG_RECORD_CALLS ? "" : " calls",
+             a & RG_RECORD_KERNELS ? "" : " kernels", a & RG_RECORD_COMPILER ? "" : " compiler");
+    uint64_t now = os_now_ns();
+    if (text[13])
+        event_add_info(EVENT_NOTE, event_name(text),
+                       event_name("leave .activities out to have a cause for all of the time"), now, now, 0,
+                       0);
+}
+
 static int begin(struct err *e, const char *path, const rg_profile_opts *o) {
     int bad = event_record_start(e, path, kinds_of(o->activities));
     if (bad) return bad;
     state.o = *o;
     state.steps = 0;
+    state.told = false;
     state.began = os_now_ns();
-    event_record_mode(wanted(o, 0));
+    set_mode(wanted(o, 0));
     return 0;
 }
 
@@ -105,7 +123,7 @@ static void do_step(struct api_call *k) {
     pthread_mutex_lock(&state.lock);
     uint64_t now = os_now_ns();
     event_add(EVENT_STEP, event_name("step"), state.began, now, state.steps, 0);
-    event_record_mode(wanted(&state.o, ++state.steps));
+    set_mode(wanted(&state.o, ++state.steps));
     state.began = now;
     mark_step();
     pthread_mutex_unlock(&state.lock);

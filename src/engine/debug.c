@@ -11,10 +11,22 @@
 #include "event/event.h"
 #include "render/render.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+/* A level that is no number is said once; other programs' lists ("app:*") are not Ridge's. */
+static void check_level(void) {
+    static atomic_bool said;
+    const char *s = env_get("RIDGE_DEBUG") ? NULL : env_get("DEBUG");
+    char *end;
+    if (!s || !*s || strpbrk(s, ":*,=/ ") || (strtol(s, &end, 10), !*end) || atomic_exchange(&said, true))
+        return;
+    log_line(0, "DEBUG=%.20s: expected a level from 0 to 7; 0 is used", s);
+}
+
 static void debug_open(const struct engine *en) {
+    check_level();
     log_line(1, "opened device %s from pid:%ld", en->ops->name, (long)getpid());
 }
 
@@ -39,6 +51,9 @@ struct operation {
     const char *tail; /* roof and site, or "" */
 };
 
+/* Three digits that say something, of small rates too. */
+static int digits(double x) { return x < 10 ? 2 : x < 100 ? 1 : 0; }
+
 static void line(struct engine *en, const struct operation *o) {
     struct debug_totals *s = &en->shown;
     s->operations++;
@@ -48,11 +63,11 @@ static void line(struct engine *en, const struct operation *o) {
     if (!log_on(2)) return;
     double ns = RG_MAX((double)o->ns, 1);
     bool slow = o->ns > 10000000 && log_color();
-    log_line(2,
-             "*** %-7s %4u %s arg %2u mem %5.2f GB tm %s%9.2fus%s/%9.2fms (%7.0f GFLOPS %4.0f|%-6.0f GB/s)%s",
-             o->device, s->operations, o->name, o->args, (double)en->memory.in_use / 1e9,
-             slow ? "\033[33m" : "", (double)o->ns / 1e3, slow ? "\033[0m" : "", s->ns / 1e6, o->flops / ns,
-             o->bytes / ns, o->issued / ns, o->tail);
+    log_line(
+        2, "*** %-7s %4u %s arg %2u mem %5.2f GB tm %s%9.2fus%s/%9.2fms (%7.*f GFLOPS %4.*f|%-6.*f GB/s)%s",
+        o->device, s->operations, o->name, o->args, (double)en->memory.in_use / 1e9, slow ? "\033[33m" : "",
+        (double)o->ns / 1e3, slow ? "\033[0m" : "", s->ns / 1e6, digits(o->flops / ns), o->flops / ns,
+        digits(o->bytes / ns), o->bytes / ns, digits(o->issued / ns), o->issued / ns, o->tail);
 }
 
 static void debug_kernel(struct engine *en, const struct kernel_call *c, uint64_t ns, const char *site) {

@@ -435,13 +435,47 @@ void ir_print_tree(struct str *o, const struct ir *ir, const uop *block) {
     tree_statement(&t, block, 0);
 }
 
+struct linear_printer {
+    struct str *o;
+    const struct ir *ir;
+    const uint8_t *listed; /* by node id: it is a line of the program */
+    int left;              /* nodes that this line may still hold */
+};
+
+/* What has a line is called by its number; the rest is written where it is used. */
+static void linear_node(struct linear_printer *p, const uop *n) {
+    if (n->op == OP_CONST) {
+        print_number(p->o, n, false);
+        return;
+    }
+    str_printf(p->o, "(%s", op_info[n->op].name);
+    print_type_if_needed(p->o, n);
+    print_arg(p->o, p->ir, n);
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        const uop *x = n->src[i];
+        char b[64];
+        str_addc(p->o, ' ');
+        if (x->op != OP_STAGE && own_name(p->ir, x, b, sizeof b) && *b)
+            print_name(p->o, b);
+        else if (p->listed[x->id] || p->left-- <= 0)
+            str_printf(p->o, "%%%u", x->id);
+        else
+            linear_node(p, x);
+    }
+    str_addc(p->o, ')');
+}
+
 void linear_print(struct str *s, const struct ir *ir, const struct linear *l) {
     int depth = 0;
+    uint8_t *listed = arena_array(s->arena, uint8_t, ir->n + 1);
+    for (uint32_t i = 0; i < l->n; i++) listed[l->u[i]->id] = 1;
+    struct linear_printer p = {.o = s, .ir = ir, .listed = listed};
     for (uint32_t i = 0; i < l->n; i++) {
         const uop *n = l->u[i];
         if (n->op == OP_END || n->op == OP_ELSE) depth--;
         str_printf(s, "%4u %*s%%%u = ", i, depth * 2, "", n->id);
-        ir_print_node(s, ir, n, 1);
+        p.left = 200;
+        linear_node(&p, n);
         str_addc(s, '\n');
         if (n->op == OP_RANGE || n->op == OP_IF || n->op == OP_ELSE) depth++;
     }

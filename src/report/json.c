@@ -68,7 +68,8 @@ static void causes(struct str *o, const struct diag *d) {
         str_add(o, i ? ",\n    {" : "\n    {");
         text(o, &f, "id", cause_text(c->id));
         integer(o, &f, "lost_ns", c->lost_ns);
-        number(o, &f, "share", share(c->lost_ns, d->wall_ns));
+        number(o, &f, "share",
+               share(c->lost_ns, d->t->format == TRACE_RIDGE ? d->steady.wall_ns : d->wall_ns));
         integer(o, &f, "gain_ceiling_ns", c->gain_ns);
         text(o, &f, "where", c->where);
         text(o, &f, "fix", c->fix);
@@ -246,17 +247,48 @@ static void overview(struct str *o, const struct diag *d) {
     str_add(o, "]}");
 }
 
+static void phase(struct str *o, const struct diag *d, const struct phase *p) {
+    bool f = true, b = true;
+    str_addc(o, '{');
+    text(o, &f, "where", trace_str(d->t, p->line));
+    integer(o, &f, "steps", p->steps);
+    integer(o, &f, "wall_ns", p->wall_ns);
+    integer(o, &f, "median_ns", p->median_ns);
+    integer(o, &f, "best_ns", (int64_t)p->best_ns);
+    str_add(o, ",\"budget\":{");
+    for (int k = 0; k < BUDGET_KEYS; k++)
+        if (p->budget[k]) integer(o, &b, budget_key(k), p->budget[k]);
+    str_add(o, "}}");
+}
+
+/* Of a Ridge program: what causes are judged by, the programs in it, and the rest of the recording. */
+static void phases(struct str *o, const struct diag *d) {
+    if (d->t->format != TRACE_RIDGE) return;
+    str_add(o, ",\n  \"steady\":");
+    phase(o, d, &d->steady);
+    str_add(o, ",\n  \"startup\":");
+    phase(o, d, &d->startup);
+    str_add(o, ",\n  \"phases\":[");
+    for (uint32_t i = 0; i < d->phases.n && i < 100; i++) {
+        if (i) str_addc(o, ',');
+        phase(o, d, &d->phases.p[i]);
+    }
+    str_addc(o, ']');
+}
+
 void report_json(struct str *o, const struct diag *d, const char *path) {
     bool f = true;
     str_add(o, "{\n  ");
     text(o, &f, "file", path);
     integer(o, &f, "wall_ns", d->wall_ns);
     text(o, &f, "regime", regime_text(d->regime));
-    text(o, &f, "verdict", d->healthy ? "healthy" : cause_text(d->verdict));
+    text(o, &f, "verdict", d->failed ? "failed" : d->healthy ? "healthy" : cause_text(d->verdict));
     str_add(o, ",\n  \"budget\":{");
     bool b = true;
     for (int k = 0; k < BUDGET_KEYS; k++) integer(o, &b, budget_key(k), d->budget[k]);
-    str_add(o, "},\n  \"causes\":");
+    str_addc(o, '}');
+    phases(o, d);
+    str_add(o, ",\n  \"causes\":");
     causes(o, d);
     str_add(o, ",\n  \"abstained\":");
     note_list(o, d->abstained.p, d->abstained.n);

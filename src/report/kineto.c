@@ -205,7 +205,8 @@ void kineto_write(struct sink *k, const struct diag *d) {
     const struct trace *t = d->t;
     struct str s;
     str_init(&s, &k->arena);
-    str_add(&s, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"deviceProperties\":[{\"id\":0,\"name\":");
+    str_add(&s, "{\"schemaVersion\":1,\"ridge_export\":1,\"displayTimeUnit\":\"ms\",\"deviceProperties\":[{"
+                "\"id\":0,\"name\":");
     report_json_string(&s, d->device_name);
     str_add(&s, "}],\"traceEvents\":[");
     sink_put(k, s.p, s.n);

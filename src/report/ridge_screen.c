@@ -19,6 +19,7 @@ const char *ridge_budget_text(int budget) {
     case BUDGET_DISPATCH: return "dispatch: graph, binding, bookkeeping";
     case BUDGET_USER: return "your code, outside of Ridge";
     case BUDGET_PROFILER: return "the profiler itself";
+    case BUDGET_OTHER: return "not recorded";
     default: return "other";
     }
 }
@@ -27,25 +28,28 @@ static const char *text_of(const struct diag *d, uint32_t id, const char *none) 
     return id ? trace_str(d->t, id) : none;
 }
 
+/* The end of a source line, which holds the number; room: in characters. */
+static const char *end_of(struct str *o, const char *s, int room) {
+    int n = (int)strlen(s);
+    room = RG_MAX(room, 12);
+    return n <= room ? s : arena_printf(o->arena, "..%s", s + n - room + 2);
+}
+
+/* "head  at line", on two lines where one is too short. */
+static void line_at(struct str *o, const char *head, const char *where) {
+    int n = (int)strlen(head);
+    if (!*where || n + 5 + (int)strlen(where) <= COLS) {
+        report_line(o, "%s%s%s", head, *where ? "  at " : "", where);
+        return;
+    }
+    report_line(o, "%s", head);
+    report_line(o, "       at %s", end_of(o, where, COLS - 10));
+}
+
 static int64_t kernel_time(const struct diag *d) {
     int64_t ns = 0;
     for (uint32_t i = 0; i < d->kernels.n; i++) ns += d->kernels.p[i].ns;
     return ns;
-}
-
-/* The longest step is the first, which plans and compiles: the median says more. */
-static int64_t median_step(const struct diag *d) {
-    int64_t best = 0;
-    for (uint32_t i = 0; i < d->steps.n; i++) { /* few steps, or few different ones: no sort needed */
-        int64_t x = d->steps.p[i].t1 - d->steps.p[i].t0;
-        uint32_t less = 0, equal = 0;
-        for (uint32_t k = 0; k < d->steps.n && d->steps.n <= 2000; k++) {
-            int64_t y = d->steps.p[k].t1 - d->steps.p[k].t0;
-            less += y < x, equal += y == x;
-        }
-        if (less <= d->steps.n / 2 && less + equal > d->steps.n / 2) best = x;
-    }
-    return best;
 }
 
 static const char *limit_text(const struct diag *d) {
@@ -65,50 +69,66 @@ static void head(struct str *o, const struct diag *d, const char *path) {
     report_line(o, "  %u events%s, %llu kernels, %u steps, %.1f ms recorded%s", d->t->n,
                 d->t->lost + d->t->dropped ? " (some lost)" : "", (unsigned long long)d->kernel_count,
                 d->steps.n, ms(d->wall_ns), cores);
-    if (d->healthy)
-        report_line(o, "VERDICT  healthy%s: %.1f%% of the time in kernels, at %.0f%% of their roof",
-                    limit_text(d), pct((double)d->budget[BUDGET_KERNELS], (double)d->wall_ns), 100 * d->roof);
+    double wall = (double)d->steady.wall_ns, in_kernels = pct((double)d->steady.budget[BUDGET_KERNELS], wall);
+    if (d->failed)
+        report_line(o, "VERDICT  the program ended with exit status %d: no advice; what it did until then:",
+                    d->failed);
+    else if (!d->kernel_count)
+        report_line(o, "VERDICT  no kernel ran: there is nothing to judge");
+    else if (d->healthy)
+        report_line(o, "VERDICT  healthy%s: %.1f%% of the %s in kernels, at %.0f%% of their roof",
+                    limit_text(d), in_kernels, d->phases.n ? "steps" : "time", 100 * d->roof);
     else if (d->causes.p[0].first)
         report_line(o, "VERDICT  %s: %s; in kernels %.1f%%, at %.0f%% of their roof", cause_text(d->verdict),
-                    d->causes.p[0].signal, pct((double)d->budget[BUDGET_KERNELS], (double)d->wall_ns),
-                    100 * d->roof);
+                    d->causes.p[0].signal, in_kernels, 100 * d->roof);
     else
-        report_line(o, "VERDICT  %s: %.1f of %.1f ms (%.1f%%); in kernels %.1f%%, at %.0f%% of their roof",
-                    cause_text(d->verdict), ms(d->causes.p[0].lost_ns), ms(d->wall_ns),
-                    pct((double)d->causes.p[0].lost_ns, (double)d->wall_ns),
-                    pct((double)d->budget[BUDGET_KERNELS], (double)d->wall_ns), 100 * d->roof);
+        report_line(o, "VERDICT  %s: %.1f of %.1f ms%s (%.1f%%); in kernels %.1f%%, at %.0f%% of their roof",
+                    cause_text(d->verdict), ms(d->causes.p[0].lost_ns), ms(d->steady.wall_ns),
+                    d->phases.n ? " of steps" : "", pct((double)d->causes.p[0].lost_ns, wall), in_kernels,
+                    100 * d->roof);
 }
 
+/* A row for each key; of the steps, beside it what start-up took. The steps' shares sum to 100 %. */
 static void budget(struct str *o, const struct diag *d) {
     int share[BUDGET_KEYS];
-    report_shares(d->budget, BUDGET_KEYS, d->wall_ns, share);
+    bool apart = d->phases.n && d->startup.wall_ns > 0;
+    report_shares(d->steady.budget, BUDGET_KEYS, d->steady.wall_ns, share);
+    if (apart) report_line(o, "  %-40s %13s %6s %13s", "", "steps", "", "start-up");
     for (int k = 0; k < BUDGET_KEYS; k++) {
         if (!d->budget[k]) continue;
-        char bar[24];
+        char bar[24], start[24] = "";
         int n = RG_MIN(20, (share[k] + 25) / 50);
         memset(bar, '#', (size_t)n);
         bar[n] = 0;
-        report_line(o, "  %-45s %10.2f ms %5.1f%%  %s", ridge_budget_text(k), ms(d->budget[k]),
-                    share[k] / 10.0, bar);
+        if (apart) snprintf(start, sizeof start, " %10.2f ms", ms(d->startup.budget[k]));
+        report_line(o, "  %-40s %10.2f ms %5.1f%%%s  %s", ridge_budget_text(k), ms(d->steady.budget[k]),
+                    share[k] / 10.0, start, bar);
     }
-    report_line(o, "  %45s %10.2f ms 100.0%%", "sum", ms(d->wall_ns));
+    if (apart)
+        report_line(o, "  %40s %10.2f ms 100.0%% %10.2f ms", "sum", ms(d->steady.wall_ns),
+                    ms(d->startup.wall_ns));
+    else
+        report_line(o, "  %40s %10.2f ms 100.0%%", "sum", ms(d->steady.wall_ns));
 }
 
 static void fixes(struct str *o, const struct diag *d) {
     int shown = 0;
+    if (d->failed || !d->kernel_count) return;
     for (uint32_t i = 0; i < d->causes.n; i++) {
         const struct cause *c = &d->causes.p[i];
         if (c->note) report_wrapped(o, "NOTE   ", arena_printf(o->arena, "%s: %s", c->signal, c->fix), 7, 2);
         if (c->note || shown == 3) continue;
         shown++;
+        const char *name = cause_text(c->id);
         if (c->first)
-            report_line(o, "FIX %d  %s%s%s", shown, cause_text(c->id), *c->where ? "  at " : "", c->where);
+            line_at(o, arena_printf(o->arena, "FIX %d  %s", shown, name), c->where);
         else
-            report_line(o, "FIX %d  %s  up to %.1f ms (%.1f%%), %s%s%s%s%s", shown, cause_text(c->id),
-                        ms(c->gain_ns), pct((double)c->gain_ns, (double)d->wall_ns),
-                        strcmp(cause_confidence(c->id), "model") ? "measured" : "modelled",
-                        c->how && *c->how ? ": " : "", c->how ? c->how : "", *c->where ? "  at " : "",
-                        c->where);
+            line_at(o,
+                    arena_printf(o->arena, "FIX %d  %s  up to %.1f ms (%.1f%%), %s%s%s", shown, name,
+                                 ms(c->gain_ns), pct((double)c->gain_ns, (double)d->steady.wall_ns),
+                                 strcmp(cause_confidence(c->id), "model") ? "measured" : "modelled",
+                                 c->how && *c->how ? ": " : "", c->how ? c->how : ""),
+                    c->where);
         report_wrapped(o, "       ", c->signal, 7, 2);
         report_wrapped(o, "    -> ", c->fix, 7, 2);
     }
@@ -117,11 +137,14 @@ static void fixes(struct str *o, const struct diag *d) {
 
 /* The speed of light: the same kernels, each at its roof, and nothing else. */
 static void at_best(struct str *o, const struct diag *d) {
-    int64_t best = ridge_at_best(d);
-    if (!d->kernels.n || best <= 0) return;
-    report_line(o, "AT BEST  %.1f ms, you take %.1f: %.1fx%s; all kernels at their roof, no gaps", ms(best),
-                ms(d->wall_ns), (double)d->wall_ns / (double)best,
-                d->steps.n > 1 ? arena_printf(o->arena, ", a step %.2f ms", ms(best) / d->steps.n) : "");
+    const struct phase *p = d->phases.n ? &d->phases.p[0] : &d->steady;
+    if (!d->kernels.n || d->steady.best_ns <= 0) return;
+    report_line(o, "AT BEST  %.1f ms, you take %.1f: %.1fx%s; all kernels at their roof, no gaps",
+                d->steady.best_ns / 1e6, ms(d->steady.wall_ns), (double)d->steady.wall_ns / d->steady.best_ns,
+                p->steps > 1 && d->phases.n
+                    ? arena_printf(o->arena, ", a step at %s %.2f ms", text_of(d, p->line, "?"),
+                                   p->best_ns / 1e6 / p->steps)
+                    : "");
 }
 
 static void kernels(struct str *o, const struct diag *d) {
@@ -135,17 +158,24 @@ static void kernels(struct str *o, const struct diag *d) {
         report_cut_middle(trace_str(d->t, k->name), name, sizeof name);
         if (k->limit)
             snprintf(roof, sizeof roof, "%2.0f%% of roof, %s", 100 * k->roof, trace_str(d->t, k->limit));
-        report_line(o, " %5.1f%% %-24s x%-5u %7.1f %s %-11s %-22s %s", pct((double)k->ns, (double)all), name,
-                    k->count, us < 10000 ? us : us / 1e3, us < 10000 ? "us" : "ms", class_text(k->cls), roof,
-                    text_of(d, k->where, ""));
+        const char *row = arena_printf(
+            o->arena, " %5.1f%% %-24s x%-5u %7.1f %s %-11s %-22s", pct((double)k->ns, (double)all), name,
+            k->count, us < 10000 ? us : us / 1e3, us < 10000 ? "us" : "ms", class_text(k->cls), roof);
+        report_line(o, "%s %s", row, end_of(o, text_of(d, k->where, ""), COLS - 1 - (int)strlen(row)));
     }
 }
 
+/* One line for start-up, one for each program whose steps repeat. */
 static void steps(struct str *o, const struct diag *d) {
-    if (d->steps.n < 2) return;
-    const struct step_row *first = &d->steps.p[0];
-    report_line(o, "STEPS  the first %.2f ms, the median of %u %.2f ms", ms(first->t1 - first->t0),
-                d->steps.n, ms(median_step(d)));
+    if (!d->phases.n) return;
+    for (uint32_t i = 0; i < d->phases.n && i < 4; i++) {
+        const struct phase *p = &d->phases.p[i];
+        report_line(o, "%s  %u of %.2f ms (median) at %s: %.1f ms, %.1f%% in kernels, %.1fx of its best",
+                    i ? "     " : "STEPS", p->steps, ms(p->median_ns), text_of(d, p->line, "(no line)"),
+                    ms(p->wall_ns), pct((double)p->budget[BUDGET_KERNELS], (double)p->wall_ns),
+                    p->best_ns > 0 ? (double)p->wall_ns / p->best_ns : 0);
+    }
+    if (d->phases.n > 4) report_line(o, "       and %u other programs", d->phases.n - 4);
 }
 
 static void notes(struct str *o, const struct diag *d) {

@@ -17,7 +17,8 @@ static double pct(int64_t part, int64_t whole) { return whole ? 100.0 * (double)
 
 static void head(struct str *o, const struct diag *d, const char *path) {
     const struct trace *t = d->t;
-    report_line(o, "%s  %s%s%s%s", base_name(path), trace_format_text(t->format),
+    report_line(o, "%s  %s%s%s%s", base_name(path),
+                t->own_export ? "Ridge's export (Kineto JSON)" : trace_format_text(t->format),
                 t->compressed ? ", gzip" : "", *d->device_name ? ", " : "", d->device_name);
     if (t->format == TRACE_SNAPSHOT) {
         report_line(o, "  %u allocator records; %.1f MB allocated of %.1f MB reserved at the end", t->snap.n,
@@ -55,6 +56,8 @@ static void verdict(struct str *o, const struct diag *d) {
     double busy = pct(d->busy_ns, d->wall_ns);
     if (!d->healthy && d->verdict == CAUSE_GROWTH) {
         report_wrapped(o, "VERDICT  memory.growth: ", d->causes.p[0].signal, 9, 2);
+    } else if (d->t->own_export) {
+        report_line(o, "VERDICT  a Ridge program's export: `ridge report` of its profile has the verdict");
     } else if (!d->dev_n) {
         report_line(o, "VERDICT  no device activity in this recording: nothing can be said about a GPU");
     } else if (d->healthy) {
@@ -304,8 +307,10 @@ void report_text(struct str *o, const struct diag *d, const char *path) {
     head(o, d, path);
     verdict(o, d);
     if (d->t->format != TRACE_SNAPSHOT && d->wall_ns) budget(o, d);
-    fixes(o, d);
-    checklist(o, d);
+    if (!d->t->own_export) {
+        fixes(o, d);
+        checklist(o, d);
+    }
     if (d->t->format != TRACE_SNAPSHOT) kernels(o, d);
     memory(o, d);
     notes(o, d, 40 - (count_lines(o) - before));

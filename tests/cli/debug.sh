@@ -23,7 +23,7 @@ before() {
     [ "${a:-999999}" -lt "${b:-0}" ] || fail "DEBUG=$level: expected $1 (line ${a:-none}) before $2 (line ${b:-none})"
 }
 
-line='arg +[0-9]+ mem +[0-9.]+ GB tm +[0-9.]+us/ +[0-9.]+ms \( +[0-9]+ GFLOPS +[0-9]+\|[0-9]+ +GB/s\)'
+line='arg +[0-9]+ mem +[0-9.]+ GB tm +[0-9.]+us/ +[0-9.]+ms \( +[0-9.]+ GFLOPS +[0-9.]+\|[0-9.]+ +GB/s\)'
 level=5
 say 5
 has '^opened device CPU from pid:[0-9]+$' 'opening the device'
@@ -48,6 +48,16 @@ before 'CPU        3 r_2' 'EXT        4 synchronize'
 before 'EXT        5 copy' '^avg:'
 n=$(grep -n 'rg_dot' examples/dot.c | head -1 | cut -d: -f1)
 has "\[dot dot.c:$n\]" 'the very line of rg_dot'
+
+# three digits of a rate, however small; every operand of the linear program has a line or stands where it is used
+has '\( +[0-9]\.[0-9][0-9] GFLOPS +[0-9]\.[0-9][0-9]\|' 'rates with digits'
+env DEBUG=5 "$DOT" 2>"$here/lin" > "$here/out"
+awk '/^ +[0-9]+ +%[0-9]+ = / { def[$2] = 1; s = $0; sub(/^[^=]*= /, "", s); while (match(s, /%[0-9]+/)) { use[substr(s, RSTART, RLENGTH)] = 1; s = substr(s, RSTART + RLENGTH) } n++ }
+     END { for (u in use) if (!(u in def)) { print "DEBUG=5: " u " is used and never printed"; bad = 1 } if (!n) { print "no linear program"; bad = 1 } exit bad }' "$here/lin" || bad=1
+level=abc; say abc
+has '^DEBUG=abc: expected a level from 0 to 7; 0 is used$' 'a level that is no number'
+level='app:*'; say 'app:*'
+[ -s "$here/err" ] && fail "another program's DEBUG: $(cat "$here/err")"
 
 level=0; say 0
 [ -s "$here/err" ] && fail "DEBUG=0 is not silent: $(cat "$here/err")"

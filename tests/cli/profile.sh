@@ -47,7 +47,8 @@ has 0 "x asked" report ridge.profile --roof
 has 0 "is busy" report ridge.profile --roof --rows 100
 grep -q "^AT BEST  .* you take .*x" screen || fail "no speed of light: $(cat screen)"
 has 0 "VERDICT" diagnose ridge.profile
-has 0 "kernels" diagnose trace.json
+has 0 "a Ridge program's export" diagnose trace.json
+"$RIDGE" diagnose trace.json | grep -i "torch\|cuda\|dispatch: " && fail "its own export gets advice for PyTorch"
 
 # the environment alone; a file of one's own
 PROFILE=mine.profile "$build/examples/dot" > out || fail "dot failed under PROFILE"
@@ -70,6 +71,9 @@ has 0 "dot.c:" profile --out away.profile -- sh -c "cd / && exec '$build/example
 # what the program does is what the command does
 has 3 "recorded nothing" profile -- sh -c 'exit 3'
 has 137 "killed by signal 9" profile -- sh -c 'kill -9 $$'
+"$RIDGE" profile --out fails.profile -- sh -c "'$build/examples/dot'; exit 5" > out 2>&1
+[ $? -eq 5 ] && grep -q "^VERDICT  the program ended with exit status 5: no advice" out || fail "a failed program: $(cat out)"
+grep -q "^FIX\|compile:" out && fail "a failed program gets advice: $(cat out)"
 has 127 "no-such-program" profile -- ./no-such-program
 has 2 "expected -- PROGRAM" profile
 has 2 "unknown option --otu, did you mean --out?" profile --otu x -- true

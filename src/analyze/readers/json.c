@@ -486,6 +486,8 @@ static void take_header(struct json *j, struct slice k, struct slice v) {
         t->with_flops = flag;
     else if (KEY("with_modules"))
         t->with_modules = flag;
+    else if (KEY("ridge_export"))
+        t->own_export = t->has_header = true;
     else if (KEY("schemaVersion") || KEY("displayTimeUnit"))
         t->has_header = true;
     else if (KEY("distributedInfo")) {

@@ -1,0 +1,140 @@
+/* Tests of src/analyze/phases.c on made-up recordings: a program that loads, compiles, trains, loads again and evaluates. Start-up
+ * and steps are apart, training and evaluation too, the verdict is that of the steps, and everything sums. */
+#include "event/event.h"
+#include "report/report.h"
+
+#include <test.h>
+
+#include <unistd.h>
+
+static struct trace t;
+static struct diag d;
+static struct err err;
+static struct arena arena;
+static uint64_t now;
+
+static void begin(void) {
+    arena_init(&arena, &err);
+    event_reset();
+    now = 1000;
+    event_add(EVENT_RECORD, 0, now, now, 1, 0);
+    event_add(EVENT_ALLOC, event_name("CPU"), now, now, 64, 64);
+}
+
+static void end(void) {
+    struct event_list l;
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/ridge-phases-%d", (int)getpid());
+    event_add(EVENT_RECORD, 0, now, now, 0, (int64_t)now);
+    event_snapshot(&arena, &l);
+    CHECK_EQ(event_save(&err, &arena, path, &l), 0);
+    if (trace_read(&t, &err, path) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
+    unlink(path);
+}
+
+static void forget(void) {
+    diag_free(&d);
+    trace_free(&t);
+    arena_free(&arena);
+}
+
+/* A call of the user at `line` that runs `plan`: how 0 plans and compiles before the kernel, 2 replays. In us. */
+static void run(const char *line, const char *plan, int how, uint64_t compile, uint64_t kernel,
+                uint64_t user) {
+    uint64_t t0 = now;
+    if (compile) event_add(EVENT_COMPILE, event_name("cc"), t0, t0 + compile * 1000, 1, 1);
+    uint64_t k0 = t0 + compile * 1000, k1 = k0 + kernel * 1000;
+    event_add_info(
+        EVENT_KERNEL, event_name(plan),
+        event_name("matmul net.0 m.c:5\t500000\tcompute\t\tk\t0\t0\t0\tissued=9 moved=9 lines=9 f32=500000 "
+                   "vector=500000\t"),
+        k0, k1, 1000, 10);
+    event_add_info(EVENT_RUN, event_name("CPU"), event_name(plan), t0, k1, 1, how);
+    event_add_info(EVENT_CALL, event_name("rg_jit_call"), event_name(line), t0, k1, 0, 0);
+    now = k1 + user * 1000;
+}
+
+static int64_t sum(const int64_t *budget) {
+    int64_t ns = 0;
+    for (int k = 0; k < BUDGET_KEYS; k++) ns += budget[k];
+    return ns;
+}
+
+TEST(phases_training_and_evaluation) {
+    begin();
+    run("m.c:92", "train", 0, 900000, 1000, 20);
+    for (int i = 0; i < 40; i++) run("m.c:92", "train", 2, 0, 1000, 20);
+    now += 50000000; /* loads the test set */
+    run("m.c:125", "test", 0, 300000, 400, 10);
+    for (int i = 0; i < 19; i++) run("m.c:125", "test", 2, 0, 400, 10);
+    end();
+    CHECK_EQ(d.residual, 0);
+    CHECK_EQ(d.phases.n, 2);
+    CHECK_EQ(d.phases.p[0].steps, 40);
+    CHECK_EQ(d.phases.p[1].steps, 19);
+    CHECK_STR(trace_str(&t, d.phases.p[0].line), "m.c:92");
+    CHECK_STR(trace_str(&t, d.phases.p[1].line), "m.c:125");
+    CHECK_EQ(d.phases.p[0].median_ns, 1020000);
+    CHECK_EQ(d.phases.p[1].median_ns, 410000);
+    CHECK_EQ(d.phases.p[0].budget[BUDGET_KERNELS], 40 * 1000000);
+    CHECK_EQ(d.phases.p[1].budget[BUDGET_KERNELS], 19 * 400000);
+    CHECK_EQ(d.steady.budget[BUDGET_COMPILE], 0);
+    CHECK_EQ(d.startup.budget[BUDGET_COMPILE], 1200000000);
+    CHECK_EQ(d.steady.wall_ns + d.startup.wall_ns, d.wall_ns);
+    CHECK_EQ(sum(d.steady.budget), d.steady.wall_ns);
+    CHECK_EQ(sum(d.startup.budget), d.startup.wall_ns);
+    CHECK_EQ(sum(d.phases.p[0].budget) + sum(d.phases.p[1].budget), d.steady.wall_ns);
+    /* the budget of it all would say "compile"; no step compiles, and kernels are at half of their roof */
+    if (d.healthy || d.verdict != CAUSE_ROOF)
+        FAIL("the verdict is %s", d.healthy ? "healthy" : cause_text(d.verdict));
+    for (uint32_t i = 0; i < d.causes.n; i++)
+        CHECK(d.causes.p[i].id != CAUSE_COMPILE && d.causes.p[i].id != CAUSE_BUILD &&
+              d.causes.p[i].id != CAUSE_DISPATCH);
+    struct str s;
+    str_init(&s, &d.arena);
+    report_text(&s, &d, "x");
+    CHECK(strstr(s.p, "STEPS  40 of 1.02 ms (median) at m.c:92"));
+    CHECK(strstr(s.p, "19 of 0.41 ms (median) at m.c:125"));
+    CHECK(strstr(s.p, "start-up"));
+    forget();
+}
+
+/* Where every step compiles, that is the steps' fault. */
+TEST(phases_steps_that_compile_each) {
+    begin();
+    for (int i = 0; i < 20; i++) {
+        char plan[16];
+        snprintf(plan, sizeof plan, "p%d", i);
+        run("m.c:9", plan, 0, 5000, 1000, 10);
+    }
+    end();
+    CHECK_EQ(d.residual, 0);
+    CHECK(!d.healthy);
+    CHECK_EQ(d.verdict, CAUSE_COMPILE);
+    CHECK_EQ(d.steady.wall_ns + d.startup.wall_ns, d.wall_ns);
+    forget();
+}
+
+/* A recording of kernels alone says nothing of the host: no cause, and the way to record it. */
+TEST(phases_kernels_alone_have_no_host_cause) {
+    begin();
+    for (int i = 0; i < 20; i++) {
+        event_add_info(EVENT_KERNEL, event_name("r_9"), event_name("sum m.c:5\t9000\tcompute"), now,
+                       now + 10000, 1000, 10);
+        now += 1000000;
+    }
+    event_add_info(EVENT_RUN, event_name("CPU"), 0, 1000, now - 1000000, 1, 0);
+    event_add_info(EVENT_NOTE, event_name("not recorded: calls compiler"), event_name("record all"), now, now, 0,
+                   0);
+    end();
+    CHECK_EQ(d.budget[BUDGET_DISPATCH], 0);
+    CHECK_EQ(d.budget[BUDGET_USER], 0);
+    CHECK_EQ(d.budget[BUDGET_OTHER], d.wall_ns - 200000);
+    for (uint32_t i = 0; i < d.causes.n; i++)
+        CHECK(d.causes.p[i].id == CAUSE_ROOF || d.causes.p[i].id == CAUSE_TINY);
+    bool told = false;
+    for (uint32_t i = 0; i < d.capture.n; i++)
+        told |= strstr(d.capture.p[i].why, "not recorded: calls") != NULL;
+    CHECK(told);
+    forget();
+}
