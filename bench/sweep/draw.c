@@ -118,7 +118,7 @@ static const struct row *draw_row(struct draw *d, const struct options *o) {
 }
 
 static double bytes_most(const struct draw *d) {
-    double most = 0;
+    double most = d->out * (double)rg_dtype_size(d->dt);
     for (int i = 0; i < d->n; i++)
         most = RG_MAX(most, operand_count(&d->x[i]) * (double)rg_dtype_size(d->x[i].dt));
     return most;

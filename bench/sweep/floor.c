@@ -83,7 +83,14 @@ int floor_measure(rg_ctx *c, const struct options *o, struct rates *r, struct er
     arena_init(&a, e);
     const struct device_ops *dev = device_find(e, o->device);
     struct engine *en = dev ? engine_open(e, dev) : NULL;
-    if (en && !engine_ceilings(en, e, &a, &measured)) r->model = measured.model;
+    const struct model *guess = en ? engine_model(en, e) : NULL;
+    if (guess) r->model = *guess;
+    if (guess && !engine_ceilings(en, e, &a, &measured)) {
+        r->model = measured.model;
+    } else if (guess) { /* what the planner believes */
+        fprintf(stderr, "sweep: rates are not measured: %s\n", e->msg);
+        *e = (struct err){0};
+    }
     if (en) engine_close(en);
     arena_free(&a);
     if (e->code) return e->code;

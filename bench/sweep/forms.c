@@ -100,6 +100,7 @@ static void product(struct draw *d, int64_t batch, bool batched, bool one_y) {
     draw_operand(d, d->dt, 2 + batched, y + !batched, ANY);
     for (int i = 0; i < 2; i++) draw_layout(d, &d->x[i], false);
     d->work = (double)batch * (double)s[0] * (double)s[1] * (double)s[2];
+    d->out = d->work / (double)s[2];
     d->back = 2;
 }
 static void form_matmul(struct draw *d) { product(d, 1, false, false); }
@@ -115,6 +116,7 @@ static void form_linear(struct draw *d) {
     draw_operand(d, d->dt, 2, (int64_t[]){s[1], s[2]}, ANY);
     draw_operand(d, d->dt, 1, &s[1], ANY);
     d->work = (double)batch * (double)s[0] * (double)s[1] * (double)s[2];
+    d->out = d->work / (double)s[2];
     d->back = 2;
 }
 
@@ -131,7 +133,7 @@ static void form_outer(struct draw *d) {
     int64_t a = draw_size(d, 1, pow(total, part)), b = draw_size(d, 1, pow(total, 1 - part));
     draw_operand(d, d->dt, 1, &a, ANY);
     draw_operand(d, d->dt, 1, &b, ANY);
-    d->work = (double)a * (double)b;
+    d->work = d->out = (double)a * (double)b;
     d->back = 2;
 }
 
@@ -150,6 +152,7 @@ static void form_heads(struct draw *d) {
     t = RG_MIN(t, 2048);
     for (int i = 0; i < 2; i++) draw_operand(d, d->dt, 4, (int64_t[]){b, t, h, k}, ANY);
     d->work = (double)(b * h * k) * (double)t * (double)t;
+    d->out = d->work / (double)k;
     d->back = 2;
 }
 
@@ -206,6 +209,7 @@ static void convolve(struct draw *d, int rank, int taps, bool transposed, bool d
     draw_operand(d, d->dt, 2 + rank, wd, ANY);
     draw_operand(d, d->dt, 1, &o, ANY);
     d->work = (double)n * (double)c * (double)(o / g) * area;
+    d->out = (double)(n * o) * area;
     d->back = 2;
 }
 static void form_conv1(struct draw *d) { convolve(d, 1, 0, false, false); }
@@ -344,7 +348,7 @@ static void form_one_hot(struct draw *d) {
     int64_t n = draw_size(d, 1, sqrt(total));
     d->p[0] = draw_size(d, 1, RG_MAX(1, total / (double)n)), d->np = 1;
     indices(d, 1, &n, d->p[0]);
-    d->work = (double)n * (double)d->p[0];
+    d->work = d->out = (double)n * (double)d->p[0];
 }
 
 static void form_select(struct draw *d) {
@@ -367,7 +371,7 @@ static void form_matrix(struct draw *d) {
 
 static void form_vector(struct draw *d) {
     struct operand *x = draw_shape(d, d->dt, 1, 1, sqrt(draw_total(d)));
-    d->work = operand_count(x) * operand_count(x);
+    d->work = d->out = operand_count(x) * operand_count(x);
 }
 
 static void form_square(struct draw *d) {
@@ -424,20 +428,21 @@ static void form_repeat(struct draw *d) {
     d->work = operand_count(x);
     d->np = x->rank;
     for (int i = 0; i < d->np; i++) d->work *= (double)(d->p[i] = draw_int(d, 1, 3));
+    d->out = d->work;
 }
 
 static void form_times(struct draw *d) {
     struct operand *x = draw_shape(d, d->dt, 1, 3, draw_total(d) / 4);
     d->p[0] = draw_int(d, 0, x->rank - 1), d->p[1] = draw_int(d, 1, 5), d->np = 2;
     draw_layout(d, x, false);
-    d->work = operand_count(x) * (double)d->p[1];
+    d->work = d->out = operand_count(x) * (double)d->p[1];
 }
 
 static void form_unfold(struct draw *d) {
     struct operand *x = draw_shape(d, d->dt, 1, 3, draw_total(d) / 4);
     d->p[0] = draw_int(d, 0, x->rank - 1), d->np = 3;
     d->p[1] = draw_int(d, 1, RG_MIN(7, x->dim[d->p[0]])), d->p[2] = draw_int(d, 1, 3);
-    d->work = operand_count(x) * (double)d->p[1] / (double)d->p[2];
+    d->work = d->out = operand_count(x) * (double)d->p[1] / (double)d->p[2];
 }
 
 /* p is a shape; there are no operands. */
@@ -479,6 +484,7 @@ static void form_resize(struct draw *d) {
         out *= (double)(d->p[i] = draw_size(d, RG_MAX(1, side / 4), 3 * side));
     }
     d->np = 2;
+    d->out = out;
     d->work = RG_MAX(out, strstr(d->row->name, "adaptive") ? operand_count(&d->x[0]) : 0);
     if (!strcmp(d->row->name, "nearest")) d->x[0].elements = RG_MIN(out, operand_count(&d->x[0]));
 }
@@ -505,6 +511,7 @@ static void form_mlp(struct draw *d) {
     draw_operand(d, d->dt, 2, (int64_t[]){s[2], s[1]}, UNIT);
     draw_operand(d, d->dt, 2, (int64_t[]){s[1], s[2]}, UNIT);
     d->work = 2 * (double)s[0] * (double)s[1] * (double)s[2];
+    d->out = (double)s[0] * (double)s[1];
     d->back = 2;
 }
 
@@ -515,6 +522,7 @@ static void form_norm_linear(struct draw *d) {
     draw_operand(d, d->dt, 2, (int64_t[]){s[1], s[2]}, UNIT);
     for (int i = 0; i < 2; i++) draw_operand(d, d->dt, 1, &s[2], ANY);
     d->work = (double)s[0] * (double)s[1] * (double)s[2];
+    d->out = (double)s[0] * (double)s[1];
     d->back = 2;
 }
 
@@ -538,6 +546,7 @@ static void form_distances(struct draw *d) {
     draw_operand(d, d->dt, 2, (int64_t[]){s[0], s[2]}, ANY);
     draw_operand(d, d->dt, 2, (int64_t[]){s[1], s[2]}, ANY);
     d->work = (double)s[0] * (double)s[1] * (double)s[2];
+    d->out = (double)s[0] * (double)s[1];
     d->back = 2;
 }
 

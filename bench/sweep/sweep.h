@@ -50,6 +50,7 @@ struct draw {
     struct operand x[OPERANDS_MOST];
     int64_t p[PARAMS_MOST];
     double work; /* units that the row's ops count */
+    double out;  /* elements of the largest value that is asked for, where it is no operand's size */
     double back; /* work of the gradient by work of the forward program */
 };
 
