@@ -63,6 +63,10 @@ __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "detect_leaks=0"; }
 #endif
 
+/* Children of a program with threads start threads of their own here: api_fork_beside_a_thread. A report ends its test. */
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) { return "die_after_fork=0:halt_on_error=1"; }
+
 /* ---- inside the child ---------------------------------------------------------------------------- */
 
 void test_add(struct test *t) {
