@@ -56,6 +56,7 @@ const uop *tg_wide(struct tg *, const uop *);  /* as tg_float, and halves become
 const uop *tg_bool(struct tg *, const uop *);  /* x != 0 */
 /* Axes stay with size 1; of nothing: the identity. */
 const uop *tg_reduce(struct tg *, enum op, const uop *, uint32_t mask);
+const uop *tg_scan(struct tg *, enum op, const uop *, int64_t axis, enum dtype); /* computed in that dtype */
 const uop *tg_drop(struct tg *, const uop *, uint32_t mask, bool keep); /* reduced axes go unless kept */
 
 /* ---- windows (conv.c) ------------------------------------------------------------------------------- */

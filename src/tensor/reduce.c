@@ -223,7 +223,7 @@ const uop *t_argmin(struct tg *g, const uop *x, int64_t axis, bool keep) {
 /* ---- running sums -------------------------------------------------------------------------------------------------- */
 
 /* Halves run in float32; only what comes out is rounded. */
-static const uop *scan(struct tg *g, enum op op, const uop *x, int64_t axis, enum dtype dt) {
+const uop *tg_scan(struct tg *g, enum op op, const uop *x, int64_t axis, enum dtype dt) {
     x = t_cast(g, x, dt);
     if (!tg_shape(g, x)->n && (axis == 0 || axis == -1)) return x;
     int64_t at = tg_axis(g, x, axis);
@@ -234,22 +234,22 @@ static const uop *scan(struct tg *g, enum op op, const uop *x, int64_t axis, enu
 
 const uop *t_cumsum(struct tg *g, const uop *x, int64_t axis) {
     x = tg_value(g, x);
-    return scan(g, OP_ADD, x, axis, t_sum_dtype((enum dtype)x->dt));
+    return tg_scan(g, OP_ADD, x, axis, t_sum_dtype((enum dtype)x->dt));
 }
 
 const uop *t_cumprod(struct tg *g, const uop *x, int64_t axis) {
     x = tg_value(g, x);
-    return scan(g, OP_MUL, x, axis, t_sum_dtype((enum dtype)x->dt));
+    return tg_scan(g, OP_MUL, x, axis, t_sum_dtype((enum dtype)x->dt));
 }
 
 const uop *t_cummax(struct tg *g, const uop *x, int64_t axis) {
     x = tg_value(g, x);
-    return scan(g, x->dt == DT_BOOL ? OP_ADD : OP_MAX, x, axis, (enum dtype)x->dt);
+    return tg_scan(g, x->dt == DT_BOOL ? OP_ADD : OP_MAX, x, axis, (enum dtype)x->dt);
 }
 
 const uop *t_cummin(struct tg *g, const uop *x, int64_t axis) {
     x = tg_value(g, x);
-    return scan(g, x->dt == DT_BOOL ? OP_MUL : OP_MIN, x, axis, (enum dtype)x->dt);
+    return tg_scan(g, x->dt == DT_BOOL ? OP_MUL : OP_MIN, x, axis, (enum dtype)x->dt);
 }
 
 /* log(e^x + e^y) is no op that scans, and a running sum of e^(x - m) with one m for the whole axis is 0 wherever the

@@ -174,13 +174,21 @@ const uop *t_scatter_reduce(struct tg *g, const uop *x, int64_t axis, const uop 
 
 /* ---- by a mask ------------------------------------------------------------------------------------------------------- */
 
-/* For each of the `size` results the index of the element of the flat mask that goes there, or -1. */
+enum { PICKED_PAST = 1 << 16 };
+
+/* For each of the `size` results the index of the element of the flat mask that goes there, or -1. What is not picked goes past
+ * them, spread over many indices: a GPU's atomics on one would wait for each other. */
 static const uop *picked(struct tg *g, const uop *mask, int64_t size) {
     if (size < 0 || size >= UINT32_MAX)
         tg_bad(g, "room for %lld elements; expected 0 to 2^32 - 2", (long long)size);
-    const uop *to = tg_op_k(g, OP_SUB, t_cumsum(g, mask, 0), 1), *past = uop_int(g->ir, DT_I64, size);
-    to = tg_op3(g, OP_WHERE, mask, tg_op2(g, OP_MIN, to, past), past);
-    return t_slice(g, winner(g, to, size + 1), &(struct t_slice){.stop = size}, 1);
+    int64_t n = tg_shape(g, mask)->d[0],
+            past = RG_MAX(RG_MIN(RG_MIN(n, PICKED_PAST), (int64_t)UINT32_MAX - size), 1);
+    enum dtype dt = n < INT32_MAX && size < INT32_MAX - past ? DT_I32 : DT_I64;
+    const uop *to = tg_op_k(g, OP_SUB, tg_scan(g, OP_ADD, mask, 0, dt), 1);
+    const uop *rest = tg_op2(g, OP_MOD, t_cast(g, tg_iota(g, n, 1, 0), dt), uop_int(g->ir, dt, past));
+    const uop *room = tg_op2(g, OP_LT, to, uop_int(g->ir, dt, size));
+    to = tg_op3(g, OP_WHERE, tg_op2(g, OP_AND, mask, room), to, tg_op_k(g, OP_ADD, rest, (double)size));
+    return t_slice(g, winner(g, t_cast(g, to, DT_I64), size + past), &(struct t_slice){.stop = size}, 1);
 }
 
 const uop *t_masked_select(struct tg *g, const uop *x, const uop *mask, int64_t size) {
