@@ -224,6 +224,20 @@ static bool trivial_operand(const uop *n, uint32_t budget) {
     return true;
 }
 
+/* Does the reduction run inside the loop of another that has an axis which it does not depend on: a row sum in a column sum? Its
+ * values would be scratch memory that the threads of a GPU read from each other. */
+static bool is_row_in_columns(struct tally *t, const uop *red) {
+    const uop_vec *f = free_of(&t->r->fr, red);
+    bool inside = false;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uop *r = f->p[i];
+        inside |= r->arg.range.kind == AX_REDUCE && !map_get(&t->r->row_ranges, r->id, NULL);
+    }
+    for (uint32_t i = 0; i < t->r->dims && inside; i++)
+        if (t->r->dim[i]->op == OP_RANGE && !free_has(&t->r->fr, red, t->r->dim[i])) return true;
+    return false;
+}
+
 /* NULL, or why codegen has no fast schedule for this reduction. */
 static const char *check_reduce(struct tally *t, const uop *red) {
     const uop_vec *f = free_of(&t->r->fr, red);
@@ -235,6 +249,7 @@ static const char *check_reduce(struct tally *t, const uop *red) {
         else if (skipped)
             return "a loop-invariant reduction inside a loop";
     }
+    if (t->gpu && !t->rows && is_row_in_columns(t, red)) return "a row reduction inside a column reduction";
     if (!is_contraction(t, red)) return NULL;
     if (t->gpu && has_mma_operands(t, product_of(red))) map_put(&t->mma_products, product_of(red)->id, 1);
     if (++t->contractions > 1 && !t->rows) return "two contractions in one kernel";

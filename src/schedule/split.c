@@ -26,6 +26,7 @@ enum {
     WHOLE = 8,          /* elements that vectors of any width divide */
     MOST_BLOCKS = 4096, /* of a reduced axis: terms of the second reduction */
     BLOCK_TERMS = 16,   /* fewest terms of one */
+    LONG_ROW = 1 << 17, /* terms: more than a thread block keeps of a row */
     WORTH_IT = 1 << 17,
     LONG_COLUMNS = 1 << 23, /* elements: no cache holds them */
     COLUMN_BLOCKS = 16,
@@ -245,8 +246,8 @@ static const uop *split_axis(struct split_state *s, const uop *n, const uop *x, 
     return split_axes(s, n, x, in, parts, front, taps, stored);
 }
 
-static const uop *split_product(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
-                                int64_t want, bool front, bool stored) {
+static const uop *split_even(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
+                             int64_t want, bool front, bool stored) {
     return split_axis(s, n, x, in, want, front, 0, stored);
 }
 
@@ -494,6 +495,12 @@ static bool has_long_columns(struct split_state *s, const uop *n, int64_t total,
     return along >= 0;
 }
 
+/* Products keep their operands whole; so do rows that a GPU's block may keep in registers from pass to pass. */
+static bool keeps_whole(struct split_state *s, const uop *n, const struct shape *in, int64_t many) {
+    int64_t terms = shape_size(in) / RG_MAX(shape_size(shape_of(s->sh, n)), 1);
+    return graph_contraction(s->sh, n) || (s->gpu && many != full_columns(s->gpu) && terms < LONG_ROW);
+}
+
 const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const struct gpu_spec *gpu,
                            const uop **stored) {
     struct split_state s = {.ir = ir, .sh = sh, .gpu = gpu};
@@ -518,9 +525,9 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     else if (parts > 1)
         r = split_axis(&s, n, x, in, parts, true, 0, true);
     else if (results > 1)
-        r = (graph_contraction(sh, n) ? split_product : split_blocks)(
+        r = (keeps_whole(&s, n, in, many) ? split_even : split_blocks)(
             &s, n, x, in, columns ? COLUMN_BLOCKS : RG_MAX(2 * many / results, 2), columns,
-            columns || (gpu && many == full_columns(gpu)));
+            columns || (gpu && (many == full_columns(gpu) || terms >= LONG_ROW)));
     else if (!(r = split_variance(&s, n)))
         r = reduce_blocks(&s, op, x, total);
     *stored = s.stored;

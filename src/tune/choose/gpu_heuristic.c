@@ -12,11 +12,13 @@
 #include <math.h>
 
 #define SECTOR 32.0
-#define MIN_COOP 32    /* iterations of a loop worth a block */
-#define MAX_GRID 1e9   /* iterations of the grid; 2^31 is the limit */
-#define MAX_COOP 512.0 /* threads of a block, four elements each */
-#define LONG_K 1024.0  /* terms of a long sum */
-#define MAX_SUMS 64    /* accumulators that a block reduces across its threads (gpu_coop.c) */
+#define MIN_COOP 32       /* iterations of a loop worth a block */
+#define MAX_GRID 1e9      /* iterations of the grid; 2^31 is the limit */
+#define MAX_COOP 512.0    /* threads of a block, four elements each */
+#define BLOCKED_SUM 32768 /* iterations of a cooperative sum that block_sums.c cuts, so that passes differ */
+#define LONE_ROW 52       /* registers of a thread of the largest block for one row: the others compute */
+#define LONG_K 1024.0     /* terms of a long sum */
+#define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
 
 /* Threads that fill the GPU; threads of a kernel that PDL can start early. */
 static double full_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_full; }
@@ -145,27 +147,40 @@ static bool is_other_pass(const struct view *v, int i, int axis) {
     return true;
 }
 
-/* Do the registers of a block hold the row, so that only the first pass reads memory? One row for computed values, one per buffer
- * that is read more than once; counted as render/gpu_coop.c does, for the largest block. */
+/* 4-byte registers per element of the rows that RESIDENT keeps; 0: it keeps none. */
+static int row_registers(const struct view *v, int axis) {
+    const char *text = arena_printf(v->arena, "RESIDENT(%s,loads)", v->axis[axis].name);
+    struct sched s;
+    uop_vec topo = {0};
+    int n = 0;
+    if (!opts_legal(v->ir, v->kernel, text, v->gpu, NULL)) return 0;
+    sched_init(&s, v->ir, v->kernel);
+    sched_apply(&s, text);
+    uop_topo(v->arena, &s.sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_STAGE && topo.p[i]->arg.mem.space == SPACE_SCRATCH)
+            n += (dtype_info[topo.p[i]->dt].bytes + 3) / 4;
+    return n;
+}
+
+static bool adds(const struct view *v) {
+    for (int i = 0; i < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); i++)
+        if (v->reduce[i]->arg.i == OP_ADD && v->reduce[i]->dt == DT_F32) return true;
+    return false;
+}
+
+/* Do the registers of a block hold the rows, so that only the first pass reads memory? Counted as render/gpu_coop.c does, for the
+ * largest block. */
 static bool keeps_rows(const struct view *v, int axis) {
     const struct axis_view *a = &v->axis[axis];
     int lanes = coop_width(v, axis);
     if (a->members < 2 || a->size < 0) return false;
     for (int i = 0; i < v->naxis; i++)
         if (!v->axis[i].grid && !is_same_pass(v, i, axis)) return false; /* one row per iteration */
-    int rows = 1;
-    for (int i = 0; i < v->naccess; i++) {
-        bool first = true, again = false;
-        for (int k = 0; k < v->naccess; k++) {
-            if (v->access[k].buf != v->access[i].buf || v->access[k].store ||
-                !has_axis(v, v->access[k].mask, axis))
-                continue;
-            first &= k >= i, again |= k > i;
-        }
-        rows += first && again && !v->access[i].store && has_axis(v, v->access[i].mask, axis);
-    }
     double each = ceil(a->most / lanes / GPU_BLOCK_THREADS) * lanes;
-    return (double)rows * a->most <= v->gpu->regs_sm && rows * each <= GPU_ROW_REGISTERS;
+    if (each > GPU_ROW_REGISTERS || (adds(v) && a->most / lanes > BLOCKED_SUM)) return false;
+    int rows = row_registers(v, axis);
+    return rows && rows * each <= (rows > 1 ? GPU_ROW_REGISTERS : LONE_ROW);
 }
 
 static void skinny_tile(struct view *v, struct str *out, bool *many);

@@ -1,0 +1,87 @@
+/* slow_forms.c: which form a GPU's kernels get. Reductions, scans, norms and selections of awkward shapes, forward and with
+ * gradients, are planned against the library that stands in for the driver (tests/fake): no kernel may have given up a fast
+ * form (render_shape.why, the line `slow form` of DEBUG=3). Code: src/render/gpu_coop.c, src/tune/choose/gpu_heuristic.c,
+ * src/schedule/price.c, src/schedule/split.c */
+#include "fake/cuda.h"
+
+#include <unistd.h>
+
+typedef rg_tensor program(rg_tensor x);
+static rg_tensor sum0(rg_tensor x) { return rg_sum(x, .axes = RG_AXES(0)); }
+static rg_tensor sum1(rg_tensor x) { return rg_sum(x, .axes = RG_AXES(1)); }
+static rg_tensor var_all(rg_tensor x) { return rg_var(x); }
+static rg_tensor std0(rg_tensor x) { return rg_std(x, .axes = RG_AXES(0)); }
+static rg_tensor var1(rg_tensor x) { return rg_var(x, .axes = RG_AXES(1)); }
+static rg_tensor most(rg_tensor x) { return rg_argmax(x, .axes = RG_AXES(1)); }
+static rg_tensor most0(rg_tensor x) { return rg_argmax(x, .axes = RG_AXES(0)); }
+static rg_tensor lse0(rg_tensor x) { return rg_logsumexp(x, .axes = RG_AXES(0)); }
+static rg_tensor softmax(rg_tensor x) { return rg_softmax(x, 1); }
+static rg_tensor running0(rg_tensor x) { return rg_cumsum(x, 0); }
+static rg_tensor running1(rg_tensor x) { return rg_cummax(x, 1); }
+static rg_tensor layernorm(rg_tensor x) {
+    rg_ctx *c = rg_ctx_of(x);
+    rg_tensor w = rg_ones(c, rg_dtype_of(x), RG_SHAPE(rg_dim(x, 1)));
+    rg_tensor p = rg_param(w), q = rg_param(x), y = rg_layernorm(q, p, RG_NONE);
+    rg_backward(rg_sum(
+        rg_mul(rg_cast(y, RG_F32),
+               rg_cast(rg_contiguous(rg_rand(c, RG_F32, RG_SHAPE(rg_dim(x, 0), rg_dim(x, 1)))), RG_F32))));
+    rg_realize_all(RG_TENSORS(rg_param_grad(p), rg_param_grad(q)));
+    return y;
+}
+
+static const struct {
+    const char *name;
+    program *fn;
+    rg_dtype dt;
+    int64_t rows, n;
+} row[] = {
+    {"sum of columns, prime", sum0, RG_F32, 1000003, 17},
+    {"sum of columns, bf16", sum0, RG_BF16, 100003, 96},
+    {"sums of few long rows", sum1, RG_F32, 70, 300007},
+    {"variance of all, odd", var_all, RG_F32, 1, 10000019},
+    {"deviation of columns", std0, RG_F32, 50021, 103},
+    {"variance of rows", var1, RG_F32, 512, 50001},
+    {"argmax of one bf16 row", most, RG_BF16, 1, 32003},
+    {"argmax of rows", most, RG_F32, 300, 50257},
+    {"argmax of columns", most0, RG_F32, 50257, 31},
+    {"logsumexp of columns", lse0, RG_F32, 50257, 31},
+    {"softmax of bf16 rows", softmax, RG_BF16, 300, 50257},
+    {"one running sum", running0, RG_F32, 3000017, 1},
+    {"running sums of columns", running0, RG_F32, 20011, 33},
+    {"running maxima of rows", running1, RG_F32, 64, 50257},
+    {"layer norm, many short rows", layernorm, RG_BF16, 262144, 96},
+    {"layer norm, odd", layernorm, RG_F32, 100003, 65},
+};
+
+TEST(slow_forms_none) {
+    struct fake *f = fake();
+    char path[] = "/tmp/ridge-forms-XXXXXX", *text;
+    struct err e = {0};
+    struct arena arena;
+    size_t n;
+    int fd = mkstemp(path), old = dup(2);
+    CHECK(fd >= 0);
+    fflush(stderr), dup2(fd, 2);
+    setenv("RIDGE_DEBUG", "3", 1);
+    f->memory = (size_t)16 << 30; /* asked for, not touched */
+    unsetenv("RIDGE_MODEL");      /* the GPU's own */
+    rg_ctx *c = fake_open(f);
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        RG_SCOPE(c);
+        rg_tensor x = rg_cast(rg_rand(c, RG_F32, RG_SHAPE(row[i].rows, row[i].n)), row[i].dt);
+        rg_realize(x);
+        fprintf(stderr, "program %s\n", row[i].name);
+        rg_realize(row[i].fn(x));
+    }
+    fflush(stderr), dup2(old, 2);
+    if (rg_status_of(c)) FAIL("%s", rg_error(c));
+    CHECK(!rg_close(c));
+    arena_init(&arena, &e);
+    if (os_read_file(&e, &arena, path, 16 << 20, &text, &n)) FAIL("%s", e.msg);
+    os_remove(path);
+    CHECK(strstr(text, "program layer norm, odd") && strstr(text, "COOP("));
+    const char *slow = strstr(text, "slow form"), *from = slow;
+    while (from && from > text && strncmp(from, "program ", 8)) from--;
+    if (slow) FAIL("%.*s: %.*s", (int)strcspn(from, "\n"), from, (int)strcspn(slow, "\n"), slow);
+    arena_free(&arena);
+}
