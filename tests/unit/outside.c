@@ -117,3 +117,38 @@ TEST(outside_empty_scatter_before_an_assignment) {
         CHECK_EQ(rg_close(c), 0);
     }
 }
+
+/* Planted bugs (tests/mutants/outside-*.mut) that the sample may miss: where one element decides. Values of PyTorch. */
+static void gives(rg_ctx *c, const char *what, rg_tensor x, int n, const double *want) {
+    double got[8] = {0};
+    if (rg_size(x) != n || rg_read(rg_cast(x, RG_F64), got, sizeof got)) FAIL("%s: %s", what, rg_error(c));
+    for (int i = 0; i < n; i++)
+        if (!(fabs(got[i] - want[i]) <= 1e-6))
+            FAIL("%s: element %d is %g, expected %g", what, i, got[i], want[i]);
+}
+
+TEST(outside_corners_that_one_element_decides) {
+    rg_ctx *c = rg_open("REF");
+    rg_tensor x = rg_from(c, RG_F32, (float[]){-5, 1, 2}, RG_SHAPE(3));
+    gives(c, "norm", rg_norm(x, INFINITY), 1, (double[]){5});
+    rg_tensor at = rg_from(c, RG_I64, (int64_t[]){1}, RG_SHAPE(1, 1)); /* of the first column alone */
+    rg_tensor four = rg_from(c, RG_F32, (float[]){1, 2, 3, 4}, RG_SHAPE(2, 2));
+    gives(c, "scatter", rg_scatter(four, 0, at, rg_full(c, RG_F32, 9, RG_SHAPE(1, 1))), 4,
+          (double[]){1, 2, 9, 4});
+    rg_tensor wide = rg_from(c, RG_F32, (float[]){1, 2, 3, 4, 9, 5}, RG_SHAPE(1, 1, 2, 3));
+    gives(c, "pool", rg_max_pool2d_index(wide, .size = RG_INTS(2, 3)), 1, (double[]){4});
+    rg_tensor two = rg_from(c, RG_F32, (float[]){7, 8}, RG_SHAPE(1, 1, 2));
+    gives(c, "pool with .ceil",
+          rg_max_pool1d(two, .size = RG_INTS(2), .stride = RG_INTS(3), .padding = RG_INTS(1), .ceil = true),
+          1, (double[]){7});
+    rg_tensor share = rg_from(c, RG_F32, (float[]){0.25f, 0.25f, 0.5f, 1, 0, 0}, RG_SHAPE(2, 3));
+    gives(c, "cross entropy", rg_cross_entropy(rg_zeros(c, RG_F32, RG_SHAPE(2, 3)), share), 1,
+          (double[]){1.0986122886681098});
+    rg_tensor from = rg_from(c, RG_F32, (float[]){10, 20}, RG_SHAPE(2));
+    rg_assign_slice(x, from, RG_SLICES(RG_STEP(2, 0, -1)));
+    gives(c, "assignment", x, 3, (double[]){-5, 20, 10});
+    rg_tensor p = rg_param(rg_from(c, RG_F32, (float[]){1, 2, 3}, RG_SHAPE(3)));
+    rg_backward(rg_sum(rg_mul(rg_flip(p, RG_AXES(0)), x)));
+    gives(c, "gradient of flip", rg_param_grad(p), 3, (double[]){10, 20, -5});
+    CHECK_EQ(rg_close(c), 0);
+}
