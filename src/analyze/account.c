@@ -169,12 +169,16 @@ static void measure_device(struct diag *d, struct device_row *r) {
 
 /* GPUs that the file describes and that did nothing. */
 static void list_silent(struct diag *d) {
-    if (!d->devices.n || d->t->format == TRACE_RIDGE) return;
+    uint32_t n = d->devices.n, known = 0;
+    if (!n || d->t->format == TRACE_RIDGE || d->t->world > 1) return;
+    for (uint32_t i = 0; i < d->t->devices.n && i < 64; i++)
+        for (uint32_t k = 0; k < n; k++) known += d->devices.p[k].device == d->t->devices.p[i].id;
+    if (known < n) return; /* events and descriptions count differently */
     for (uint32_t i = 0; i < d->t->devices.n && i < 64; i++) {
+        int32_t id = d->t->devices.p[i].id;
         bool seen = false;
-        for (uint32_t k = 0; k < d->devices.n; k++) seen |= d->devices.p[k].device == (int32_t)i;
-        if (!seen)
-            vec_push(&d->arena, &d->devices, ((struct device_row){.device = (int32_t)i, .silent = true}));
+        for (uint32_t k = 0; k < d->devices.n; k++) seen |= d->devices.p[k].device == id;
+        if (!seen) vec_push(&d->arena, &d->devices, ((struct device_row){.device = id, .silent = true}));
     }
 }
 
@@ -324,6 +328,7 @@ static int leaf_cause(int kind) {
     case TK_API:
     case TK_OP: return BUDGET_DISPATCH;
     case TK_OVERHEAD: return BUDGET_PROFILER;
+    case TK_COLLECTIVE: return BUDGET_COMM;
     default: return LATE;
     }
 }
@@ -414,7 +419,8 @@ static void rank_lanes(struct account *c) {
         for (uint32_t k = 0; k < l->n; k++) {
             uint8_t kind = t->ev[t->order[l->first + k]].kind;
             weight[i] += kind == TK_OP || kind == TK_PY || kind == TK_STEP ? 4 : 1;
-            c->has_host |= kind == TK_OP || kind == TK_PY || kind == TK_STEP || kind == TK_ANNOT;
+            c->has_host |= kind == TK_OP || kind == TK_PY || kind == TK_STEP || kind == TK_ANNOT ||
+                           kind == TK_COLLECTIVE;
         }
         uint32_t at = c->lanes_n++;
         for (; at && weight[c->lane_rank[at - 1]] < weight[i]; at--) c->lane_rank[at] = c->lane_rank[at - 1];
@@ -812,24 +818,24 @@ static void account_host(struct account *c) {
         if (e->kind != TK_MEM) d->w1 = RG_MAX(d->w1, trace_end(e));
     }
     d->wall_ns = d->w1 - d->w0;
-    requests rest = {0};
-    struct request all = {d->w0, d->w1, 0, c->lane_rank[0]};
-    if (d->wall_ns) explain_lane(c, c->lane_rank[0], &all, 1, &rest);
-    for (uint32_t i = 0; i < rest.n; i++) add_piece(c, rest.p[i].t0, rest.p[i].t1, LATE, 0, 0);
-    for (uint32_t i = 0; i < c->pieces.n; i++) {
-        struct account_piece *p = &c->pieces.p[i];
-        if (p->cause == LATE)
-            p->cause = p->t1 - p->t0 >= USER_NS ? BUDGET_USER : BUDGET_DISPATCH;
-        else if (p->cause == BUDGET_DISPATCH)
-            p->cause = BUDGET_KERNELS;
-    }
-    d->busy_ns = 0;
+    d->cpu = true;
+    requests all = {0};
+    vec_push(c->a, &all, ((struct request){d->w0, d->w1, 0, c->lane_rank[0]}));
+    if (d->wall_ns) explain(c, &all);
+    if (c->pieces.n) qsort(c->pieces.p, c->pieces.n, sizeof *c->pieces.p, piece_order);
+    for (uint32_t i = 0; i < c->pieces.n; i++)
+        if (c->pieces.p[i].cause == BUDGET_DISPATCH) c->pieces.p[i].cause = BUDGET_KERNELS;
+    settle_late(c);
+    for (uint32_t i = 0; i < c->pieces.n; i++)
+        if (c->pieces.p[i].cause == BUDGET_KERNELS) d->busy_ns += c->pieces.p[i].t1 - c->pieces.p[i].t0;
 }
 
 void diag_account(struct diag *d) {
     struct account c = {.d = d, .t = d->t, .a = &d->arena};
     for (uint32_t i = 0; i < d->t->n && !d->has_python; i++) d->has_python = d->t->ev[i].kind == TK_PY;
+    if (d->t->format != TRACE_RIDGE) clock_align(d);
     list_devices(d);
+    list_processes(d);
     find_steps(&c);
     rank_lanes(&c);
     if (d->device >= 0) c.dev = device_events(d, d->device);
@@ -842,9 +848,11 @@ void diag_account(struct diag *d) {
     if (!c.dev.n) account_host(&c);
     mark_graphs(&c);
     if (c.dev.n) sweep_busy(&c);
-    if (c.dev.n) explain_gaps(&c);
+    if (c.dev.n && !d->clock.refused) explain_gaps(&c);
+    for (uint32_t g = 0; g < c.gaps.n && d->clock.refused; g++)
+        add_piece(&c, c.gaps.p[g].t0, c.gaps.p[g].t1, BUDGET_OTHER, 0, g);
     if (c.pieces.n) qsort(c.pieces.p, c.pieces.n, sizeof *c.pieces.p, piece_order);
-    if (c.dev.n) {
+    if (c.dev.n && !d->clock.refused) {
         settle_jax_waits(&c);
         settle_late(&c);
         settle_blockers(&c);

@@ -37,6 +37,7 @@
     X(MEM,       "memory",    0) /* allocator event: dur holds the total after it */               \
     X(OVERHEAD,  "overhead",  0) /* the profiler's own cost */                                     \
     X(PLAN,      "plan",      0) /* planning and lowering of kernels */                             \
+    X(COLLECTIVE, "collective", 0) /* host call that waits for other ranks and transfers */       \
     X(PART,      "part",      0) /* what one worker did of a kernel; corr: its number, args: iterations */
 /* clang-format on */
 
@@ -55,6 +56,7 @@ enum { /* trace_event.flags */
        TF_PAGEABLE = 8,  /* a copy with a pageable end */
        TF_GRAPH = 16,    /* device work inside a replayed graph */
        TF_FREE = 32,     /* memory event that releases */
+       TF_HOST = 1,      /* memory event of the host's allocator */
        TF_NOLAUNCH = 64, /* device work with no launch record in the file */
        TF_PLANNED = 128, /* a program of Ridge that was new */
 };
@@ -110,6 +112,7 @@ struct trace_lane {
 
 struct trace_device {
     char name[64];
+    int id;      /* as its events name it */
     int cc, sms; /* 90 for 9.0; 0 unknown */
     int max_threads_sm, regs_sm, smem_sm;
     int64_t memory;             /* bytes of device memory */
@@ -456,6 +459,19 @@ struct device_row {
     bool silent; /* the file names it but has no event of it */
 };
 
+struct process_row {
+    uint32_t pid, threads; /* pid: trace_str */
+    uint64_t events, launches;
+    int64_t device_ns; /* of what it launched */
+    int32_t device;    /* .. last */
+};
+struct clock_shift {     /* of a GPU's clock against the host's */
+    bool found, refused; /* refused: no shift puts launches before their work and waits after it */
+    int32_t device;
+    uint32_t early; /* work that started before its launch */
+    int64_t ns;     /* added to the device's times */
+};
+
 struct diag {
     struct trace *t;
     struct arena arena;
@@ -479,6 +495,10 @@ struct diag {
     struct phase steady, startup; /* all phases, which causes are judged by; the rest of the recording */
     int failed;                   /* exit status of a program that ended with an error, 0: none */
     VEC(struct device_row) devices;
+    VEC(struct process_row) processes; /* that most GPU work came from first */
+    struct clock_shift clock;
+    bool cpu; /* no device at all: operators of the host are what `kernels` holds, with their own time */
+    uint32_t *op_row;    /* .. by event: 1 + its row */
     int64_t bound_ns[5]; /* kernel time by enum bound */
     double roof;         /* time-weighted share of the roof over modelled kernels */
     double modelled;     /* share of kernel time with known cost */
@@ -512,6 +532,8 @@ struct diag {
 };
 
 int diagnose(struct diag *, struct trace *, struct err *);
+bool device_idles(const struct diag *,
+                  const struct device_row *); /* less than a tenth as busy as the busiest */
 
 /* ---- groups.c: what a Ridge program cost, by name, function, line, module, shape or class ---------------- */
 

@@ -62,9 +62,9 @@ static void settings(struct diag *d) {
     bool torch = t->format == TRACE_TORCH;
     if (!d->dev_n)
         note(d, "no_device",
-             torch ? "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
+             torch ? "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] if a device was used"
                    : "profile on a machine with a GPU",
-             "no device activity was recorded: this budget is of the busiest host thread");
+             "no device activity was recorded: the time is that of the host's operators");
     if (!host && d->dev_n)
         note(d, "no_host",
              torch ? "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]" : "host_tracer_level=2",
@@ -110,6 +110,16 @@ static void fitness(struct diag *d) {
         note(d, "unlinked", "record fewer steps; records were dropped",
              "%llu kernels (%.1f ms) in the middle have no launch record",
              (unsigned long long)d->unlinked_count, (double)d->unlinked_ns / 1e6);
+    if (d->clock.refused)
+        note(d, "clock",
+             "record again: the clocks of host and GPU drifted apart; no cause of idle time is named",
+             "GPU %d: %u kernels start before their launches, and no shift of its clock mends all of them",
+             d->clock.device, d->clock.early);
+    else if (d->clock.found)
+        note(d, "clock", "nothing: the times were corrected before anything else",
+             "the clock of GPU %d was %.0f us %s the host's: %u kernels began before their launches",
+             d->clock.device, (double)(d->clock.ns < 0 ? -d->clock.ns : d->clock.ns) / 1e3,
+             d->clock.ns > 0 ? "before" : "behind", d->clock.early);
     if (d->no_corr_ns * 100 > d->wall_ns)
         note(d, "no_correlation",
              t->format == TRACE_TORCH
@@ -120,7 +130,7 @@ static void fitness(struct diag *d) {
              (unsigned long long)d->no_corr_count, (unsigned long long)d->kernel_count,
              (double)d->no_corr_ns / 1e6);
     int64_t idle = d->wall_ns - d->busy_ns;
-    if (d->has_python && idle * 4 > d->wall_ns)
+    if (d->has_python && !d->cpu && idle * 4 > d->wall_ns)
         note(d, "profiler_cost",
              t->format == TRACE_TORCH ? "record again with with_stack=False and compare the step time"
                                       : "record again with python_tracer_level=0 and compare the step time",

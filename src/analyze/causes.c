@@ -40,6 +40,7 @@ enum {
     OCCUPANCY_NS = 20000, /* of one launch */
     GRAPH_PART = 20,      /* 1/n of busy time in graphs that is reported */
     NAME_DEPTH = 32,      /* parents of an event that are looked at */
+    LEAK_BYTES = 1 << 20, /* of a step, where the size of the memory is not known */
     LEAK_STEPS = 100000   /* a leak that fills the GPU in fewer steps comes before all else */
 };
 
@@ -492,6 +493,7 @@ static void growth(struct diag *d) {
     double steps = d->mem_capacity > 0 && d->mem_growth_step > 0
                        ? (double)RG_MAX(left, 0) / (double)d->mem_growth_step
                        : 0;
+    bool fills = d->mem_capacity > 0 ? steps < LEAK_STEPS : d->mem_growth_step >= LEAK_BYTES;
     /* What grows is asked of the driver: those stalls are its doing. */
     for (uint32_t i = 0; i < d->causes.n; i++) {
         if (d->causes.p[i].id != CAUSE_ALLOC) continue;
@@ -503,11 +505,12 @@ static void growth(struct diag *d) {
         .where = where,
         .lost_ns = stalls,
         .gain_ns = stalls,
-        .first = stalls || (steps > 0 && steps < LEAK_STEPS) || d->t->format == TRACE_SNAPSHOT,
+        .first = stalls || fills || d->t->format == TRACE_SNAPSHOT,
         .signal = arena_printf(
-            &d->arena, "device memory grows by %.1f MB %s, %u times; one source line holds %.1f MB%s",
-            (double)d->mem_growth_step / 1e6, d->t->format == TRACE_SNAPSHOT ? "at a time" : "per step",
-            d->mem_steps, d->owners.n ? (double)d->owners.p[0].bytes / 1e6 : 0.0,
+            &d->arena, "%s memory grows by %.1f MB %s, %u times; one source line holds %.1f MB%s",
+            d->cpu ? "host" : "device", (double)d->mem_growth_step / 1e6,
+            d->t->format == TRACE_SNAPSHOT ? "at a time" : "per step", d->mem_steps,
+            d->owners.n ? (double)d->owners.p[0].bytes / 1e6 : 0.0,
             steps > 0 ? arena_printf(&d->arena, "; the GPU is full in %.0f more", steps) : ""),
         .fix = "something keeps every step's tensors: append x.detach().cpu() or float(x), not x; "
                "clear lists and caches; del what is not used"};
@@ -516,7 +519,21 @@ static void growth(struct diag *d) {
 
 /* ---- verdict --------------------------------------------------------------------------------------------- */
 
+/* Without a device: what its operators are, or that it hardly computes. */
+static int regime_of_cpu(const struct diag *d) {
+    int64_t products = 0, all = 0;
+    for (int k = 0; k < KC_CLASSES; k++)
+        all += d->classes[k].ns, products += k <= KC_ATTENTION ? d->classes[k].ns : 0;
+    double busy = (double)d->budget[BUDGET_KERNELS];
+    if (busy < limit.half * (double)d->wall_ns || !all) return REGIME_OVERHEAD;
+    return (double)products >= limit.half * (double)all ? REGIME_COMPUTE : REGIME_MEMORY;
+}
+
 static void choose_regime(struct diag *d) {
+    if (d->cpu) {
+        d->regime = regime_of_cpu(d);
+        return;
+    }
     if (!d->wall_ns || !d->dev_n) {
         d->regime = d->dev_n || d->wall_ns ? REGIME_OVERHEAD : REGIME_NONE;
         if (d->t->format == TRACE_SNAPSHOT) d->regime = REGIME_MEMORY;
@@ -587,8 +604,10 @@ void diag_causes(struct diag *d) {
         transfer_causes(d);
         allocator_cause(d);
     }
-    if (d->t->format != TRACE_SNAPSHOT && d->wall_ns) host_causes(d);
+    if (d->cpu) cpu_causes(d);
+    if (d->t->format != TRACE_SNAPSHOT && d->wall_ns && !d->cpu) host_causes(d);
     if (d->dev_n) {
+        idle_gpus_cause(d);
         memory_traffic(d);
         layout(d);
         shapes(d);

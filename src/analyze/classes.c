@@ -331,6 +331,7 @@ static void tally_host(struct class_rows *r) {
         /* Nested calls of one name (aten::sum in aten::sum) would count twice. */
         if (!up || t->ev[up - 1].name != e->name) op_row(r, e->name)->host_ns += e->dur;
     }
+    for (uint32_t i = 0; i < d->ops.n && d->cpu; i++) d->ops.p[i].device_ns = d->ops.p[i].self_ns;
     for (uint32_t i = 0; i < d->idle_n; i++) {
         const struct idle_piece *p = &d->idle[i];
         if (!p->ev) continue;
@@ -424,6 +425,8 @@ static void sort_kernels(struct diag *d) {
     for (uint32_t i = 0; i < d->kernels.n; i++) at[d->kernels.p[i].id] = i;
     for (uint32_t i = 0; i < d->dev_n; i++)
         if (d->dev_row[i] != UINT32_MAX) d->dev_row[i] = at[d->dev_row[i]];
+    for (uint32_t i = 0; i < d->t->n && d->op_row; i++)
+        if (d->op_row[i]) d->op_row[i] = at[d->op_row[i] - 1] + 1;
 }
 
 void diag_classes(struct diag *d) {
@@ -443,10 +446,11 @@ void diag_classes(struct diag *d) {
         d->dev_row[i] = kernel ? add_kernel(&r, e) : UINT32_MAX;
         if (e->aux && !(e->flags & TF_GRAPH)) op_row(&r, d->t->ev[e->aux - 1].name)->device_ns += e->dur;
     }
+    if (d->cpu) cpu_rows(d);
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         struct kernel_row *k = &d->kernels.p[i];
         cost_of(d, k);
-        if (k->where) {
+        if (k->where) { /* of an operator without a device: its own time */
             struct line_row *x = line_row(&r, k->where);
             x->device_ns += k->ns;
             x->count += k->count;

@@ -100,6 +100,11 @@ struct cause *cause_add(struct diag *, int id, int64_t lost, int64_t gain, const
                         const char *signal, const char *fix);
 bool cause_worth(const struct diag *, int64_t lost);
 const char *cause_line(struct diag *, int budget);
+void clock_align(struct diag *);    /* clock.c: the GPU's times on the host's clock */
+void list_processes(struct diag *); /* devices.c */
+void idle_gpus_cause(struct diag *);
+void cpu_rows(struct diag *);        /* cpu.c: operators as the kernels of a program without a device */
+void cpu_causes(struct diag *);      /* .. and what its time went to */
 void transfer_causes(struct diag *); /* transfers.c: copies between host and device, and on the device */
 void allocator_cause(struct diag *); /* .. and the driver's allocations */
 void diag_evidence(struct diag *);   /* evidence.c: bound, condition and confirmation of each advice */

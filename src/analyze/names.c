@@ -73,6 +73,8 @@ static const struct pattern host[] = {
     {"^dataloader",                  TK_LOADER},
     {"^data_loading",                TK_LOADER},
     {"^load_batch",                  TK_LOADER},
+    {"^gloo:",                       TK_COLLECTIVE},
+    {"^mpi:",                        TK_COLLECTIVE},
     {"_dynamo/convert_frame",        TK_COMPILE}, /* frames that run only while compiling */
     {"_inductor/compile_fx",         TK_COMPILE},
     {"_inductor/async_compile",      TK_COMPILE},

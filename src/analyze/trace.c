@@ -236,7 +236,9 @@ static void settle_waits(struct trace *t) {
         calls = true;
         for (uint32_t x = e->link, k = 0; x && k < 16; x = t->ev[x - 1].link, k++) waits[x - 1] = 1;
     }
-    for (uint32_t i = 0; i < t->n && calls; i++)
+    bool device = false;
+    for (uint32_t i = 0; i < t->lanes.n; i++) device |= t->lanes.p[i].kind == LANE_DEVICE && t->lanes.p[i].n;
+    for (uint32_t i = 0; i < t->n && (calls || !device); i++)
         if (t->ev[i].kind == TK_SYNC && !waits[i] && is_operator(t, &t->ev[i])) t->ev[i].kind = TK_OP;
     mem_free(waits);
 }
@@ -248,17 +250,53 @@ static uint32_t operator_of(const struct trace *t, uint32_t x) {
     return 0;
 }
 
+/* Launches by correlation id. Two processes may use one id: then all of them, by `next`, which is NULL where that does not occur. */
+struct launches {
+    struct map at;
+    uint32_t *next; /* 1 + the one before */
+};
+
+static void add_launch(struct trace *t, struct launches *l, uint32_t i) {
+    uint64_t old;
+    uint32_t corr = t->ev[i].corr;
+    if (!map_get(&l->at, corr, &old)) {
+        map_put(&l->at, corr, i);
+        return;
+    }
+    if (t->lanes.p[t->ev[old].lane].pid == t->lanes.p[t->ev[i].lane].pid) return;
+    if (!l->next) l->next = arena_array(&t->arena, uint32_t, t->n + 1);
+    l->next[i] = (uint32_t)old + 1;
+    map_put(&l->at, corr, i);
+}
+
+/* Of several with its id: the last one that began before the work. */
+static bool find_launch(const struct trace *t, const struct launches *l, const struct trace_event *e,
+                        uint64_t *out) {
+    uint64_t x;
+    if (!e->corr || !map_get(&l->at, e->corr, &x)) return false;
+    *out = x;
+    if (!l->next) return true;
+    bool found = false;
+    for (uint32_t k = 0; k < 64; k++) {
+        bool before = t->ev[x].t0 <= e->t0;
+        if (before && (!found || t->ev[x].t0 > t->ev[*out].t0)) *out = x, found = true;
+        if (!l->next[x]) break;
+        x = l->next[x] - 1;
+    }
+    return true;
+}
+
 static void link_device(struct trace *t) {
     struct arena_mark m = arena_mark(&t->arena);
-    struct map launch;
-    map_init(&launch, &t->arena);
+    struct launches launch = {0};
+    map_init(&launch.at, &t->arena);
     for (uint32_t i = 0; i < t->n; i++)
-        if (submits(&t->ev[i]) && !map_get(&launch, t->ev[i].corr, NULL)) map_put(&launch, t->ev[i].corr, i);
+        if (submits(&t->ev[i])) add_launch(t, &launch, i);
     for (uint32_t i = 0; i < t->n; i++) {
         struct trace_event *e = &t->ev[i];
         uint64_t l;
         if (!on_device(e)) continue;
-        if (e->corr && map_get(&launch, e->corr, &l)) {
+        if (find_launch(t, &launch, e, &l)) {
             e->link = (uint32_t)l + 1;
             e->aux = operator_of(t, (uint32_t)l);
             if (t->ev[l].kind == TK_API) t->ev[l].kind = TK_LAUNCH;

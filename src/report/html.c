@@ -209,7 +209,7 @@ static void idle_list(struct str *o, const struct diag *d) {
     str_add(o, "],\"budget_text\":{");
     for (int k = 0; k < BUDGET_KEYS; k++)
         str_printf(o, "%s\"%s\":\"%s\"", k ? "," : "", budget_key(k),
-                   d->t->format == TRACE_RIDGE ? ridge_budget_text(k) : budget_text(k));
+                   d->t->format == TRACE_RIDGE ? ridge_budget_text(k) : report_budget_text(d, k));
     str_addc(o, '}');
 }
 

@@ -242,9 +242,26 @@ static void overview(struct str *o, const struct diag *d) {
         integer(o, &g, "comm_under_compute_ns", r->comm_under_compute);
         integer(o, &g, "copy_ns", r->copy_ns);
         integer(o, &g, "copy_under_compute_ns", r->copy_under_compute);
+        boolean(o, &g, "idle", device_idles(d, r));
         str_addc(o, '}');
     }
-    str_add(o, "]}");
+    str_addc(o, ']');
+    key(o, &f, "processes");
+    str_addc(o, '[');
+    for (uint32_t i = 0; i < d->processes.n; i++) {
+        const struct process_row *p = &d->processes.p[i];
+        bool g = true;
+        str_add(o, i ? ",{" : "{");
+        text(o, &g, "pid", trace_str(d->t, p->pid));
+        integer(o, &g, "threads", p->threads);
+        integer(o, &g, "events", (int64_t)p->events);
+        integer(o, &g, "launches", (int64_t)p->launches);
+        integer(o, &g, "device_ns", p->device_ns);
+        str_addc(o, '}');
+    }
+    str_addc(o, ']');
+    integer(o, &f, "clock_shift_ns", d->clock.ns);
+    str_addc(o, '}');
 }
 
 static void phase(struct str *o, const struct diag *d, const struct phase *p) {

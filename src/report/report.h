@@ -7,6 +7,8 @@
 
 /* One screen: at most 40 lines of 100 columns. `path` is shown as given. */
 void report_text(struct str *, const struct diag *, const char *path);
+/* A key of the budget in the words of that program. */
+const char *report_budget_text(const struct diag *, int key);
 /* The schema of docs/diagnose.md; one object, keys in fixed order. */
 void report_json(struct str *, const struct diag *, const char *path);
 /* One self-contained page. */

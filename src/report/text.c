@@ -25,11 +25,12 @@ static void head(struct str *o, const struct diag *d, const char *path) {
                     (double)t->snap_allocated / 1e6, (double)t->snap_reserved / 1e6);
         return;
     }
-    report_line(
-        o, "  %u events, %llu lost, %u steps, %llu kernels, window %.1f ms; shapes %s, stacks %s, memory %s",
-        t->n, (unsigned long long)(t->lost + t->dropped), d->steps.n, (unsigned long long)d->kernel_count,
-        ms(d->wall_ns), d->modelled > 0 || t->with_shapes == 1 ? "on" : "off", d->has_python ? "on" : "off",
-        d->mem.n ? "on" : "off");
+    report_line(o,
+                "  %u events, %llu lost, %u steps, %llu %s, window %.1f ms; shapes %s, stacks %s, memory %s",
+                t->n, (unsigned long long)(t->lost + t->dropped), d->steps.n,
+                (unsigned long long)d->kernel_count, d->cpu ? "operators" : "kernels", ms(d->wall_ns),
+                d->modelled > 0 || t->with_shapes == 1 ? "on" : "off", d->has_python ? "on" : "off",
+                d->mem.n ? "on" : "off");
 }
 
 /* What limits it, in words. Copies over the host's link count as memory in the regime; they are named here. */
@@ -41,6 +42,77 @@ static const char *limit_text(const struct diag *d) {
     if (d->regime == REGIME_COMPUTE) return "arithmetic";
     if (d->regime == REGIME_OVERHEAD) return "overhead";
     return d->modelled < 0.5 ? "not known" : "no single limit";
+}
+
+/* The budget in the words of a program without a device. */
+static const char *cpu_budget_text(int key) {
+    switch (key) {
+    case BUDGET_KERNELS: return "operators computing";
+    case BUDGET_COMM: return "collectives: waiting and transferring";
+    case BUDGET_LOADER: return "loading data";
+    case BUDGET_DISPATCH: return "between operators: Python, dispatch";
+    case BUDGET_USER: return "other code of the program";
+    case BUDGET_COMPILE: return "compiling";
+    case BUDGET_PROFILER: return "the profiler's own cost";
+    default: return budget_text(key);
+    }
+}
+
+const char *report_budget_text(const struct diag *d, int key) {
+    return d->cpu ? cpu_budget_text(key) : budget_text(key);
+}
+
+static void cpu_verdict(struct str *o, const struct diag *d) {
+    double computing = pct(d->budget[BUDGET_KERNELS], d->wall_ns);
+    int64_t all = 0;
+    for (uint32_t i = 0; i < d->kernels.n; i++) all += d->kernels.p[i].ns;
+    const char *top = d->kernels.n ? trace_str(d->t, d->kernels.p[0].name) : "-";
+    double share = d->kernels.n ? pct(d->kernels.p[0].ns, all) : 0;
+    if (d->healthy)
+        report_line(o,
+                    "VERDICT  healthy: a program on the CPU; operators compute %.1f%% of the time, %.40s "
+                    "%.0f%% of that",
+                    computing, top, share);
+    else
+        report_line(o,
+                    "VERDICT  %s: %.1f of %.1f ms (%.1f%%) lost to it; on the CPU, operators compute %.1f%%",
+                    cause_text(d->verdict), ms(d->causes.p[0].lost_ns), ms(d->wall_ns),
+                    pct(d->causes.p[0].lost_ns, d->wall_ns), computing);
+}
+
+/* One line for each GPU, idle ones first; one for each process. */
+static void devices(struct str *o, const struct diag *d) {
+    char silent[100] = "";
+    for (uint32_t i = 0; i < d->devices.n && strlen(silent) + 20 < sizeof silent; i++)
+        if (d->devices.p[i].silent)
+            snprintf(silent + strlen(silent), sizeof silent - strlen(silent), "%s%d", *silent ? ", " : "",
+                     d->devices.p[i].device);
+    if (*silent) report_line(o, "  GPU %s idle: visible to the process, no event", silent);
+    for (int pass = 0; pass < 2 && d->devices.n > 1; pass++) {
+        uint32_t left = 0, shown = 0;
+        for (uint32_t i = 0; i < d->devices.n; i++) {
+            const struct device_row *r = &d->devices.p[i];
+            if (r->silent || device_idles(d, r) == pass) continue;
+            if (shown++ >= 4) {
+                left++;
+                continue;
+            }
+            report_line(o,
+                        "  GPU %-3d %s %5.1f%%: kernels %.1f ms, collectives %.1f (%.0f%% hidden), "
+                        "copies %.1f; from %.1f to %.1f ms",
+                        r->device, pass ? "busy" : "idle, busy", pct(r->busy_ns, d->wall_ns),
+                        ms(r->kernel_ns), ms(r->comm_ns), pct(r->comm_under_compute, r->comm_ns),
+                        ms(r->copy_ns), ms(r->t0 - d->w0), ms(r->t1 - d->w0));
+        }
+        if (left) report_line(o, "  %u more GPUs %s", left, pass ? "busy" : "idle");
+    }
+    for (uint32_t i = 0; i < d->processes.n && i < 4 && d->processes.n > 1; i++) {
+        const struct process_row *p = &d->processes.p[i];
+        report_line(o, "  process %s: %u threads, %llu events, %llu launches, %.1f ms on the GPU",
+                    trace_str(d->t, p->pid), p->threads, (unsigned long long)p->events,
+                    (unsigned long long)p->launches, ms(p->device_ns));
+    }
+    if (d->processes.n > 4) report_line(o, "  %u more processes", d->processes.n - 4);
 }
 
 static void verdict(struct str *o, const struct diag *d) {
@@ -58,6 +130,10 @@ static void verdict(struct str *o, const struct diag *d) {
         report_wrapped(o, "VERDICT  memory.growth: ", d->causes.p[0].signal, 9, 2);
     } else if (d->t->own_export) {
         report_line(o, "VERDICT  a Ridge program's export: `ridge report` of its profile has the verdict");
+    } else if (!d->healthy && d->verdict == CAUSE_IDLE_GPUS) {
+        report_line(o, "VERDICT  idle_gpus: %s; GPU %d busy %.1f%%", d->causes.p[0].signal, d->device, busy);
+    } else if (d->cpu) {
+        cpu_verdict(o, d);
     } else if (!d->dev_n) {
         report_line(o, "VERDICT  no device activity in this recording: nothing can be said about a GPU");
     } else if (d->healthy) {
@@ -70,7 +146,11 @@ static void verdict(struct str *o, const struct diag *d) {
             snprintf(b, sizeof b, "GPU busy %.1f%%; bound by %s (by the kernels' names; roof not known)",
                      busy, limit_text(d));
         bool more = d->causes.n && !d->causes.p[0].note;
-        report_line(o, "VERDICT  healthy: %s%s", b, more || d->modelled < 0.5 ? "" : "; nothing to do");
+        uint32_t idle = 0;
+        for (uint32_t i = 0; i < d->devices.n; i++) idle += d->devices.p[i].silent;
+        char on[48] = "";
+        if (idle) snprintf(on, sizeof on, " on %u of %u GPUs", d->devices.n - idle, d->devices.n);
+        report_line(o, "VERDICT  healthy%s: %s%s", on, b, more || d->modelled < 0.5 ? "" : "; nothing to do");
     } else {
         const struct cause *c = &d->causes.p[0];
         int share[BUDGET_KEYS]; /* rounded as in the budget below it */
@@ -114,8 +194,8 @@ static void budget(struct str *o, const struct diag *d) {
         int n = RG_MIN(20, (share[k] + 25) / 50);
         memset(bar, '#', (size_t)n);
         bar[n] = 0;
-        report_line(o, "  %-45s %10.2f ms %5.1f%%  %s", budget_text(k), ms(d->budget[k]), share[k] / 10.0,
-                    bar);
+        report_line(o, "  %-45s %10.2f ms %5.1f%%  %s", report_budget_text(d, k), ms(d->budget[k]),
+                    share[k] / 10.0, bar);
         if (k == BUDGET_KERNELS) inside_kernels(o, d);
     }
     if (little)
@@ -159,7 +239,9 @@ static void fixes(struct str *o, const struct diag *d) {
         report_wrapped(o, h, c->fix, 7, 2);
         evidence(o, c, shown == 1);
     }
-    if (!shown) report_line(o, "FIX    nothing to do on the host or in the transfers");
+    if (!shown)
+        report_line(o, d->cpu ? "FIX    nothing to do outside of the operators"
+                              : "FIX    nothing to do on the host or in the transfers");
     for (uint32_t i = 0, k = 0; i < d->causes.n; i++) {
         const struct cause *c = &d->causes.p[i];
         if (c->note)
@@ -192,8 +274,9 @@ static void kernels(struct str *o, const struct diag *d) {
         snprintf(b + strlen(b), sizeof b - strlen(b), "%s%s %.0f%%", *b ? ", " : "", class_text(best),
                  pct(d->classes[best].ns, all));
     }
-    report_line(o, "KERNELS  %s of %.1f ms; cost known for %.0f%%", b, ms(all), 100 * d->modelled);
-    for (uint32_t i = 0; i < d->kernels.n && i < 3; i++) {
+    report_line(o, "%s  %s of %.1f ms; cost known for %.0f%%", d->cpu ? "OPERATORS" : "KERNELS", b, ms(all),
+                100 * d->modelled);
+    for (uint32_t i = 0; i < d->kernels.n && i < (d->cpu ? 8u : 3u); i++) {
         const struct kernel_row *k = &d->kernels.p[i];
         char n[96], shown[32], r[80] = "";
         report_short_name(trace_str(d->t, k->name), n, sizeof n);
@@ -201,10 +284,13 @@ static void kernels(struct str *o, const struct diag *d) {
         if (k->modelled && k->roof > 0)
             snprintf(r, sizeof r, "%.0f%% of %s roof", 100 * k->roof,
                      k->compute >= k->memory ? "compute" : "memory");
+        else if (d->cpu && k->modelled && k->ns)
+            snprintf(r, sizeof r, "%.1f GFLOPS, %.1f GB/s", k->flops * k->count / (double)k->ns,
+                     k->bytes * k->count / (double)k->ns);
         else
             snprintf(r, sizeof r, "%s", class_text(k->cls));
         const char *op = k->op ? trace_str(d->t, k->op) : "";
-        if (k->unlinked == k->count) op = "(no launch seen)";
+        if (k->unlinked == k->count && !d->cpu) op = "(no launch seen)";
         if (k->op == k->name) op = "";
         if (!strncmp(op, "aten::", 6)) op += 6;
         report_line(o, "  %5.1f%%  %-31s %-16.16s x%-5u %8.1f us  %s", pct(k->ns, all), shown, op, k->count,
@@ -245,8 +331,9 @@ static void checklist(struct str *o, const struct diag *d) {
 
 static void memory(struct str *o, const struct diag *d) {
     if (!d->mem.n) return;
-    report_line(o, "MEMORY peak %.1f MB, %.1f at the start, %.1f at the end%s", (double)d->mem_peak / 1e6,
-                (double)d->mem_first / 1e6, (double)d->mem_last / 1e6, d->mem_leak ? ": it grows" : "");
+    report_line(o, "MEMORY %speak %.1f MB, %.1f at the start, %.1f at the end%s",
+                d->cpu ? "of the host: " : "", (double)d->mem_peak / 1e6, (double)d->mem_first / 1e6,
+                (double)d->mem_last / 1e6, d->mem_leak ? ": it grows" : "");
     if (d->t->format != TRACE_SNAPSHOT) return;
     double rest = (double)d->t->snap_allocated;
     for (uint32_t i = 0; i < d->owners.n; i++) {
@@ -306,6 +393,7 @@ void report_text(struct str *o, const struct diag *d, const char *path) {
     int before = o->n ? count_lines(o) : 0;
     head(o, d, path);
     verdict(o, d);
+    devices(o, d);
     if (d->t->format != TRACE_SNAPSHOT && d->wall_ns) budget(o, d);
     if (!d->t->own_export) {
         fixes(o, d);

@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 
 static struct err err;
 static struct arena arena;
@@ -395,6 +396,206 @@ TEST(foreign_occupancy_is_one_figure) {
     snprintf(want, sizeof want, "\"occupancy\":%.6g,", d.kernels.p[0].occ.achieved_cap);
     str_addc(&s, 0);
     CHECK(strstr(s.p, want));
+    forget();
+}
+
+/* ---- programs on the CPU ---------------------------------------------------------------------------------------------- */
+
+/* Three products of 2 ms and an addition of 1 ms in each of four steps, 0.1 ms of Python between; 64 MB kept in all of them. */
+TEST(foreign_a_program_on_the_cpu_in_its_own_words) {
+    begin("", "");
+    double now = 1000;
+    for (int i = 0; i < 4; i++) {
+        double t0 = now;
+        for (int k = 0; k < 3; k++) {
+            shaped("aten::linear", now, 2010, "[[512, 512], [512, 512]]", "[\"float\", \"float\"]", "[]");
+            shaped("aten::addmm", now + 5, 2000, "[[512], [512, 512], [512, 512]]",
+                   "[\"float\", \"float\", \"float\"]", "[]");
+            now += 2110;
+        }
+        shaped("aten::add", now, 1000, "[[4194304], [4194304]]", "[\"float\", \"float\"]", "[[1], [1]]");
+        memory(now + 10, 64 << 20, 64LL << 20, 0);
+        memory(now + 900, -(64 << 20), 0, 0);
+        now += 1100;
+        step(i, t0, now - t0);
+    }
+    diagnosed();
+    CHECK(d.cpu);
+    CHECK_EQ(d.budget[BUDGET_KERNELS], 4 * (3 * 2010 + 1000) * 1000);
+    CHECK_EQ(d.kernels.n, 3);
+    CHECK_STR(trace_str(&t, d.kernels.p[0].name), "aten::addmm");
+    CHECK_EQ(d.kernels.p[0].ns, 4 * 3 * 2000 * 1000);
+    CHECK_EQ(d.kernels.p[0].count, 12);
+    CHECK_EQ(d.kernels.p[2].ns, 4 * 3 * 10 * 1000); /* aten::linear without what is inside it */
+    CHECK_EQ(d.regime, REGIME_COMPUTE);
+    CHECK_EQ(d.mem_peak, 64 << 20);
+    const char *s = screen();
+    CHECK(!strstr(s, "GPU"));
+    CHECK(strstr(s, "operators computing") && strstr(s, "OPERATORS") && strstr(s, "aten::addmm"));
+    CHECK(!capture_note("no_memory") && strstr(s, "MEMORY of the host"));
+    forget();
+}
+
+TEST(foreign_loading_and_small_operators_on_the_cpu) {
+    begin("", "");
+    double now = 1000;
+    for (int i = 0; i < 10; i++) {
+        event("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 500, 500, now,
+              5000, "%s", "");
+        op("aten::normal_", now + 100, 4000);
+        op("aten::mm", now + 5050, 1000);
+        now += 6100;
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "host.dataloader");
+    CHECK(!strstr(screen(), "GPU"));
+    forget();
+    begin("", "");
+    for (int i = 0; i < 500; i++) op(i % 2 ? "aten::mul" : "aten::add", 1000 + 9 * i, 4);
+    diagnosed();
+    CHECK_STR(verdict(), "small_kernels");
+    forget();
+}
+
+/* Kept 16 MB a step by the host's allocator. */
+TEST(foreign_growth_on_the_cpu) {
+    begin("", "");
+    double now = 1000;
+    for (int i = 0; i < 6; i++) {
+        op("aten::mm", now, 1000);
+        memory(now + 10, 16 << 20, (long long)(i + 1) * (16 << 20), 0);
+        step(i, now - 10, 1100);
+        now += 1200;
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "memory.growth");
+    CHECK(strstr(d.causes.p[0].signal, "host memory grows by 16.8 MB"));
+    forget();
+}
+
+/* ---- several GPUs, several processes ---------------------------------------------------------------------------------- */
+
+static void one_busy_gpu(int devices, bool events_on_all, const char *more) {
+    struct str list;
+    struct arena a;
+    arena_init(&a, &err);
+    str_init(&list, &a);
+    for (int i = 0; i < devices; i++)
+        str_printf(&list, "%s{\"id\": %d, \"name\": \"NVIDIA H200\"}", i ? ", " : "", i);
+    str_addc(&list, 0);
+    begin(list.p, more);
+    double now = 1000;
+    for (int i = 0; i < 20; i++) {
+        work("aten::mm", GEMM, now - 500, now, 1000);
+        now += 1000;
+    }
+    for (int k = 1; k < devices && events_on_all; k++) {
+        call("cudaLaunchKernel", 1500, 5, ++correlation);
+        kernel(k, GEMM, 1600, 20, correlation);
+    }
+    arena_free(&a);
+    diagnosed();
+}
+
+TEST(foreign_idle_gpus_come_first) {
+    one_busy_gpu(4, true, "");
+    CHECK_STR(verdict(), "idle_gpus");
+    CHECK(strstr(d.causes.p[0].signal, "3 of 4 GPUs idle: GPU 1, GPU 2, GPU 3"));
+    const char *s = screen(), *idle = strstr(s, "GPU 1   idle"), *busy = strstr(s, "GPU 0   busy");
+    CHECK(idle && busy && idle < busy);
+    CHECK(d.causes.p[0].gain_ns <= d.wall_ns * 3 / 4);
+    forget();
+    one_busy_gpu(4, false, ""); /* visible, without a single event: they may be another process's */
+    CHECK_STR(verdict(), "healthy");
+    s = screen();
+    CHECK(strstr(s, "healthy on 1 of 4 GPUs") && strstr(s, "GPU 1, 2, 3 idle"));
+    CHECK(cause_of(CAUSE_IDLE_GPUS) && cause_of(CAUSE_IDLE_GPUS)->note);
+    forget();
+    one_busy_gpu(8, false, "\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 0, \"world_size\": 8},");
+    CHECK_STR(verdict(), "healthy"); /* the GPUs of other ranks */
+    forget();
+}
+
+/* Two processes with the same correlation ids, on a GPU each: every kernel belongs to the launch of its own process. */
+TEST(foreign_a_second_process_is_kept) {
+    begin("{\"id\": 0, \"name\": \"NVIDIA H200\"}, {\"id\": 1, \"name\": \"NVIDIA H200\"}", "");
+    double now = 1000;
+    for (int i = 0; i < 10; i++) {
+        for (int p = 0; p < 2; p++) {
+            double at = now + 150 * p;
+            event("cpu_op", p ? "aten::mul" : "aten::mm", 500 + p, 500 + p, at - 2, 12, "%s", "");
+            event("cuda_runtime", "cudaLaunchKernel", 500 + p, 500 + p, at, 6, "\"correlation\": %d", i + 1);
+            kernel(p, p ? "elementwise_kernel" : GEMM, at + 10, 100, (uint32_t)i + 1);
+        }
+        now += 300;
+    }
+    diagnosed();
+    CHECK_EQ(d.processes.n, 2);
+    CHECK_EQ(d.processes.p[0].launches, 10);
+    CHECK_EQ(d.processes.p[1].launches, 10);
+    for (uint32_t i = 0; i < t.n; i++) {
+        const struct trace_event *e = &t.ev[i];
+        if (e->kind == TK_KERNEL)
+            CHECK_STR(trace_str(&t, t.ev[e->aux - 1].name),
+                      t.lanes.p[e->lane].device ? "aten::mul" : "aten::mm");
+    }
+    const char *s = screen();
+    CHECK(strstr(s, "process 500") && strstr(s, "process 501"));
+    CHECK(strstr(s, "GPU 0") && strstr(s, "GPU 1"));
+    forget();
+}
+
+/* ---- clocks ------------------------------------------------------------------------------------------------------------ */
+
+/* Host time between launches: numpy for 400 us in each of 20 steps, then a product and a wait. */
+static void clocked(double shift, bool waits) {
+    begin(H200, "");
+    double now = 3000;
+    for (int i = 0; i < 20; i++) {
+        event("python_function", "train.py(77): preprocess", 500, 500, now, 400, "%s", "");
+        uint32_t c = ++correlation;
+        op("aten::mm", now + 402, 12);
+        call("cudaLaunchKernel", now + 404, 6, c);
+        kernel(0, GEMM, now + 414 + shift, 300, c);
+        if (waits) call("cudaDeviceSynchronize", now + 420, 300, ++correlation);
+        now += 725;
+    }
+    diagnosed();
+}
+
+TEST(foreign_a_clock_that_is_off_is_put_right) {
+    static const double shifts[] = {-2500, -800, -60, 0, 800, 3000};
+    int64_t user = 0;
+    for (int waits = 0; waits < 2; waits++)
+        for (size_t i = 0; i < RG_COUNT(shifts); i++) {
+            clocked(shifts[i], waits);
+            CHECK_EQ(d.clock.found, shifts[i] != 0);
+            CHECK(!d.clock.refused);
+            CHECK(llabs(d.clock.ns + (int64_t)(shifts[i] * 1000)) <= 10000);
+            CHECK_EQ(capture_note("clock") != NULL, shifts[i] != 0);
+            CHECK_STR(verdict(), "host.user");
+            if (!user) user = d.budget[BUDGET_USER];
+            CHECK(llabs(d.budget[BUDGET_USER] - user) <= 20 * 30000);
+            forget();
+        }
+}
+
+/* The GPU's clock runs away from the host's by 20 us a step: no one shift mends it. */
+TEST(foreign_clocks_that_drift_are_refused) {
+    begin(H200, "");
+    double now = 3000;
+    for (int i = 0; i < 100; i++) {
+        uint32_t c = ++correlation;
+        op("aten::mm", now, 12);
+        call("cudaLaunchKernel", now + 2, 6, c);
+        kernel(0, GEMM, now + 12 + (i - 50) * 20, 200, c);
+        call("cudaDeviceSynchronize", now + 20, 200, ++correlation);
+        now += 300;
+    }
+    diagnosed();
+    CHECK(d.clock.refused);
+    CHECK(capture_note("clock") && strstr(capture_note("clock")->why, "no shift"));
+    CHECK(!cause_of(CAUSE_SYNC) && !cause_of(CAUSE_DISPATCH) && !cause_of(CAUSE_USER));
     forget();
 }
 

@@ -315,13 +315,13 @@ static uint32_t device_args(struct trace *t, const struct jev *e, struct trace_e
 }
 
 static void add_memory(struct json *j, const struct jev *e) {
-    if (e->dev_type != 1 || !e->has_bytes) return; /* host memory is not what runs out */
+    if (!e->has_bytes) return;
     struct trace_event *r = trace_add(j->t);
     if (!r) return;
     struct trace_copy_args c = {e->bytes};
     r->t0 = e->ts;
     r->kind = TK_MEM;
-    r->flags = e->bytes < 0 ? TF_FREE : 0;
+    r->flags = (uint8_t)((e->bytes < 0 ? TF_FREE : 0) | (e->dev_type == 1 ? 0 : TF_HOST));
     r->dur = e->has_total ? RG_MAX(e->total, 0) : -1;
     r->lane = lane_of(j, LANE_HOST, &e->pid, &e->tid);
     r->args = trace_intern(j->t, &c, sizeof c);
@@ -429,6 +429,8 @@ static const uint8_t *device_property(struct scan *s, const uint8_t *p, struct t
         int i = x < 0 || x > INT32_MAX ? 0 : (int)x;
         if (KEY("name"))
             snprintf(d->name, sizeof d->name, "%.*s", (int)RG_MIN(v.n, 60u), v.p);
+        else if (KEY("id"))
+            d->id = i;
         else if (KEY("totalGlobalMem"))
             d->memory = x;
         else if (KEY("computeMajor"))
@@ -455,7 +457,7 @@ static void device_properties(struct json *j, const struct slice *v) {
         if (*p == ',')
             p++;
         else if (*p == '{') {
-            struct trace_device d = {0};
+            struct trace_device d = {.id = (int)j->t->devices.n};
             p = device_property(&s, p, &d);
             vec_push(&j->t->arena, &j->t->devices, d);
         } else
@@ -686,8 +688,19 @@ static void resolve_lanes(struct json *j) {
                 t->lanes.p[i].name = t->lanes.p[k].name;
 }
 
+/* Host memory is not what runs out, but where there is no device. */
+static void resolve_memory(struct trace *t) {
+    bool device = false;
+    for (uint32_t i = 0; i < t->n; i++)
+        device |= t->lanes.p[t->ev[i].lane].kind == LANE_DEVICE ||
+                  (t->ev[i].kind == TK_MEM && !(t->ev[i].flags & TF_HOST));
+    for (uint32_t i = 0; i < t->n && device; i++)
+        if (t->ev[i].kind == TK_MEM && t->ev[i].flags & TF_HOST) t->ev[i].kind = TK_NONE;
+}
+
 static void resolve_events(struct json *j, bool jax) {
     struct trace *t = j->t;
+    resolve_memory(t);
     for (uint32_t i = 0; i < t->n; i++) {
         struct trace_event *e = &t->ev[i];
         const struct trace_lane *l = &t->lanes.p[e->lane];

@@ -302,7 +302,8 @@ static void read_device(struct xplane *x, struct pb b) {
             d.cc += RG_MIN(i, 9);
     }
     while ((int)t->devices.n <= x->device && t->devices.n < 64)
-        vec_push(&t->arena, &t->devices, ((struct trace_device){0}));
+        vec_push(&t->arena, &t->devices, ((struct trace_device){.id = (int)t->devices.n}));
+    d.id = x->device;
     if (x->device < (int)t->devices.n) t->devices.p[x->device] = d;
 }
 

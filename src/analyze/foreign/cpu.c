@@ -1,0 +1,206 @@
+/* cpu.c: a program without a device: its operators are the work, and its time is told in their words.
+ *
+ * Every operator counts with its own time, without those inside it: rows of operators with their shapes, FLOPs and bytes, as kernels
+ * have them. Time between operators is Python's and the dispatcher's; what threads do inside of an operator no trace says.
+ * Tests: tests/unit/foreign.c */
+#include "analyze/internal.h"
+
+enum {
+    SMALL_OP_NS = 20000,     /* mean own time of operators that are dominated by their dispatch */
+    CHAIN_BYTES = 1 << 20,   /* of an operator's traffic, for fusion to matter */
+    LARGE_FLOPS = 200000000, /* of a product whose rate says something about threads */
+};
+
+/* clang-format off */
+static const struct {
+    const char *text;
+    uint8_t cls;
+} op_classes[] = {
+    /* part of an operator's name    class   (the first that occurs wins) */
+    {"scaled_dot_product", KC_ATTENTION}, {"attention", KC_ATTENTION}, {"conv", KC_CONV},
+    {"addmm", KC_GEMM},  {"::mm", KC_GEMM},     {"bmm", KC_GEMM},    {"linear", KC_GEMM}, {"matmul", KC_GEMM},
+    {"::dot", KC_GEMM},  {"::mv", KC_GEMM},     {"addmv", KC_GEMM},  {"lstm", KC_GEMM},   {"gru", KC_GEMM},
+    {"norm", KC_NORM},   {"softmax", KC_NORM},  {"::sum", KC_REDUCE}, {"::mean", KC_REDUCE},
+    {"::max", KC_REDUCE}, {"::min", KC_REDUCE}, {"argm", KC_REDUCE}, {"pool", KC_REDUCE}, {"cumsum", KC_REDUCE},
+    {"sort", KC_REDUCE}, {"topk", KC_REDUCE},   {"contiguous", KC_LAYOUT}, {"copy_", KC_COPY}, {"clone", KC_COPY},
+    {"cat", KC_COPY},    {"_to_copy", KC_COPY},
+};
+/* clang-format on */
+
+static int class_of_op(const char *name) {
+    for (size_t i = 0; i < RG_COUNT(op_classes); i++)
+        if (strstr(name, op_classes[i].text)) return op_classes[i].cls;
+    return strncmp(name, "aten::", 6) ? KC_OTHER : KC_ELEMENTWISE;
+}
+
+static uint32_t op_around(const struct trace *t, uint32_t x) {
+    for (uint32_t k = 0; x && k < 64; x = t->ev[x - 1].link, k++)
+        if (t->ev[x - 1].kind == TK_OP) return x;
+    return 0;
+}
+
+/* Own time of every operator: without those inside it. */
+static int64_t *own_times(struct diag *d) {
+    const struct trace *t = d->t;
+    int64_t *own = arena_array(&d->arena, int64_t, t->n + 1);
+    for (uint32_t i = 0; i < t->n; i++) {
+        if (t->ev[i].kind != TK_OP) continue;
+        own[i] += t->ev[i].dur;
+        uint32_t up = op_around(t, t->ev[i].link);
+        if (up) own[up - 1] -= t->ev[i].dur;
+    }
+    return own;
+}
+
+void cpu_rows(struct diag *d) {
+    const struct trace *t = d->t;
+    struct map at;
+    map_init(&at, &d->arena);
+    int64_t *own = own_times(d);
+    d->op_row = arena_array(&d->arena, uint32_t, t->n + 1);
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct trace_event *e = &t->ev[i];
+        if (e->kind != TK_OP || e->t0 >= d->w1 || trace_end(e) <= d->w0) continue;
+        uint64_t key = (uint64_t)e->name << 32 | e->args, x;
+        if (!map_get(&at, key, &x)) {
+            x = d->kernels.n;
+            struct kernel_row row = {
+                .id = (uint32_t)x, .name = e->name, .op = e->name, .shape = e->args, .min_ns = INT64_MAX};
+            row.cls = (uint8_t)class_of_op(trace_str(t, e->name));
+            row.where = user_line(d, i + 1);
+            vec_push(&d->arena, &d->kernels, row);
+            map_put(&at, key, x);
+        }
+        struct kernel_row *k = &d->kernels.p[x];
+        int64_t ns = RG_MAX(own[i], 0);
+        k->count++;
+        k->ns += ns;
+        k->min_ns = RG_MIN(k->min_ns, ns);
+        k->max_ns = RG_MAX(k->max_ns, ns);
+        d->op_row[i] = k->id + 1;
+        d->kernel_count++;
+        if (ns < SMALL_OP_NS / 2) d->small_count++, d->small_ns += ns;
+    }
+}
+
+/* ---- causes ------------------------------------------------------------------------------------------- */
+
+static void between_operators(struct diag *d) {
+    int64_t lost = d->budget[BUDGET_DISPATCH], own = 0;
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < d->kernels.n; i++) own += d->kernels.p[i].ns, n += d->kernels.p[i].count;
+    bool small = n && own / (int64_t)n < SMALL_OP_NS;
+    if (small) lost = RG_MIN(lost + d->small_ns, d->wall_ns);
+    if (!cause_worth(d, lost)) return;
+    struct cause *c = cause_add(
+        d, small ? CAUSE_SMALL : CAUSE_DISPATCH, lost, lost, cause_line(d, BUDGET_DISPATCH),
+        arena_printf(
+            &d->arena,
+            "%llu operators of %.1f us each on average, %llu of them under %d us; %.1f ms between operators",
+            (unsigned long long)n, n ? (double)own / 1e3 / (double)n : 0.0,
+            (unsigned long long)d->small_count, SMALL_OP_NS / 2000, (double)d->budget[BUDGET_DISPATCH] / 1e6),
+        small ? "torch.compile(model): one compiled loop instead of many small operators; larger batch"
+              : "torch.compile(model), fewer Python lines between operators, larger batch");
+    c->bound =
+        small ? "the time between operators and that of operators under 10 us" : "the time between operators";
+    c->confirm =
+        "a larger batch: if the step's time hardly changes, the calls and not the arithmetic are the limit";
+}
+
+struct cpu_chain {
+    int64_t lost;
+    uint32_t pairs, row; /* row: 1 + the most expensive second operator */
+};
+
+/* Operators next to one another in time on one thread that pass a value of one size. */
+static struct cpu_chain find_chains(const struct diag *d) {
+    const struct trace *t = d->t;
+    struct cpu_chain c = {0};
+    int64_t best = 0;
+    for (uint32_t l = 0; l < t->lanes.n; l++) {
+        uint32_t before = 0;
+        for (uint32_t k = 0; k < t->lanes.p[l].n && t->lanes.p[l].kind == LANE_HOST; k++) {
+            uint32_t row = d->op_row[t->order[t->lanes.p[l].first + k]];
+            const struct kernel_row *b = row ? &d->kernels.p[row - 1] : NULL;
+            if (!b || b->ns / RG_MAX(b->count, 1u) < SMALL_OP_NS / 2)
+                continue; /* wrappers do nothing themselves */
+            bool stream =
+                b->modelled && b->bytes >= CHAIN_BYTES && (b->cls == KC_ELEMENTWISE || b->cls == KC_COPY);
+            const struct kernel_row *a = before ? &d->kernels.p[before - 1] : NULL;
+            before = stream ? row : 0;
+            if (!a || !stream) continue;
+            double ratio = a->bytes > b->bytes ? b->bytes / a->bytes : a->bytes / b->bytes;
+            if (ratio <= 0.45) continue;
+            int64_t x =
+                (int64_t)((ratio > 0.9 ? 0.5 : 1.0 / 3) * (double)(a->ns / a->count + b->ns / b->count));
+            c.lost += x;
+            c.pairs++;
+            if (b->ns > best) best = b->ns, c.row = row;
+        }
+    }
+    return c;
+}
+
+static void chains(struct diag *d) {
+    struct cpu_chain x = find_chains(d);
+    if (!cause_worth(d, x.lost) || !x.row) return;
+    const struct kernel_row *k = &d->kernels.p[x.row - 1];
+    cause_add(d, CAUSE_TRAFFIC, x.lost, x.lost, trace_str(d->t, k->where ? k->where : k->op),
+              arena_printf(&d->arena,
+                           "%u neighbouring operators write and re-read a value of one size (%.1f MB each)",
+                           x.pairs, k->bytes / 2e6),
+              "torch.compile the function that holds the chain: one loop reads and writes once; or work in "
+              "place (add_, mul_)");
+}
+
+/* The rate of the largest product: threads are not in the file, but this shows what they reach together. */
+static void rate_of_products(struct diag *d) {
+    const struct kernel_row *top = NULL;
+    for (uint32_t i = 0; i < d->kernels.n; i++) {
+        const struct kernel_row *k = &d->kernels.p[i];
+        if (k->modelled && k->cls <= KC_ATTENTION && k->flops >= LARGE_FLOPS && (!top || k->ns > top->ns))
+            top = k;
+    }
+    if (!top || !top->ns) return;
+    struct note n = {"threads",
+                     arena_printf(&d->arena,
+                                  "%.40s runs at %.0f GFLOPS; how many threads did that is not recorded",
+                                  trace_str(d->t, top->op), top->flops * top->count / (double)top->ns),
+                     "compare with torch.set_num_threads(1): as fast means one thread works "
+                     "(OMP_NUM_THREADS, MKL_NUM_THREADS)"};
+    vec_push(&d->arena, &d->abstained, n);
+}
+
+static void elsewhere(struct diag *d) {
+    int64_t lost = d->budget[BUDGET_LOADER];
+    if (cause_worth(d, lost))
+        cause_add(d, CAUSE_LOADER, lost, lost, cause_line(d, BUDGET_LOADER),
+                  "the program waits for the next batch",
+                  "DataLoader(num_workers=2 or more, persistent_workers=True, prefetch_factor=4); leave "
+                  "cores to the workers "
+                  "(torch.set_num_threads)");
+    lost = d->budget[BUDGET_USER];
+    if (cause_worth(d, lost))
+        cause_add(d, CAUSE_USER, lost, lost, cause_line(d, BUDGET_USER),
+                  "the program runs code that is neither an operator nor the loader",
+                  "look at that code: Python loops, numpy, files, sleeps; with_stack=True names its lines")
+            ->bound = "the time in that code";
+    lost = d->budget[BUDGET_COMPILE];
+    if (cause_worth(d, lost))
+        cause_add(
+            d, CAUSE_COMPILE, lost, lost, cause_line(d, BUDGET_COMPILE),
+            "code is compiled inside the recorded steps",
+            "warm up before timing; mark_dynamic or pad shapes to stop recompiles (TORCH_LOGS=recompiles)");
+    lost = d->budget[BUDGET_COMM];
+    if (cause_worth(d, lost))
+        cause_add(d, CAUSE_COMM, lost, lost, cause_line(d, BUDGET_COMM),
+                  "collectives run while nothing is computed; waiting for other ranks is part of it",
+                  "async_op=True and compute meanwhile; fewer and larger messages");
+}
+
+void cpu_causes(struct diag *d) {
+    between_operators(d);
+    chains(d);
+    elsewhere(d);
+    rate_of_products(d);
+}
