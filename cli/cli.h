@@ -51,7 +51,7 @@ struct args {
     const struct arg_spec *spec;
     uint32_t nspec;
     int min_operands, max_operands;
-    const char *operand[8];
+    const char *operand[64];
     int n;
     const char *more; /* printed at the end of --help; may be NULL */
 };

@@ -148,7 +148,7 @@ struct trace_reserved { /* device memory held, and the unused part of it */
     uint32_t device;
 };
 
-enum trace_format { TRACE_NONE, TRACE_TORCH, TRACE_JAX, TRACE_XPLANE, TRACE_SNAPSHOT, TRACE_RIDGE };
+enum trace_format { TRACE_NONE, TRACE_TORCH, TRACE_JAX, TRACE_XPLANE, TRACE_SNAPSHOT, TRACE_RIDGE, TRACE_NSYS };
 
 struct trace_span {
     int64_t t0, t1;
@@ -272,7 +272,7 @@ int64_t gpu_lines_touched(int64_t pitch, int64_t rows, int64_t cols, int64_t lin
     X(DEPEND,    "dependency",        "idle: queued work waits for another stream",  1)            \
     X(PROFILER,  "profiler",          "idle: the profiler's own cost",               1)            \
     X(OTHER,     "other",             "idle: not recorded",                          1)            \
-    X(UNEXPLAINED, "unexplained",     "idle: unexplained",                           1)
+    X(UNEXPLAINED, "unexplained",     "idle: launched, not started: GPU shared",     1)
 /* clang-format on */
 
 enum budget {
@@ -367,7 +367,8 @@ struct class_row {
     X(TINY,         "small_work",         "model")                                                 \
     X(ALLOC,        "allocator",          "measured")                                              \
     X(DEVCOPY,      "copy.device",        "measured")                                              \
-    X(IDLE_GPUS,    "idle_gpus",          "measured")
+    X(IDLE_GPUS,    "idle_gpus",          "measured")                                              \
+    X(SHARED,       "gpu_shared",         "measured")
 /* clang-format on */
 enum cause_id {
 #define X(name, id, conf) CAUSE_##name,
@@ -566,6 +567,42 @@ int64_t ridge_at_best(const struct diag *);
 /* Rows in d's arena; their times sum to the time of all kernels. */
 uint32_t diag_group(struct diag *, int by, int sort, struct group_row **rows);
 void diag_free(struct diag *);
+
+/* ---- foreign/ranks.c: the traces of a distributed job together ------------------------------------------ */
+
+enum { RANKS_MOST = 1024 };
+struct rank_row {
+    const char *path;
+    int rank, world;
+    bool cpu;
+    uint32_t steps;
+    int64_t wall_ns, busy_ns, budget[BUDGET_KEYS];
+    int64_t offset_ns,
+        clock_ns; /* its clock against that of the first rank; that of its GPU against its host's */
+    int64_t comm_ns, hidden_ns;   /* time in collectives; under kernels */
+    int64_t wait_ns, transfer_ns; /* of matched collectives: until the last rank came, and after */
+    int64_t late_ns;              /* that the others waited for it, on average */
+    uint32_t last;                /* collectives that it came to last */
+    uint64_t kernel_count;
+    int fix_id[8];                     /* cause_id of its own diagnosis */
+    const char *fix[8], *fix_where[8]; /* only while it is read */
+    uint32_t fixes;
+};
+struct rank_set {
+    struct arena arena;
+    uint32_t n, matched; /* ranks; collectives that all of them have */
+    VEC(struct rank_row) rows;
+    VEC(const char *) refused;             /* "file: why" */
+    int64_t wall_ns, wait_ns, transfer_ns; /* the longest; means */
+    int culprit;                           /* row of the late rank, -1 none */
+    bool network, slow_gpu;
+    int reason; /* enum budget: what it spends more on */
+    int64_t lost_ns, more_ns;
+    const char *why, *fix, *where; /* NULL: nothing is wrong */
+};
+/* Reads the files, as many at once as there are threads. Those that cannot be read are refused; fewer than two left are an error. */
+int rank_set_read(struct rank_set *, struct err *, const char *const *path, uint32_t n);
+void rank_set_free(struct rank_set *);
 
 /* ---- kernels.c: a Ridge program's kernels, each code once ---------------------------------------------- */
 

@@ -608,6 +608,7 @@ void diag_causes(struct diag *d) {
     if (d->t->format != TRACE_SNAPSHOT && d->wall_ns && !d->cpu) host_causes(d);
     if (d->dev_n) {
         idle_gpus_cause(d);
+        shared_gpu_cause(d);
         memory_traffic(d);
         layout(d);
         shapes(d);

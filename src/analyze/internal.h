@@ -57,6 +57,8 @@ void read_json(struct trace *, struct input *);
 void read_xplane(struct trace *, struct input *);
 void read_pickle(struct trace *, struct input *);
 void read_ridge(struct trace *, struct input *);
+void read_nsys(struct trace *, const char *path);
+bool is_sqlite(const uint8_t *p, size_t n);
 bool is_xplane(const uint8_t *p, size_t n);
 bool is_ridge(const uint8_t *p, size_t n);
 /* "regs:168 static_shared:0 grid:2,66,1 ..." of JAX. */
@@ -103,6 +105,7 @@ const char *cause_line(struct diag *, int budget);
 void clock_align(struct diag *);    /* clock.c: the GPU's times on the host's clock */
 void list_processes(struct diag *); /* devices.c */
 void idle_gpus_cause(struct diag *);
+void shared_gpu_cause(struct diag *);
 void cpu_rows(struct diag *);        /* cpu.c: operators as the kernels of a program without a device */
 void cpu_causes(struct diag *);      /* .. and what its time went to */
 void transfer_causes(struct diag *); /* transfers.c: copies between host and device, and on the device */

@@ -11,6 +11,9 @@ void report_text(struct str *, const struct diag *, const char *path);
 const char *report_budget_text(const struct diag *, int key);
 /* The schema of docs/diagnose.md; one object, keys in fixed order. */
 void report_json(struct str *, const struct diag *, const char *path);
+/* ranks.c: a set of ranks, on one screen and as JSON. */
+void report_ranks(struct str *, const struct rank_set *);
+void report_ranks_json(struct str *, const struct rank_set *);
 /* One self-contained page. */
 void report_html(struct str *, struct diag *, const char *path);
 /* What a Ridge program cost by enum group_by, in the order of enum group_sort, at most `rows` of them and their sum. */

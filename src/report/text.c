@@ -319,7 +319,7 @@ static void checklist(struct str *o, const struct diag *d) {
                              : "FIX 1");
     if (f32 * 10 > all && d->gpu && d->gpu->cc >= 80)
         report_line(o, "ALSO   %.0f%% of kernel time are fp32 GEMMs: allow TF32, or use bf16", pct(f32, all));
-    if (!small && d->small_count * 10 > d->kernel_count * 3)
+    if (!small && d->small_count * 10 > d->kernel_count * 3 && d->small_ns * 2 < d->budget[BUDGET_KERNELS])
         report_line(o,
                     "NOT    the cause: %llu of %llu kernels take under 10 us, but only %.1f%% of kernel time",
                     (unsigned long long)d->small_count, (unsigned long long)d->kernel_count,

@@ -21,7 +21,7 @@ has 0 "VERDICT  memory.growth" $t/memory_leak.snapshot.pickle
 has 0 ", H200" $t/jax_compute_bound.trace.json.gz --device H200
 has 2 "no GPU named" $t/jax_compute_bound.trace.json.gz --device Voodoo
 has 2 "unknown option --frob; see \`ridge diagnose --help\`" --frob
-has 2 "expected FILE; see"
+has 2 "expected FILE..; see"
 has 2 "--html expects a value: --html OUT.html" "$t/transfer_pageable.pt.trace.json.gz" --html
 has 1 "No such file" "$here/none.json"
 has 1 "directory" "$here"

@@ -545,6 +545,21 @@ TEST(foreign_a_second_process_is_kept) {
     forget();
 }
 
+/* Every other launch is followed by 2 ms in which this process has nothing on the GPU and its kernel does not start. */
+TEST(foreign_a_gpu_shared_with_another_process) {
+    begin(H200, "");
+    double now = 1000;
+    for (int i = 0; i < 20; i++) {
+        work("aten::mm", GEMM, now, now + 10 + 2000 * (i % 2), 300);
+        now += 320 + 2000 * (i % 2);
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "gpu_shared");
+    CHECK(!d.clock.found);
+    CHECK(strstr(d.causes.p[0].signal, "10 times"));
+    forget();
+}
+
 /* ---- clocks ------------------------------------------------------------------------------------------------------------ */
 
 /* Host time between launches: numpy for 400 us in each of 20 steps, then a product and a wait. */

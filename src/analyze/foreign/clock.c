@@ -130,7 +130,9 @@ static void align(struct diag *d, int32_t device, uint32_t streams, bool only) {
     bound_below(&b, w, n, tmp);
     bound_above(d, &b, w, n, streams > 1);
     bool early = b.early * EARLY_PART >= RG_MAX(b.n, 1u), late = only && b.late * 2 > b.waits;
-    int64_t delay = early || late ? 0 : delay_of_idle(d, &l, tmp);
+    /* A clock that is behind delays every kernel, not only those of an idle device. */
+    bool all = -b.lo > DELAY_NS;
+    int64_t delay = early || late || !all ? 0 : delay_of_idle(d, &l, tmp);
     arena_release(&d->arena, m);
     if (!early && !late && !delay) return;
     int64_t by = early ? b.lo + LATENCY_NS : late ? b.hi : LATENCY_NS - delay;

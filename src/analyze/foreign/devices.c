@@ -6,7 +6,10 @@
 
 #include <stdlib.h>
 
-enum { IDLE_PART = 10 }; /* a GPU busy less than 1/n of the busiest one is idle */
+enum {
+    IDLE_PART = 10,
+    SHARED_PART = 20
+}; /* a GPU busy less than 1/n of the busiest is idle; 1/n of the time not its own */
 
 static int most_work_first(const void *x, const void *y) {
     const struct process_row *a = x, *b = y;
@@ -75,4 +78,19 @@ void idle_gpus_cause(struct diag *d) {
     /* No event at all: they may be another process's, so it is told but is no verdict. */
     c->note = silent == idle;
     c->first = !c->note;
+}
+
+/* Launched work that an idle device does not start: it runs something that this file does not hold. */
+void shared_gpu_cause(struct diag *d) {
+    int64_t lost = d->budget[BUDGET_UNEXPLAINED];
+    uint32_t n = 0;
+    if (lost * SHARED_PART < d->wall_ns) return;
+    for (uint32_t i = 0; i < d->idle_n; i++) n += d->idle[i].cause == BUDGET_UNEXPLAINED;
+    cause_add(
+        d, CAUSE_SHARED, lost, lost, "",
+        arena_printf(
+            &d->arena,
+            "%u times a launched kernel waits on an idle GPU, %.1f ms on average: another process uses it", n,
+            (double)lost / 1e6 / (double)RG_MAX(n, 1u)),
+        "run alone (nvidia-smi names the other processes), or share by MPS instead of time slices");
 }

@@ -35,6 +35,7 @@ static const struct {
                          "give the traces of all ranks: `ridge diagnose RANK0 RANK1 ..`"},
     {CAUSE_ALLOC,        "the idle time in those calls", "torch.cuda.memory_stats()[\"num_device_alloc\"] must not rise after warm-up"},
     {CAUSE_DEVCOPY,      "their own time", "leave the copy out, or time the step with it twice"},
+    {CAUSE_SHARED,       "the time that launched kernels wait for on an idle GPU", "record again while nothing else runs on the GPU"},
     {CAUSE_IDLE_GPUS,    "all GPUs share the work evenly and lose nothing to communication",
                          "nvidia-smi during the run; run with as many processes as GPUs and compare samples a second"},
 };

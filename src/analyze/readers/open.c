@@ -22,9 +22,7 @@ static void foreign(struct trace *t, const uint8_t *p, size_t n) {
     char shown[64] = "";
     for (size_t i = 0; i < RG_MIN(n, (size_t)16); i++) snprintf(shown + i * 2, 4, "%02x", p[i]);
     const char *guess = "";
-    if (n >= 15 && !memcmp(p, "SQLite format 3", 15))
-        guess = " It looks like an Nsight Systems export (SQLite), which is not read.";
-    else if (n >= 4 && !memcmp(p, "PK\3\4", 4))
+    if (n >= 4 && !memcmp(p, "PK\3\4", 4))
         guess = " It is a zip archive: unpack it first.";
     else if (n >= 4 && !memcmp(p, "\x28\xb5\x2f\xfd", 4))
         guess = " It is zstd: unpack it first.";
@@ -35,7 +33,7 @@ static void foreign(struct trace *t, const uint8_t *p, size_t n) {
     err_throw(t->err, RG_EPARSE,
               "not a trace that ridge reads: it begins with %s.%s\nExpected a PyTorch trace "
               "(.pt.trace.json[.gz]), a JAX trace (.trace.json.gz, .xplane.pb), a PyTorch memory "
-              "snapshot (.pickle) or a Ridge profile",
+              "snapshot (.pickle), an export of Nsight Systems (.sqlite) or a Ridge profile",
               shown, guess);
 }
 
@@ -52,7 +50,9 @@ static void read_any(void *arg) {
     if (in->len >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) input_more(in, 3), p = in->buf; /* a BOM */
     while (at < in->len && p[at] <= ' ' && p[at] && p[at] != '\n') at++;
     while (at < in->len && (p[at] == ' ' || p[at] == '\n' || p[at] == '\r' || p[at] == '\t')) at++;
-    if (is_ridge(p, in->len))
+    if (is_sqlite(p, in->len))
+        read_nsys(t, in->gz ? NULL : job->path);
+    else if (is_ridge(p, in->len))
         read_ridge(t, in);
     else if (at < in->len && (p[at] == '{' || p[at] == '['))
         read_json(t, in);
