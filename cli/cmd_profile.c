@@ -64,8 +64,12 @@ static int show(const char *command, struct show *s) {
         err_prefix(&e, "%s: ", s->path);
         return cli_error(command, &e);
     }
-    if (s->t.format != TRACE_RIDGE)
-        bad = err_set(&e, RG_EINVAL, "%s is no Ridge profile; `ridge diagnose` reads other traces", s->path);
+    bool only = s->roof || s->memory; /* what only a Ridge profile has */
+    for (int i = 0; i < EXPORTS; i++) only |= s->file[i] != NULL;
+    if (s->t.format != TRACE_RIDGE && only)
+        bad = err_set(&e, RG_EINVAL,
+                      "%s is no Ridge profile: of other traces there are tables (--by), --json and --html",
+                      s->path);
     if (!bad && !(bad = diagnose(&s->d, &s->t, &e))) {
         s->d.failed = s->failed;
         if (s->failed) s->d.causes.n = 0; /* why it failed is no question of time */
@@ -120,15 +124,15 @@ int cmd_report(int argc, char **argv) {
         {"csv", ARG_TEXT, &s.file[EXPORT_CSV], "OUT", "also write a row for each event"},
         {"pprof", ARG_TEXT, &s.file[EXPORT_HEAP], "OUT", "also write device memory at the peak for pprof"},
     };
-    struct args a = {
-        .command = "report",
-        .operands = "FILE",
-        .about =
-            "Shows a profile that a Ridge program recorded (PROFILE=1, `ridge profile`, rg_profile_start).",
-        .spec = spec,
-        .nspec = RG_COUNT(spec),
-        .min_operands = 1,
-        .max_operands = 1};
+    struct args a = {.command = "report",
+                     .operands = "FILE",
+                     .about = "Shows a profile that a Ridge program recorded (PROFILE=1, `ridge profile`, "
+                              "rg_profile_start), or tables of a trace "
+                              "that\n`ridge diagnose` reads: --by op --sort host is PyTorch's key_averages.",
+                     .spec = spec,
+                     .nspec = RG_COUNT(spec),
+                     .min_operands = 1,
+                     .max_operands = 1};
     int status = args_parse(&a, argc, argv);
     if (status >= 0) return status;
     if (by && (s.by = find_group("report", by)) < 0) return EXIT_USAGE;

@@ -19,11 +19,14 @@ struct synth {
     int64_t lost[CAUSE_COUNT]; /* planted, ns */
     int64_t busy;
     int64_t held; /* device memory, bytes */
+    int64_t skew; /* of the GPU's clock, ns */
 };
 
 void synth_begin(struct synth *, struct arena *, uint64_t seed);
 /* One step that loses time to `cause` (a cause_id, or -1 for a healthy one); `scale` stretches it. */
 void synth_step(struct synth *, int cause, int scale);
+/* A second process with correlation ids of its own on a second GPU, half as busy. */
+void synth_neighbour(struct synth *);
 void synth_end(struct synth *);
 uint64_t synth_random(struct synth *);
 

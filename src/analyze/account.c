@@ -400,9 +400,12 @@ static void explain(struct account *c, requests *all) {
         i = k;
     }
     for (uint32_t k = 0; k < c->lanes_n && k < 8 && rest.n; k++) {
-        requests left = {0};
+        requests left = {0}, own = {0};
+        uint32_t pid = c->t->lanes.p[c->lane_rank[k]].pid;
         qsort(rest.p, rest.n, sizeof *rest.p, by_time);
-        explain_lane(c, c->lane_rank[k], rest.p, rest.n, &left);
+        for (uint32_t i = 0; i < rest.n; i++) /* what another process does explains nothing */
+            vec_push(c->a, c->t->lanes.p[rest.p[i].lane].pid == pid ? &own : &left, rest.p[i]);
+        explain_lane(c, c->lane_rank[k], own.p, own.n, &left);
         rest = left;
     }
     for (uint32_t i = 0; i < rest.n; i++)

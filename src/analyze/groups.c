@@ -69,6 +69,10 @@ static uint32_t call_around(const struct trace *t, uint32_t link) {
 
 static uint32_t call_name(struct groups *g, const struct trace_event *e) {
     struct trace *t = g->d->t;
+    if (t->format != TRACE_RIDGE) /* another framework's operator; its args are shapes */
+        return g->by == GROUP_OP     ? e->name
+               : g->by == GROUP_LINE ? user_line(g->d, (uint32_t)(e - t->ev) + 1)
+                                     : 0;
     const char *s = trace_str(t, g->by == GROUP_OP ? e->name : e->aux);
     if (g->by == GROUP_LINE) return e->args;
     if (g->by == GROUP_OP && !strncmp(s, "rg_", 3)) s += 3;

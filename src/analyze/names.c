@@ -75,6 +75,7 @@ static const struct pattern host[] = {
     {"^load_batch",                  TK_LOADER},
     {"^gloo:",                       TK_COLLECTIVE},
     {"^mpi:",                        TK_COLLECTIVE},
+    {"^MPI_",                        TK_COLLECTIVE},
     {"_dynamo/convert_frame",        TK_COMPILE}, /* frames that run only while compiling */
     {"_inductor/compile_fx",         TK_COMPILE},
     {"_inductor/async_compile",      TK_COMPILE},

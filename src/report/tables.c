@@ -36,6 +36,14 @@ static void add(struct group_row *to, const struct group_row *x) {
     to->roof_ns += x->roof_ns, to->roof_of += x->roof_of;
 }
 
+/* Shapes of other frameworks have parts: dimensions and types are shown. */
+static const char *shown(struct arena *a, const char *name) {
+    const char *types = strchr(name, 0x1f), *rest = types ? strchr(types + 1, 0x1f) : NULL;
+    if (!types) return name;
+    size_t n = rest ? (size_t)(rest - types - 1) : strlen(types + 1);
+    return arena_printf(a, "%.*s %.*s", (int)(types - name), name, (int)n, types + 1);
+}
+
 void report_table(struct str *o, struct diag *d, int by, int sort, uint32_t rows) {
     static const char *const none[GROUPS] = {"?",           "(no function)", "(no line)",
                                              "(no module)", "(no shape)",    "?"};
@@ -49,7 +57,9 @@ void report_table(struct str *o, struct diag *d, int by, int sort, uint32_t rows
         add(&sum, &row[i]);
         if (i >= rows) add(&rest, &row[i]);
         const char *name = row[i].name ? trace_str(d->t, row[i].name) : none[by >= 0 && by < GROUPS ? by : 0];
-        if (i < rows) table_row(o, &row[i], all, *name ? name : none[by >= 0 && by < GROUPS ? by : 0], false);
+        if (i < rows)
+            table_row(o, &row[i], all, *name ? shown(o->arena, name) : none[by >= 0 && by < GROUPS ? by : 0],
+                      false);
     }
     if (n > rows) table_row(o, &rest, all, arena_printf(o->arena, "(%u more)", n - rows), true);
     table_row(o, &sum, all, "sum", true);

@@ -27,7 +27,7 @@ static void open_event(struct synth *s, const char *cat, const char *name, int64
     str_add(&s->out, s->ev++ ? ",\n  {\n    " : "\n  {\n    ");
     str_printf(&s->out, "\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", \"pid\": %d, \"tid\": %d,\n    ",
                cat, name, device ? 0 : 500, device ? 7 : 500);
-    us(s, "ts", t0);
+    us(s, "ts", device ? t0 + s->skew : t0);
     str_add(&s->out, ", ");
     us(s, "dur", t1 - t0);
     str_add(&s->out, ",\n    \"args\": {\n      ");
@@ -273,9 +273,17 @@ static void memory(struct synth *s, int64_t bytes) {
                (long long)s->held, (long long)bytes, (long long)(140000000000 + s->held));
 }
 
+static void begin_device(struct synth *s) {
+    /* Something runs before the first step, so that its first gap has a beginning. */
+    late(s, "aten::zeros", "void at::native::vectorized_elementwise_kernel<4, FillFunctor>", 20000, 20000,
+         CAUSE_DISPATCH);
+    s->lost[CAUSE_DISPATCH] -= 20000; /* before the window */
+    s->first = s->now;
+}
+
 void synth_step(struct synth *s, int cause, int scale) {
+    if (s->first < 0) begin_device(s);
     int64_t start = s->now;
-    if (s->first < 0) s->first = start;
     switch (cause) {
     case CAUSE_SMALL:
         for (int i = 0; i < 150 * scale; i++)
@@ -336,10 +344,32 @@ void synth_begin(struct synth *s, struct arena *a, uint64_t seed) {
         "\"sharedMemPerMultiprocessor\": 233472}\n  ],\n  \"record_shapes\": 1,\n  \"displayTimeUnit\": "
         "\"ms\",\n"
         "  \"traceEvents\": [");
-    /* Something runs before the first step, so that its first gap has a beginning. */
-    late(s, "aten::zeros", "void at::native::vectorized_elementwise_kernel<4, FillFunctor>", 20000, 20000,
-         CAUSE_DISPATCH);
-    s->lost[CAUSE_DISPATCH] -= 20000; /* before the window */
+}
+
+void synth_neighbour(struct synth *s) {
+    int64_t wall = s->now - s->first, at = s->first;
+    int64_t work = s->busy + s->lost[CAUSE_COMM] + s->lost[CAUSE_EXPOSED] + s->lost[CAUSE_PAGEABLE],
+            each = work / 40;
+    for (uint32_t i = 1; i <= 20; i++, at += wall / 21) {
+        str_printf(
+            &s->out,
+            ",\n{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mul\", \"pid\": 600, \"tid\": 600, ");
+        us(s, "ts", at - 5000);
+        str_printf(&s->out,
+                   ", \"dur\": 20, \"args\": {}},\n{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": "
+                   "\"cudaLaunchKernel\", \"pid\": 600, \"tid\": 600, ");
+        us(s, "ts", at - 3000);
+        str_printf(
+            &s->out,
+            ", \"dur\": 5, \"args\": {\"correlation\": %u}},\n{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": "
+            "\"neighbour\", \"pid\": 1, \"tid\": 7, ",
+            100000000 + i);
+        us(s, "ts", at + 3000);
+        str_add(&s->out, ", ");
+        us(s, "dur", RG_MIN(each, wall / 22));
+        str_printf(&s->out, ", \"args\": {\"device\": 1, \"stream\": 7, \"correlation\": %u}}",
+                   100000000 + i);
+    }
 }
 
 void synth_end(struct synth *s) { str_add(&s->out, "\n  ],\n  \"traceName\": \"synthetic\"\n}\n"); }
@@ -393,6 +423,14 @@ static void check_mixture(const struct synth *s, const struct diag *d, uint64_t 
     }
 }
 
+/* A GPU clock that is ahead shows in any mixture; one that is behind, where waits or late launches are. */
+static void draw_clock(struct synth *s, const int *pick, int kinds) {
+    bool shows = false;
+    for (int i = 0; i < kinds; i++) shows |= pick[i] == CAUSE_SYNC || pick[i] == CAUSE_DISPATCH;
+    s->skew = -between(s, 30000, 3000000);
+    if (shows && synth_random(s) % 2) s->skew = between(s, 200000, 3000000);
+}
+
 static void one_mixture(uint64_t seed, struct outcome *o) {
     struct err e = {0};
     struct arena a;
@@ -410,9 +448,11 @@ static void one_mixture(uint64_t seed, struct outcome *o) {
             pick[i] = mixable[synth_random(&s) % RG_COUNT(mixable)];
             reps[i] = (int)between(&s, 1, 6);
         }
+        if (seed % 3 == 1) draw_clock(&s, pick, kinds);
         for (int r = 0; r < 6; r++)
             for (int i = 0; i < kinds; i++)
                 if (r < reps[i]) synth_step(&s, pick[i], (int)between(&s, 1, 2));
+        if (seed % 4 == 3) synth_neighbour(&s);
         synth_end(&s);
         int64_t best = 0, second = 0, wall = s.now - s.first;
         for (int c = 0; c < CAUSE_COUNT; c++) {
@@ -434,10 +474,9 @@ static void one_mixture(uint64_t seed, struct outcome *o) {
     arena_free(&a);
 }
 
-TEST_SLOW(analyze_500_planted_mixtures, 300) {
+static void mixtures(uint64_t first, int n) {
     struct outcome o = {0};
-    const int n = 500;
-    for (int i = 0; i < n; i++) one_mixture((uint64_t)i + 1, &o);
+    for (int i = 0; i < n; i++) one_mixture(first + (uint64_t)i, &o);
     TEST_INFO("%d mixtures: %d budgets off, %d with more than 2%% unexplained, %d with a share off by 3 "
               "points, %d with "
               "another cause first",
@@ -445,8 +484,12 @@ TEST_SLOW(analyze_500_planted_mixtures, 300) {
     CHECK_EQ(o.bad_sum, 0);
     CHECK_EQ(o.bad_other, 0);
     CHECK_EQ(o.bad_share, 0);
-    CHECK(o.bad_first * 50 <= n);
+    CHECK_EQ(o.bad_first, 0);
 }
+
+/* Every third with a GPU clock that is off, every fourth beside another process on a second GPU. */
+TEST_SLOW(analyze_500_planted_mixtures, 300) { mixtures(1, 500); }
+TEST_MANUAL(analyze_2000_planted_mixtures, 1200) { mixtures(1001, 2000); }
 
 TEST(analyze_memory_growth_in_a_timeline) {
     struct err e = {0};

@@ -11,7 +11,8 @@
 enum {
     SLACK_NS = 1000,   /* timestamps are no more exact than that */
     LATENCY_NS = 5000, /* from a launch to its kernel on an idle device */
-    EARLY_PART = 20,   /* 1/n of all work starts before its launch: the clock, not stray records */
+    EARLY_PART = 100,  /* 1/n of all work, at least .. */
+    LEAST_EARLY = 2,   /* .. this much, starts before its launch: the clock, not a stray record */
     LATE_NS = 50000,   /* waits that return that much too early */
     IDLE_NS = 50000,   /* a gap that leaves nothing queued */
     DELAY_NS = 100000, /* no launch on an idle device takes that long .. */
@@ -129,13 +130,15 @@ static void align(struct diag *d, int32_t device, uint32_t streams, bool only) {
     uint32_t n = list_work(d, &l, w);
     bound_below(&b, w, n, tmp);
     bound_above(d, &b, w, n, streams > 1);
-    bool early = b.early * EARLY_PART >= RG_MAX(b.n, 1u), late = only && b.late * 2 > b.waits;
+    bool early = b.early >= LEAST_EARLY && b.early * EARLY_PART >= b.n, late = only && b.late * 2 > b.waits;
     /* A clock that is behind delays every kernel, not only those of an idle device. */
     bool all = -b.lo > DELAY_NS;
     int64_t delay = early || late || !all ? 0 : delay_of_idle(d, &l, tmp);
     arena_release(&d->arena, m);
     if (!early && !late && !delay) return;
     int64_t by = early ? b.lo + LATENCY_NS : late ? b.hi : LATENCY_NS - delay;
+    /* Some launch found the device idle: then that order is as exact as the other. */
+    if (late && b.hi - (b.lo + LATENCY_NS) < LATE_NS) by = RG_MIN(b.hi, b.lo + LATENCY_NS);
     struct clock_shift *s = &d->clock;
     s->device = device;
     s->early = b.early;

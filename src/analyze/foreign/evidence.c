@@ -41,9 +41,31 @@ static const struct {
 };
 /* clang-format on */
 
+/* What to do in a program that is written in CUDA itself. */
+static const struct {
+    int id;
+    const char *fix;
+} plain[] = {
+    {CAUSE_SMALL, "capture the loop as a CUDA graph (cudaStreamBeginCapture), or fuse the kernels"},
+    {CAUSE_DISPATCH,
+     "launch earlier and more at once: a CUDA graph, larger kernels, a thread that only launches"},
+    {CAUSE_SYNC,
+     "fewer cudaDeviceSynchronize, cudaStreamSynchronize and cudaMemcpy: cudaMemcpyAsync, events, streams"},
+    {CAUSE_PAGEABLE, "cudaHostAlloc or cudaHostRegister the buffers, then cudaMemcpyAsync"},
+    {CAUSE_EXPOSED, "cudaMemcpyAsync on a second stream while kernels run (two buffers in turns)"},
+    {CAUSE_ALLOC, "allocate once, or cudaMallocAsync with a pool that keeps its memory"},
+    {CAUSE_DEVCOPY, "exchange pointers instead of copying; let the kernel write where the next one reads"},
+    {CAUSE_LAYOUT, "keep one layout through the program; transpose inside the kernel that reads"},
+    {CAUSE_TRAFFIC, "fuse the kernels of the chain: read and write once"},
+    {CAUSE_COMM,
+     "nonblocking calls and computing meanwhile; fewer and larger messages; CUDA-aware MPI or NCCL"},
+};
+
 void diag_evidence(struct diag *d) {
     for (uint32_t i = 0; i < d->causes.n; i++) {
         struct cause *c = &d->causes.p[i];
+        for (size_t k = 0; k < RG_COUNT(plain) && d->t->format == TRACE_NSYS; k++)
+            if (plain[k].id == c->id) c->fix = plain[k].fix;
         for (size_t k = 0; k < RG_COUNT(evidence); k++) {
             if (evidence[k].id != c->id || c->note) continue;
             if (!c->bound) c->bound = evidence[k].bound;

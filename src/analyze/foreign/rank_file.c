@@ -13,15 +13,22 @@ static bool meets(const char *name) {
     return !strstr(name, "SendRecv") && !strstr(name, "Send_") && !strstr(name, "Recv_");
 }
 
-static void keep_collectives(struct rank_file *f, const struct diag *d) {
+static void keep_device(struct rank_file *f, const struct diag *d, bool all) {
     const struct trace *t = d->t;
     for (uint32_t i = 0; i < d->dev_n; i++) {
         const struct trace_event *e = &t->ev[d->dev[i]];
         const char *name = trace_str(t, e->name);
-        if (e->kind != TK_COMM || !meets(name)) continue;
+        if (e->kind != TK_COMM || !(all || meets(name))) continue;
         struct rank_collective c = {hash_text(name), t->base + e->t0, t->base + trace_end(e)};
         vec_push(&f->arena, &f->calls, c);
     }
+}
+
+/* Where there is nothing else, calls that send and receive: an all-to-all is made of them. */
+static void keep_collectives(struct rank_file *f, const struct diag *d) {
+    const struct trace *t = d->t;
+    keep_device(f, d, false);
+    if (!f->calls.n) keep_device(f, d, true);
     if (f->calls.n) return;
     for (uint32_t l = 0; l < t->lanes.n; l++) /* on the host: gloo, MPI */
         for (uint32_t k = 0; k < t->lanes.p[l].n; k++) {

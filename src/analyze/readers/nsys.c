@@ -391,7 +391,9 @@ bool is_sqlite(const uint8_t *p, size_t n) { return n >= 16 && !memcmp(p, "SQLit
 void read_nsys(struct trace *t, const char *path) {
     struct nsys *n = arena_new(&t->arena, struct nsys);
     n->t = t;
-    if (!path) err_throw(t->err, RG_EINVAL, "an export of Nsight Systems (SQLite) is read from a file, uncompressed");
+    if (!path)
+        err_throw(t->err, RG_EINVAL,
+                  "an export of Nsight Systems (SQLite) is read from a file, uncompressed");
     load_library(n);
     map_init(&n->strings, &t->arena);
     if (n->q.open_v2(path, &n->db, READONLY, NULL)) {
