@@ -130,7 +130,8 @@ int cmd_diagnose(int argc, char **argv) {
     const path_list list = in.list;
     if (!list.n) {
         fprintf(stderr,
-                "ridge diagnose: %s: the directory holds no trace (.json, .json.gz, .pb, .sqlite, .pickle)\n",
+                "ridge diagnose: %s: it is a directory; expected a trace file in it (.json, .json.gz, .pb, "
+                ".sqlite, .pickle)\n",
                 a.operand[0]);
         status = EXIT_FAILED;
     } else if (list.n == 1) {

@@ -148,7 +148,15 @@ struct trace_reserved { /* device memory held, and the unused part of it */
     uint32_t device;
 };
 
-enum trace_format { TRACE_NONE, TRACE_TORCH, TRACE_JAX, TRACE_XPLANE, TRACE_SNAPSHOT, TRACE_RIDGE, TRACE_NSYS };
+enum trace_format {
+    TRACE_NONE,
+    TRACE_TORCH,
+    TRACE_JAX,
+    TRACE_XPLANE,
+    TRACE_SNAPSHOT,
+    TRACE_RIDGE,
+    TRACE_NSYS
+};
 
 struct trace_span {
     int64_t t0, t1;

@@ -84,7 +84,8 @@ has 2 "--by expects kernel, op, line, module, shape or class" report mine.profil
 has 2 "--sort expects device, total, host" report mine.profile --by op --sort colour
 has 2 "memory has no kernel" report mine.profile --memory --by kernel
 has 1 "No such file" report none.profile
-has 1 "no Ridge profile" report "$root/tests/traces/memory_leak.snapshot.pickle"
+has 1 "no Ridge profile" report --roof "$root/tests/traces/memory_leak.snapshot.pickle"
+has 0 "aten::convolution_backward" report --by op --sort host "$root/tests/traces/mnist_train_eager.pt.trace.json.gz"
 head -c 100000 mine.profile > cut.profile
 has 0 "the file ends early" report cut.profile
 printf 'RIDGEPRF\1\0\0\0\20\0\0\0' > old.profile

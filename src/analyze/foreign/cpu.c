@@ -149,8 +149,8 @@ static void chains(struct diag *d) {
               arena_printf(&d->arena,
                            "%u neighbouring operators write and re-read a value of one size (%.1f MB each)",
                            x.pairs, k->bytes / 2e6),
-              "torch.compile the function that holds the chain: one loop reads and writes once; or work in "
-              "place (add_, mul_)");
+              "torch.compile the function that holds the chain: one loop reads and writes once; or the "
+              "operators that overwrite their argument (add_, mul_)");
 }
 
 /* The rate of the largest product: threads are not in the file, but this shows what they reach together. */

@@ -205,7 +205,7 @@ static void put_together(void *arg) {
             vec_push(&s->arena, &s->refused, arena_printf(&s->arena, "%s: %.300s", x->path, why));
             continue;
         }
-        struct rank_file t = j->f[n]; /* keep all: their arenas are freed by their place */
+        struct rank_file t = j->f[n]; /* keep all: their arenas are freed by index */
         j->f[n] = *x, *x = t;
         n++;
     }
