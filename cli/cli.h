@@ -23,6 +23,7 @@ int cmd_explore(int argc, char **argv);
 int cmd_estimate(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
@@ -64,6 +65,15 @@ int RG_FMT(2, 3) args_wrong(const struct args *, const char *fmt, ...);
 int args_range(const struct args *, const char *name, int64_t x, int64_t least, int64_t most);
 /* Prints "ridge opt: message" to stderr and returns EXIT_FAILED. */
 int cli_error(const char *command, const struct err *);
+
+/* ---- quiet.c ----------------------------------------------------------------------------------------- */
+
+#define CLI_BUSY 0.1 /* share of a busy loop that others may take */
+struct cli_quiet {
+    double lost, spread, load; /* share that others took; median by least, less one; load average */
+};
+struct cli_quiet cli_quiet(void);
+bool cli_say_busy(void); /* a line, if others use the machine */
 
 /* ---- fill.c: buffers and numbers for the kernels of a .uop file ----------------------------------- */
 

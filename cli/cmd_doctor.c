@@ -242,36 +242,15 @@ static void machine_file(struct doctor *d) {
         say(d, OK, "machine file", FOUND("%s, %.0f days old", path, days), "");
 }
 
-/* A loop of known length: slower at its best than the clock says, or far slower in the median than at best? */
-static double spin_ns(void) {
-    uint64_t x = 1, t0 = os_now_ns();
-    for (int i = 0; i < 20000; i++) {
-        __asm__ volatile("" : "+r"(x)); /* not to be computed in advance */
-        x = x * 3 + 1;
-    }
-    return (double)(os_now_ns() - t0);
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void quiet(struct doctor *d) {
-    enum { TIMES = 2000 };
-    static double ns[TIMES];
-    double load[1] = {0}, all = 0;
-    for (int i = 0; i < TIMES; i++) all += ns[i] = spin_ns();
-    qsort(ns, TIMES, sizeof *ns, by_value);
-    double spread = ns[TIMES / 2] / ns[0] - 1, lost = 1 - ns[TIMES / 2] * TIMES / all;
-    getloadavg(load, 1);
+    struct cli_quiet q = cli_quiet();
     const char *found =
-        FOUND("load %.1f on %ld cores; others took %.0f%% of a busy loop, its speed varied by %.0f%%",
-              load[0], sysconf(_SC_NPROCESSORS_ONLN), 100 * RG_MAX(lost, 0), 100 * spread);
-    if (lost > 0.1)
+        FOUND("load %.1f on %ld cores; others took %.0f%% of a busy loop, its speed varied by %.0f%%", q.load,
+              sysconf(_SC_NPROCESSORS_ONLN), 100 * q.lost, 100 * q.spread);
+    if (q.lost > CLI_BUSY)
         say(d, WARN, "quiet", found,
             "others use this machine: measure when it is quiet, or use RIDGE_THREADS=1 and processor time");
-    else if (spread > 0.2)
+    else if (q.spread > 0.2)
         say(d, WARN, "quiet", found,
             "the clock is not steady (throttling, power saving): sudo cpupower frequency-set -g performance");
     else

@@ -315,6 +315,7 @@ static int start(struct explore *e, int (*run)(struct explore *)) {
         e->c = rg_open(e->device);
         e->now = rg_scalar(e->c, RG_F32, 1);
         printf("%s, device %s\n", e->m.name, rg_device(e->c));
+        if (e->ops->kind == DEV_RUNS && !strcmp(e->ops->name, "CPU")) cli_say_busy();
         status = rg_status_of(e->c) ? failed(e) : run(e);
         rg_close(e->c);
     }

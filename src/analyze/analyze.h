@@ -217,7 +217,9 @@ struct trace {
     uint64_t logged_drops; /* the profiler's own notices of lost records */
     bool truncated, capped, has_header;
     bool unfinished; /* the recording was not ended */
-    bool own_export; /* written by `ridge report --trace` for other tools */
+    double machine_flops, machine_bytes,
+        machine_half; /* the roofs of the machine file, a second; 0 not known */
+    bool own_export;  /* written by `ridge report --trace` for other tools */
     uint32_t max_events;
 };
 
@@ -619,7 +621,8 @@ struct kernel_sum {
     uint8_t cls;
     uint64_t calls;
     int64_t ns, min_ns, max_ns;
-    double flops, bytes;           /* of all calls */
+    double flops, bytes; /* of all calls */
+    double roof;         /* share of the roof reached, as in kernel_row: their mean by time; 0 not known */
     double roof_ns, predicted_ns;  /* of all calls for which they are known .. */
     int64_t roof_of, predicted_of; /* .. and the time that those took */
     VEC(uint32_t) rows;            /* of diag.kernels: its source lines, the most expensive first */

@@ -19,6 +19,7 @@ static void add(struct kernel_sum *s, const struct kernel_row *k, const struct t
     s->max_ns = RG_MAX(s->max_ns, k->max_ns);
     s->flops += k->flops * k->count;
     s->bytes += k->bytes * k->count;
+    if (k->modelled && s->ns) s->roof += (k->roof - s->roof) * (double)k->ns / (double)s->ns;
     if (a && a->known & 8) s->roof_ns += (double)a->roof_ns * k->count, s->roof_of += k->ns;
     if (a && a->predicted_ns) s->predicted_ns += (double)a->predicted_ns * k->count, s->predicted_of += k->ns;
 }

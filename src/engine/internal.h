@@ -19,6 +19,7 @@ struct cost_table {
     struct map at; /* hash of name and source line -> 1 + row */
 };
 void costs_take(struct engine *, struct exec_plan *); /* what its calls took goes into the table */
+void machine_tell(struct engine *); /* kernel_roof.c; while recording: what the machine can do */
 void costs_site(struct engine *, struct kernel_call *,
                 const char *site); /* from now on it runs for that line */
 
@@ -50,7 +51,8 @@ struct engine {
     struct search_worker *worker;   /* the tuner's; NULL: none yet */
     const struct observer *observer;
     struct cost_table costs;
-    uint64_t span_began; /* engine_span on a device without a clock of its own */
+    uint32_t machine_told; /* the recording that knows the machine's roofs */
+    uint64_t span_began;   /* engine_span on a device without a clock of its own */
     struct debug_totals shown;
 };
 

@@ -7,6 +7,7 @@
  * limits it; where the two answers differ, the kernel does work that the graph did not ask for.
  * Tests: tests/unit/kernels.c, tests/cli/debug.sh */
 #include "engine/internal.h"
+#include "event/event.h"
 
 #define SPECIAL_FLOPS 16.0 /* what one exp, sine .. is counted as beside an addition */
 
@@ -86,4 +87,18 @@ void roof_print(struct str *s, const struct kernel_call *c) {
         if (c->use.by[u] > 0)
             str_printf(s, " %s=%.0f", model_unit_text((enum model_unit)u), c->use.by[u] * 1e9);
     if (c->k->registers) str_printf(s, " registers=%u spills=%u", c->k->registers, c->k->spills);
+}
+
+/* What rg_machine_of says: the roofs of a profile's page are those of the machine file. */
+void machine_tell(struct engine *en) {
+    uint32_t file = event_record_file();
+    const struct model *m = &en->plans.model;
+    if (!file || file == en->machine_told || !en->plans.model_from) return;
+    en->machine_told = file;
+    double cycles = model_value(m, MODEL_CLOCK) * 1e9 * model_value(m, MODEL_CORES);
+    char text[80];
+    snprintf(text, sizeof text, "machine %.6g %.6g %.6g", model_value(m, MODEL_FLOPS_F32) * cycles,
+             model_value(m, MODEL_DRAM_COPY) * 1e9, model_value(m, MODEL_MATRIX_BF16) * cycles);
+    uint64_t now = os_now_ns();
+    event_add(EVENT_NOTE, event_name(text), now, now, 0, 0);
 }

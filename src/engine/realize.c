@@ -678,7 +678,7 @@ static void run(struct realize_call *c, struct exec_plan *x) {
     struct err e = {0};
     tell_sites(c, x);
     name_calls(c, x);
-    if (event_recording()) memory_tell(c->en), owners_tell(x);
+    if (event_recording()) machine_tell(c->en), memory_tell(c->en), owners_tell(x);
     uint64_t t0 = os_now_ns();
     if (c->searched) prepare_search(c);
     bool due = x->runs == 0 || (x->runs == RUNS_WARM && !event_recording());

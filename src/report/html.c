@@ -2,7 +2,7 @@
  *
  * Events are grouped into rows (a lane at one nesting depth), inside which they are disjoint and sorted, so
  * that the page finds what is visible by bisection and draws a million of them smoothly. They travel as
- * base64 of three arrays: start (float64), length (float32), name (uint32). Past PAGE_EVENTS the shortest are
+ * base64 of four arrays: start (float64), length (float32), name (uint32), 1 + row of the kernel table (uint32, 0 none). Past PAGE_EVENTS the shortest are
  * left out, and the page says so. Page: page.html, page.css, page.js. Tests: tests/unit/report.c,
  * tests/cli/page.sh (in a browser, where there is one). */
 #include "report/internal.h"
@@ -120,7 +120,7 @@ static void encode_end(struct encoder *e) {
     for (int i = 0; i < 3 - n; i++) e->o->p[e->o->n - 1 - (size_t)i] = '=';
 }
 
-static void events(struct str *o, const struct page *p) {
+static void events(struct str *o, struct page *p) {
     struct encoder e = {.o = o};
     for (uint32_t i = 0; i < p->keep_n; i++) {
         double t0 = (double)p->t->ev[p->keep[i]].t0;
@@ -134,6 +134,10 @@ static void events(struct str *o, const struct page *p) {
         uint32_t name = p->name_of[p->t->ev[p->keep[i]].name] - 1;
         encode(&e, &name, sizeof name);
     }
+    uint32_t *row = arena_array(&p->arena, uint32_t, p->t->n + 1);
+    for (uint32_t i = 0; i < p->d->dev_n; i++)
+        if (p->d->dev_row[i] < REPORT_KERNELS) row[p->d->dev[i]] = p->d->dev_row[i] + 1;
+    for (uint32_t i = 0; i < p->keep_n; i++) encode(&e, &row[p->keep[i]], sizeof *row);
     encode_end(&e);
 }
 
@@ -167,22 +171,54 @@ static void row_list(struct str *o, const struct page *p) {
     str_addc(o, ']');
 }
 
-static void op_list(struct str *o, const struct diag *d) {
-    str_add(o, ",\"ops\":[");
-    for (uint32_t i = 0; i < d->ops.n && i < 5000; i++) {
-        const struct op_row *r = &d->ops.p[i];
-        str_add(o, i ? ",[" : "[");
-        report_json_string(o, trace_str(d->t, r->name));
-        str_printf(o, ",%u,%lld,%lld,%lld,%lld]", r->count, (long long)r->host_ns, (long long)r->self_ns,
-                   (long long)r->device_ns, (long long)r->idle_ns);
-    }
+static void op_row(struct str *o, const struct diag *d, bool first, const struct op_row *r) {
+    str_add(o, first ? "[" : ",[");
+    report_json_string(o, trace_str(d->t, r->name));
+    str_printf(o, ",%u,%lld,%lld,%lld,%lld]", r->count, (long long)r->host_ns, (long long)r->self_ns,
+               (long long)r->device_ns, (long long)r->idle_ns);
+}
+
+static void line_row(struct str *o, const struct diag *d, bool first, const struct line_row *r) {
+    str_add(o, first ? "[" : ",[");
+    report_json_string(o, r->where ? trace_str(d->t, r->where) : "(no line)");
+    str_printf(o, ",%u,%lld,%lld]", r->count, (long long)r->device_ns, (long long)r->idle_ns);
+}
+
+/* The rows of `ridge report --by op` and `--by line`: one table, whoever shows it. */
+static void ridge_ops(struct str *o, struct diag *d) {
+    struct group_row *g;
+    uint32_t n = diag_group(d, GROUP_OP, SORT_DEVICE, &g);
+    for (uint32_t i = 0; i < n && i < 5000; i++)
+        op_row(o, d, !i,
+               &(struct op_row){.name = g[i].name,
+                                .count = (uint32_t)g[i].calls,
+                                .host_ns = g[i].host_total,
+                                .self_ns = g[i].host_ns,
+                                .device_ns = g[i].ns});
     str_add(o, "],\"lines\":[");
-    for (uint32_t i = 0; i < d->lines.n && i < 5000; i++) {
-        const struct line_row *r = &d->lines.p[i];
-        str_add(o, i ? ",[" : "[");
-        report_json_string(o, trace_str(d->t, r->where));
-        str_printf(o, ",%u,%lld,%lld]", r->count, (long long)r->device_ns, (long long)r->idle_ns);
+    n = diag_group(d, GROUP_LINE, SORT_DEVICE, &g);
+    for (uint32_t i = 0; i < n && i < 5000; i++)
+        line_row(o, d, !i,
+                 &(struct line_row){.where = g[i].name, .count = (uint32_t)g[i].count, .device_ns = g[i].ns});
+}
+
+static void op_list(struct str *o, struct diag *d) {
+    str_add(o, ",\"ops\":[");
+    if (d->t->format == TRACE_RIDGE) {
+        ridge_ops(o, d);
+    } else {
+        for (uint32_t i = 0; i < d->ops.n && i < 5000; i++) op_row(o, d, !i, &d->ops.p[i]);
+        str_add(o, "],\"lines\":[");
+        for (uint32_t i = 0; i < d->lines.n && i < 5000; i++) line_row(o, d, !i, &d->lines.p[i]);
     }
+    str_addc(o, ']');
+}
+
+static void recorded_list(struct str *o, const struct trace *t) {
+    str_add(o, ",\"recorded\":[");
+    for (uint32_t i = 0; i < t->recorded.n && i < 10000; i++)
+        str_printf(o, "%s[%lld,%lld]", i ? "," : "", (long long)t->recorded.p[i].t0,
+                   (long long)t->recorded.p[i].t1);
     str_addc(o, ']');
 }
 
@@ -246,7 +282,7 @@ static void heap_list(struct str *o, const struct diag *d) {
 }
 
 static void tables(struct str *o, struct page *p, const char *path) {
-    const struct diag *d = p->d;
+    struct diag *d = p->d;
     const char *slash = strrchr(path, '/');
     str_add(o, "{\"file\":");
     report_json_string(o, slash ? slash + 1 : path);
@@ -255,6 +291,9 @@ static void tables(struct str *o, struct page *p, const char *path) {
     str_printf(o, ",\"gpu\":{\"bw\":%.6g,\"f32\":%.6g,\"tf32\":%.6g,\"f16\":%.6g}", d->gpu ? d->gpu->bw : 0,
                d->gpu ? d->gpu->peak[GPU_F32] : 0, d->gpu ? d->gpu->peak[GPU_TF32] : 0,
                d->gpu ? d->gpu->peak[GPU_F16] : 0);
+    str_printf(o, ",\"machine\":{\"flops\":%.6g,\"bytes\":%.6g,\"half\":%.6g}", d->t->machine_flops,
+               d->t->machine_bytes, d->t->machine_half);
+    recorded_list(o, d->t);
     row_list(o, p);
     op_list(o, d);
     idle_list(o, d);

@@ -4,7 +4,8 @@
 
 #include "report/report.h"
 
-#define COLS 100 /* of a screen */
+#define COLS 100             /* of a screen */
+#define REPORT_KERNELS 1000u /* rows of the table of kernels in JSON and on the page */
 
 /* screen.c: a line cut to the width of the screen; text over several lines with a hanging indent, at most `most`. */
 void report_line(struct str *, const char *fmt, ...) RG_FMT(2, 3);

@@ -3,7 +3,7 @@
  * Keys have a fixed order and integer nanoseconds; the budget sums to wall_ns exactly. Strings are
  * escaped so that any byte of a trace gives valid JSON. Schema: docs/diagnose.md. Tests:
  * tests/unit/report.c */
-#include "report/report.h"
+#include "report/internal.h"
 
 /* Length of the UTF-8 character at s, 0 if it is not one. */
 static int utf8(const unsigned char *s) {
@@ -321,10 +321,14 @@ void report_json(struct str *o, const struct diag *d, const char *path) {
         integer(o, &g, "host_ns", s->t1 - s->t0);
         integer(o, &g, "kernels", s->kernels);
         integer(o, &g, "device_ns", s->device_ns);
+        if (d->t->format == TRACE_RIDGE) {
+            text(o, &g, "where", trace_str(d->t, s->line));
+            boolean(o, &g, "startup", s->startup);
+        }
         str_addc(o, '}');
     }
     str_add(o, "],\n  \"kernels\":[");
-    for (uint32_t i = 0; i < d->kernels.n && i < 1000; i++) {
+    for (uint32_t i = 0; i < d->kernels.n && i < REPORT_KERNELS; i++) {
         str_add(o, i ? ",\n    " : "\n    ");
         kernel(o, d, &d->kernels.p[i]);
     }

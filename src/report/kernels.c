@@ -24,8 +24,7 @@ void report_kernels(struct str *o, struct diag *d, uint32_t rows) {
                "predicted", "of roof", "bound", "class", "key", "kernel");
     for (uint32_t i = 0; i < n && i < rows; i++) {
         char roof[16] = "-", of[16];
-        if (k[i].roof_of)
-            snprintf(roof, sizeof roof, "%.0f%%", RG_MIN(pct(k[i].roof_ns, (double)k[i].roof_of), 100));
+        if (k[i].roof_of) snprintf(roof, sizeof roof, "%.0f%%", 100 * k[i].roof);
         ratio(&k[i], of, sizeof of);
         str_printf(o, "%5.1f%% %8llu %12.3f %11.2f %9s %7s %-8s %-11s %-8.8s %-30s %s\n",
                    pct((double)k[i].ns, (double)all), (unsigned long long)k[i].calls, (double)k[i].ns / 1e6,
@@ -91,8 +90,7 @@ void report_kernel(struct str *o, const struct diag *d, const struct kernel_sum 
     times(o, k);
     if (k->roof_of)
         str_printf(o, "  roof      %.2f us by the machine model, set by %s: %.0f%% of it reached\n",
-                   k->roof_ns / 1e3 / (double)RG_MAX(k->calls, 1u), or_dash(d, k->limit),
-                   RG_MIN(pct(k->roof_ns, (double)k->roof_of), 100));
+                   k->roof_ns / 1e3 / (double)RG_MAX(k->calls, 1u), or_dash(d, k->limit), 100 * k->roof);
     units(o, d, k);
     const struct trace_kernel_args *a =
         k->rows.n ? trace_blob(d->t, d->kernels.p[k->rows.p[0]].args, sizeof *a) : NULL;
@@ -120,8 +118,8 @@ void report_kernels_json(struct str *o, struct diag *d, uint32_t whole) {
                    "6g,\"bytes\":%.6g,",
                    class_text(k[i].cls), (unsigned long long)k[i].calls, (long long)k[i].ns,
                    (long long)k[i].min_ns, (long long)k[i].max_ns, k[i].flops, k[i].bytes);
-        str_printf(o, "\"predicted_ns\":%.0f,\"roof_ns\":%.0f,\"units_ns\":{", k[i].predicted_ns,
-                   k[i].roof_ns);
+        str_printf(o, "\"predicted_ns\":%.0f,\"roof_ns\":%.0f,\"roof\":%.6g,\"units_ns\":{",
+                   k[i].predicted_ns, k[i].roof_ns, k[i].roof);
         const struct trace_kernel_args *work = work_of(d, &k[i]);
         const char *gap = "";
         for (int u = 0; work && u < UNIT_COUNT; u++)

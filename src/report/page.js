@@ -9,9 +9,9 @@ const us = ns => ns >= 1e6 ? ms(ns) : (ns / 1e3).toFixed(2) + ' us';
 const pct = x => (100 * x).toFixed(1) + '%';
 const mb = b => b >= 1e9 ? (b / 1e9).toFixed(2) + ' GB' : (b / 1e6).toFixed(1) + ' MB';
 const esc = s => String(s).replace(/[&<>"]/g, c => ({'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;'}[c]));
-const COLOR = {'kernels': '#2f9e5f', 'comm': '#8250c4', 'transfer.pageable': '#c2410c', 'transfer.exposed': '#d97706', 'memset': '#7a8599',
-  'host.dataloader': '#b91c5c', 'sync': '#a21caf', 'small_kernels': '#dc2626', 'dispatch': '#e25822', 'host.user': '#9f6b12',
-  'compile': '#5b6ee1', 'plan': '#0f9488', 'queued': '#94a3b8', 'dependency': '#64748b', 'profiler': '#475569', 'other': '#6b7280', 'unexplained': '#4b5563'};
+const COLOR = {'kernels': '#1f7a46', 'comm': '#8250c4', 'transfer.pageable': '#c2410c', 'transfer.exposed': '#a85a04', 'memset': '#5b6577',
+  'host.dataloader': '#b91c5c', 'sync': '#a21caf', 'small_kernels': '#dc2626', 'dispatch': '#b8400f', 'host.user': '#8a5c0e',
+  'compile': '#4a5cd0', 'plan': '#0b6f66', 'queued': '#5f6e84', 'dependency': '#64748b', 'profiler': '#475569', 'other': '#6b7280', 'unexplained': '#4b5563'};
 const CLASS_COLOR = {gemm: '#2563eb', conv: '#0891b2', attention: '#7c3aed', norm: '#ca8a04', elementwise: '#2f9e5f', reduce: '#65a30d',
   layout: '#dc2626', copy: '#ea580c', comm: '#8250c4', other: '#6b7280'};
 
@@ -20,38 +20,64 @@ function head() {
   document.title = R.verdict + ' - ' + T.file;
   $('head').textContent = [T.file, R.capture.format, R.device.name, R.capture.events + ' events',
     R.steps.length + ' steps'].filter(Boolean).join('  ·  ');
-  const c = R.causes[0];
-  $('verdict').textContent = R.verdict === 'healthy' ? 'healthy: ' + (R.capture.format === 'Ridge' ? '' : 'GPU ') + 'busy ' + pct(R.device.busy_ns / Math.max(1, R.wall_ns)) + ', regime ' + R.regime
+  const c = R.causes[0], steps = R.phases && R.phases.length;
+  if (R.steady) { // of a Ridge program: what is judged
+    $('verdict').textContent = (R.verdict === 'healthy' ? 'healthy' : R.verdict + (c && c.lost_ns ? ': ' + ms(c.lost_ns) + ' of ' + ms(R.steady.wall_ns) + (steps ? ' of steps' : '') + ' (' + pct(c.share) + ')' : '')) +
+      '; in kernels ' + pct((R.steady.budget.kernels || 0) / Math.max(1, R.steady.wall_ns)) + ', at ' + pct(R.device.roof) + ' of their roof';
+  } else $('verdict').textContent = R.verdict === 'healthy' ? 'healthy: ' + (R.capture.format === 'Ridge' ? '' : 'GPU ') + 'busy ' + pct(R.device.busy_ns / Math.max(1, R.wall_ns)) + ', regime ' + R.regime
     : R.verdict + (c && c.lost_ns ? ': ' + ms(c.lost_ns) + ' of ' + ms(R.wall_ns) + ' lost (' + pct(c.share) + ')' : '') + ', regime ' + R.regime;
-  for (const k in R.budget) {
-    const v = R.budget[k];
-    if (!v || !R.wall_ns) continue;
+  const of = R.steady || R, wall = of.wall_ns;
+  for (const k in of.budget) {
+    const v = of.budget[k];
+    if (!v || !wall) continue;
     const d = document.createElement('div');
-    d.style.width = 100 * v / R.wall_ns + '%';
+    d.style.width = 100 * v / wall + '%';
     d.style.background = COLOR[k] || '#888';
-    d.title = T.budget_text[k] + ': ' + ms(v) + ' (' + pct(v / R.wall_ns) + ')';
-    if (v / R.wall_ns > 0.08) d.textContent = k + ' ' + pct(v / R.wall_ns);
+    d.title = T.budget_text[k] + ': ' + ms(v) + ' (' + pct(v / wall) + ')';
+    if (v / wall > 0.08) d.textContent = k + ' ' + pct(v / wall);
     $('budget').append(d);
-    if (v / R.wall_ns >= 0.002) {
+    if (v / wall >= 0.002) {
       const s = document.createElement('span');
-      s.innerHTML = '<i style="background:' + (COLOR[k] || '#888') + '"></i>' + esc(T.budget_text[k]) + ' ' + pct(v / R.wall_ns);
+      s.innerHTML = '<i style="background:' + (COLOR[k] || '#888') + '"></i>' + esc(T.budget_text[k]) + ' ' + pct(v / wall);
       $('legend').append(s);
     }
   }
+  $('budget').setAttribute('aria-label', $('legend').textContent);
+}
+
+// What repeats, program by program, and what start-up took.
+function phases() {
+  if (!R.phases || !R.phases.length) return '';
+  const row = (what, p) => '<tr><td>' + esc(what) + '</td><td class="n">' + (p.steps || '') + '</td><td class="n">' + (p.steps ? ms(p.median_ns) : '') + '</td><td class="n">' + ms(p.wall_ns) + '</td><td class="n">' + pct((p.budget.kernels || 0) / Math.max(1, p.wall_ns)) +
+    '</td><td class="n">' + (p.best_ns ? (p.wall_ns / p.best_ns).toFixed(1) + 'x' : '') + '</td><td>' + Object.entries(p.budget).filter(b => b[0] !== 'kernels' && b[1] * 50 > p.wall_ns).sort((a, b) => b[1] - a[1]).map(b => esc(T.budget_text[b[0]] + ' ' + pct(b[1] / p.wall_ns))).join(', ') + '</td></tr>';
+  return '<h3>Steps and start-up</h3><table id="phases"><thead><tr><th scope="col">program</th><th scope="col" class="n">steps</th><th scope="col" class="n">median</th><th scope="col" class="n">in all</th><th scope="col" class="n">in kernels</th><th scope="col" class="n">of its best</th><th scope="col">besides</th></tr></thead><tbody>' +
+    R.phases.map(p => row(p.where || '(no line)', p)).join('') + row('start-up', R.startup) + '</tbody></table>';
 }
 
 function advice() {
   let h = '';
   R.causes.forEach((c, i) => {
-    h += '<div class="card"><span class="num">' + (c.note ? 'note' : c.lost_ns ? 'up to ' + ms(c.gain_ceiling_ns) + ' (' + pct(c.gain_ceiling_ns / R.wall_ns) + ')' : '') +
+    const e = c.evidence || {};
+    h += '<div class="card"><span class="num">' + (c.note ? 'note' : c.lost_ns ? 'up to ' + ms(c.gain_ceiling_ns) + ' (' + pct(c.gain_ceiling_ns / (R.steady || R).wall_ns) + ')' : '') +
       '</span><h3>' + (i + 1) + '. ' + esc(c.id) + '</h3><div>' + esc(c.signal) + '</div>' +
-      (c.where ? '<div>at <code>' + esc(c.where) + '</code></div>' : '') + '<div class="fix">&rarr; ' + esc(c.fix) + '</div></div>';
+      (c.where ? '<div>at <code>' + esc(c.where) + '</code></div>' : '') + '<div class="fix">&rarr; ' + esc(c.fix) + '</div>' +
+      (e.before ? '<div class="note">before it: ' + esc(e.before) + '</div>' : '') + (e.bound ? '<div class="note">at most: ' + esc(e.bound) + '</div>' : '') + (e.confirm ? '<div class="note">confirm: ' + esc(e.confirm) + '</div>' : '') +
+      (T.events && c.lost_ns ? '<button class="jump" data-cause="' + i + '">show it in the timeline</button>' : '') + '</div>';
   });
   if (!h) h = '<div class="card"><h3>Nothing to do</h3>No cause costs 2 % of the wall time.</div>';
   for (const n of R.capture.problems) h += '<div class="note">capture: ' + esc(n.why) + ' &rarr; <code>' + esc(n.setting) + '</code></div>';
   for (const n of R.abstained) h += '<div class="note">cannot judge ' + esc(n.id) + ': ' + esc(n.why) + '</div>';
-  $('advice').innerHTML = h;
+  $('advice').innerHTML = phases() + h;
 }
+// The longest time that a cause has: idle of that kind, else the dearest kernel at its line.
+function jump(c) {
+  const kind = T.causes.indexOf(c.id), spans = T.idle.filter(p => p[2] === kind), line = c.where.split(',')[0];
+  let best = spans.sort((x, y) => (y[1] - y[0]) - (x[1] - x[0]))[0], sel = -1;
+  if (!best) for (let i = 0; i < E.n; i++) { const k = E.row[i] && R.kernels[E.row[i] - 1]; if (k && (k.where === line || c.signal.includes(k.name)) && (sel < 0 || E.dur[i] > E.dur[sel])) sel = i; }
+  open('timeline');
+  if (best) { const w = (best[1] - best[0]) * 3 + 50, m = (best[0] + best[1]) / 2; tl.a = m - w / 2; tl.b = m + w / 2; clampView(); redraw(); } else if (sel >= 0) show(sel, true);
+}
+$('advice').addEventListener('click', e => { const b = e.target.closest('.jump'); if (b) jump(R.causes[+b.dataset.cause]); });
 
 // ---- tables -------------------------------------------------------------------------------------------
 // cols: [title, value(row), text(row) or null for a plain string]
@@ -63,17 +89,18 @@ function table(id, rows, cols, start, pick) {
     shown = rows.filter(r => !q || cols.some(c => String(c[1](r)).toLowerCase().includes(q)));
     const v = cols[by][1];
     shown.sort((a, b) => { const x = v(a), y = v(b); return (x < y ? -1 : x > y ? 1 : 0) * (up ? 1 : -1); });
-    let h = '<div class="scroll"><table><thead><tr>';
-    cols.forEach((c, i) => h += '<th class="' + (c[2] ? 'n' : '') + '" data-i="' + i + '">' + esc(c[0]) + (i === by ? (up ? ' ▲' : ' ▼') : '') + '</th>');
+    let h = '<div class="scroll" tabindex="0"><table><thead><tr>';
+    cols.forEach((c, i) => h += '<th scope="col" tabindex="0" aria-sort="' + (i !== by ? 'none' : up ? 'ascending' : 'descending') + '" class="' + (c[2] ? 'n' : '') + '" data-i="' + i + '">' + esc(c[0]) + (i === by ? (up ? ' ▲' : ' ▼') : '') + '</th>');
     h += '</tr></thead><tbody>';
     for (const [i, r] of shown.slice(0, 2000).entries()) {
-      h += '<tr data-r="' + i + '">';
+      h += '<tr data-r="' + i + '"' + (pick ? ' tabindex="0"' : '') + '>';
       for (const c of cols) h += c[2] ? '<td class="n">' + esc(c[2](r)) + '</td>' : '<td class="name' + (String(c[1](r)).length < 16 ? ' short' : '') + '">' + esc(c[1](r)) + '</td>';
       h += '</tr>';
     }
     box.innerHTML = h + '</tbody></table></div>';
-    if (tma_tile.classList.contains('on')) $('hits').textContent = shown.length + ' rows';
+    if (box.classList.contains('on')) $('hits').textContent = shown.length + ' rows';
   };
+  box.addEventListener('keydown', e => { if (e.key === 'Enter' && e.target.matches('th, tr')) e.target.click(); });
   box.addEventListener('click', e => {
     const th = e.target.closest('th'), tr = e.target.closest('tr[data-r]');
     if (tr && pick) pick(shown[+tr.dataset.r]);
@@ -112,7 +139,7 @@ function drawer(name, where) {
     ' &middot; ' + (k.flops / k.ns).toFixed(1) + ' GFLOPS &middot; ' + (k.bytes / k.ns).toFixed(1) + ' GB/s &middot; key ' + esc(k.key.slice(0, 12)) + '</div><table>';
   for (const [what, ns] of bars) h += '<tr><td>' + what + '</td><td class="n">' + us(ns) + '</td><td><i class="bar" style="width:' + 100 * ns / most + '%"></i></td></tr>';
   h += '</table>';
-  if (k.roof_ns) h += '<div>' + pct(Math.min(1, k.roof_ns / k.ns)) + ' of its roof, which is set by ' + esc(k.bound) + (k.predicted_ns ? '; ' + (k.ns / k.predicted_ns).toFixed(2) + ' times what was predicted' : '') + '</div>';
+  if (k.roof) h += '<div>' + pct(k.roof) + ' of its roof, which is set by ' + esc(k.bound) + (k.predicted_ns ? '; ' + (k.ns / k.predicted_ns).toFixed(2) + ' times what was predicted' : '') + '</div>';
   const units = Object.entries(k.units_ns).sort((a, b) => b[1] - a[1]), longest = units.length && units[0][1];
   if (units.length) h += '<h3>What each unit of the machine needs for a call</h3><table>' + units.map(u => '<tr><td>' + esc(u[0]) + '</td><td class="n">' + us(u[1]) + '</td><td><i class="bar" style="width:' + 100 * u[1] / longest + '%"></i></td></tr>').join('') + '</table>';
   h += '<h3>Places</h3><table>';
@@ -175,15 +202,17 @@ const E = (() => {
   for (let i = 0; i < n; i++) b[i] = bin.charCodeAt(i);
   $('events').remove();
   const count = T.events, d = b.buffer;
-  return {n: count, t0: new Float64Array(d, 0, count), dur: new Float32Array(d, 8 * count, count), name: new Uint32Array(d, 12 * count, count)};
+  return {n: count, t0: new Float64Array(d, 0, count), dur: new Float32Array(d, 8 * count, count), name: new Uint32Array(d, 12 * count, count), row: new Uint32Array(d, 16 * count, count)};
 })();
 const N = T.names, ROWS = T.rows;
 const hue = N.map(s => { let h = 0; for (let i = 0; i < Math.min(s.length, 60); i++) h = (h * 31 + s.charCodeAt(i)) >>> 0; return h % 360; });
 const fill = hue.map(h => 'hsl(' + h + ' 52% 52%)');
-let match = null, matches = [], cursor = -1;
+let match = null, hit = null, matches = [], cursor = -1;
+const isHit = i => match[E.name[i]] || (E.row[i] > 0 && hit[E.row[i] - 1]);
 
 const tl = {a: T.w0, b: T.w1, sel: -1, y: 0, row: 15, left: 150};
 if (tl.b <= tl.a) tl.b = tl.a + 1;
+if (T.recorded.length > 1) [tl.a, tl.b] = T.recorded[0]; // the rest is a pan away
 { const pad = (tl.b - tl.a) * 0.01; tl.a -= pad; tl.b += pad; }
 const cv = $('tl'), ctx = cv.getContext('2d', {alpha: false});
 const css = v => getComputedStyle(document.documentElement).getPropertyValue(v).trim();
@@ -206,7 +235,7 @@ function firstStart(r, t, lo) {
 }
 
 function layout() {
-  let y = 46;
+  let y = R.steps.length ? 64 : 46;
   for (const r of ROWS) { if (r.depth === 0) y += 6; r.y = y; y += tl.row + 1; }
   tl.height = y + 8 + (T.memory.length ? 60 : 0);
   return tl.height;
@@ -253,7 +282,7 @@ function drawTimeline() {
     let color = '';
     while (i < end && E.t0[i] < tl.b) {
       const x0 = L + (E.t0[i] - tl.a) * px, x1 = x0 + E.dur[i] * px, k = E.name[i];
-      const dim = match && !match[k];
+      const dim = match && !isHit(i);
       const a = x0 < L ? L : x0, wdt = Math.max(x1 - a, 0.6);
       const c = dim ? theme.panel : fill[k];
       if (c !== color) ctx.fillStyle = color = c;
@@ -270,12 +299,39 @@ function drawTimeline() {
       i = next - 1 > i ? next - 1 : next;
     }
   }
+  drawSteps(w, L, px);
+  drawUnrecorded(w, L, px);
   ctx.fillStyle = theme.bg; ctx.fillRect(0, 0, L, tl.height);
   ctx.fillStyle = theme.dim; ctx.fillText('idle, by cause', 6, 28);
+  if (R.steps.length) ctx.fillText('steps', 6, 46);
   ctx.fillStyle = theme.fg;
   for (const r of ROWS) if (r.depth === 0) ctx.fillText(r.name.length > 24 ? r.name.slice(0, 23) + '…' : r.name, 6, r.y + tl.row / 2);
   drawMemoryTrack(w, L, px);
   frames++;
+}
+const PROGRAMS = [...new Set(R.steps.map(s => s.where || s.name))];
+function drawSteps(w, L, px) {
+  let last = -1;
+  for (const [i, s] of R.steps.entries()) {
+    const x = L + (s.start_ns - tl.a) * px, e = x + s.host_ns * px;
+    if (e < L || x > w || e < last + 1) continue;
+    ctx.fillStyle = s.startup ? '#94a3b8' : ['#2563eb', '#0f766e', '#7c3aed', '#b45309'][PROGRAMS.indexOf(s.where || s.name) % 4];
+    ctx.fillRect(Math.max(L, x), 40, Math.max(1, e - Math.max(L, x) - 1), 12);
+    if (e - x > 50) { ctx.fillStyle = '#fff'; ctx.fillText((i + 1) + ' ' + (s.where || '') + ' ' + ms(s.host_ns), Math.max(L, x) + 3, 46, e - Math.max(L, x) - 6); }
+    last = e;
+  }
+}
+// Time in which the schedule recorded nothing is not empty: it is not known.
+function drawUnrecorded(w, L, px) {
+  let at = tl.a;
+  const grey = (a, b) => {
+    const x = Math.max(L, L + (a - tl.a) * px), e = Math.min(w, L + (b - tl.a) * px);
+    if (e - x < 1) return;
+    ctx.fillStyle = theme.panel; ctx.fillRect(x, 18, e - x, tl.height - 18);
+    if (e - x > 90) { ctx.fillStyle = theme.dim; ctx.fillText('not recorded', x + 6, 58); }
+  };
+  if (T.recorded.length < 2) return;
+  for (const [a, b] of T.recorded) { if (a > at) grey(at, a); at = Math.max(at, b); }
 }
 function drawMemoryTrack(w, L, px) {
   if (!T.memory.length) return;
@@ -307,9 +363,21 @@ function show(i, fit) {
   if (fit || s < tl.a || e > tl.b) { const w = fit ? Math.max(E.dur[i] * 3, 50) : tl.b - tl.a, m = (s + e) / 2; tl.a = m - w / 2; tl.b = m + w / 2; clampView(); }
   const r = ROWS.find(x => i >= x.at && i < x.at + x.n);
   if (codesOf(N[E.name[i]]).length) { $('drawer').classList.contains('on') && drawer(N[E.name[i]]); }
-  $('detail').textContent = N[E.name[i]] + '\n' + us(E.dur[i]) + '  from ' + us(s) + '  on ' + r.lane + (r.kind ? '  (' + r.kind + ')' : '');
+  const k = E.row[i] ? R.kernels[E.row[i] - 1] : null;
+  $('detail').textContent = N[E.name[i]] + '\n' + us(E.dur[i]) + '  from ' + us(s) + '  on ' + r.lane + (r.kind ? '  (' + r.kind + ')' : '') + (k ? '\n' + kernelText(k) : '');
+  if (k && codesOf(k.full_name).length) $('detail').insertAdjacentHTML('beforeend', '\n<button id="more">graph, opts, source (k)</button>');
   redraw();
 }
+// All that is known of a kernel: who asked for it, its launches, roof and occupancy.
+function kernelText(k) {
+  const each = k.ns / k.count, out = [];
+  out.push([k.op, k.where && 'at ' + k.where, k.class].filter(Boolean).join('  ') + '  x' + k.count + ', ' + us(each) + ' each (' + us(k.min_ns) + ' to ' + us(k.max_ns) + '), ' + pct(k.ns / kernelTime) + ' of kernel time');
+  if (k.modelled) out.push((k.flops / each).toFixed(1) + ' GFLOP/s, ' + (k.bytes / each).toFixed(1) + ' GB/s, ' + pct(k.roof) + ' of its roof, bound: ' + k.bound);
+  if (k.mnk) out.push('M ' + k.mnk[0] + ', N ' + k.mnk[1] + ', K ' + k.mnk[2] + ', batch ' + k.mnk[3]);
+  if (k.occupancy !== undefined) out.push('occupancy ' + pct(k.occupancy) + ', limited by ' + k.limiter);
+  return out.join('\n');
+}
+$('detail').addEventListener('click', e => { if (e.target.id === 'more' && tl.sel >= 0) { const k = R.kernels[E.row[tl.sel] - 1]; drawer(k.full_name, k.where); } });
 function timeAt(x) { return tl.a + (x - tl.left) / (cv.clientWidth - tl.left) * (tl.b - tl.a); }
 function eventAt(x, y) {
   const t = timeAt(x), slack = (tl.b - tl.a) / cv.clientWidth * 2;
@@ -342,11 +410,14 @@ function find(q) {
   q = q.toLowerCase(); matches = []; cursor = -1;
   if (!q) { match = null; $('hits').textContent = ''; redraw(); return; }
   match = N.map(s => s.toLowerCase().includes(q));
-  for (let i = 0; i < E.n; i++) if (match[E.name[i]]) { matches.push(i); if (matches.length >= 200000) break; }
-  $('hits').textContent = matches.length + ' hits';
+  hit = R.kernels.map(k => [k.full_name, k.op, k.where, k.class].some(s => s && s.toLowerCase().includes(q))); // by operator and line, too
+  let kernels = 0, ns = 0;
+  for (const r of [...ROWS].sort((x, y) => (y.kind === 'device') - (x.kind === 'device'))) // kernels before what the host did around them
+    for (let i = r.at; i < r.at + r.n && matches.length < 200000; i++) if (isHit(i)) { matches.push(i); if (E.row[i]) { kernels++; ns += E.dur[i]; } }
+  $('hits').textContent = matches.length + ' hits' + (kernels ? ': ' + kernels + ' kernels, ' + ms(ns) : '');
   redraw();
 }
-function next(d) { if (matches.length) { cursor = (cursor + d + matches.length) % matches.length; show(matches[cursor]); $('hits').textContent = (cursor + 1) + ' of ' + matches.length; } }
+function next(d) { if (matches.length) { cursor = (cursor + d + matches.length) % matches.length; show(matches[cursor], E.row[matches[cursor]] > 0); $('hits').textContent = (cursor + 1) + ' of ' + matches.length; } }
 let pending = 0;
 $('search').addEventListener('input', () => { clearTimeout(pending); pending = setTimeout(() => { find($('search').value); if (drawTable[tab]) drawTable[tab](); }, 60); });
 $('search').addEventListener('keydown', e => { if (e.key === 'Enter') { next(e.shiftKey ? -1 : 1); if (tab === 'timeline') cv.focus(); } if (e.key === 'Escape') { e.target.value = ''; find(''); e.target.blur(); if (drawTable[tab]) drawTable[tab](); } });
@@ -361,11 +432,14 @@ addEventListener('keydown', e => {
 
 // ---- roofline and memory ------------------------------------------------------------------------------
 let dots = [];
-// Roofs: [name, bytes/s or 0, FLOP/s or 0]. Of a GPU by its data sheet; of a Ridge program by the machine model that judged its kernels, as far as
-// they tell: the highest rate at which it lets any of them use a unit.
+// Roofs: [name, bytes/s or 0, FLOP/s or 0]. Of a GPU by its data sheet; of a Ridge program by the machine file; of an older recording by its
+// kernels, as far as they tell: the highest rate at which the model lets any of them use a unit.
 function roofs() {
   const G = T.gpu, out = [];
   if (G.bw) { out.push([G.bw + ' GB/s', G.bw * 1e9, 0]); for (const [n, p] of [['fp32', G.f32], ['tf32', G.tf32], ['fp16/bf16', G.f16]]) if (p) out.push([n + ' ' + p + ' TFLOP/s', 0, p * 1e12]); return out; }
+  if (T.machine.flops && T.machine.bytes) // of the machine file, as rg_machine_of says them
+    return [['memory ' + (T.machine.bytes / 1e9).toFixed(0) + ' GB/s', T.machine.bytes, 0], ['f32 ' + (T.machine.flops / 1e9).toFixed(0) + ' GFLOP/s', 0, T.machine.flops],
+      ['matrix, 16 bit ' + (T.machine.half / 1e9).toFixed(0) + ' GFLOP/s', 0, T.machine.half]].filter(r => r[1] || r[2] === T.machine.flops || r[2] > T.machine.flops);
   const arithmetic = ['f64', 'f32', 'f16', 'matrix', 'integer', 'special'];
   const main = (k, unit) => k.units_ns[unit] > 0 && (!arithmetic.includes(unit) || arithmetic.every(u => !(k.units_ns[u] > k.units_ns[unit]))); // operations of other units are counted too
   const best = (unit, work) => Math.max(0, ...K.filter(k => main(k, unit)).map(k => 1e9 * work(k) / k.calls / k.units_ns[unit]));
@@ -418,10 +492,14 @@ function drawMemory() {
   else {
     const a = M[0][0], b = Math.max(a + 1, M[M.length - 1][0]), peak = R.memory.peak_bytes || 1;
     g.fillText('peak ' + mb(peak) + (R.memory.grows ? '; it grows' : ''), 12, 16);
-    g.fillStyle = '#0e7490'; g.beginPath(); g.moveTo(0, 310);
-    let y = 310;
-    for (const [t, v] of M) { const x = w * (t - a) / (b - a); g.lineTo(x, y); y = 310 - 280 * v / peak; g.lineTo(x, y); }
-    g.lineTo(w, y); g.lineTo(w, 310); g.fill();
+    const X = 80, B = 290, H = 260, xs = niceStep((b - a) / 8), ys = niceStep(peak / 4);
+    g.fillStyle = '#0e7490'; g.beginPath(); g.moveTo(X, B);
+    let y = B;
+    for (const [t, v] of M) { const x = X + (w - X) * (t - a) / (b - a); g.lineTo(x, y); y = B - H * v / peak; g.lineTo(x, y); }
+    g.lineTo(w, y); g.lineTo(w, B); g.fill();
+    g.strokeStyle = theme.line; g.fillStyle = theme.dim;
+    for (let v = 0; v <= peak; v += ys) { const at = B - H * v / peak; g.beginPath(); g.moveTo(X, at); g.lineTo(w, at); g.stroke(); g.fillText(mb(v), 6, at + 4); }
+    for (let t = Math.ceil(a / xs) * xs; t < b; t += xs) { const x = X + (w - X) * (t - a) / (b - a); g.beginPath(); g.moveTo(x, B); g.lineTo(x, B + 6); g.stroke(); g.fillText(timeText(t, xs), x - 14, B + 20); }
   }
   let h = heapTables(), held = '';
   for (const o of R.memory.held) held += '<tr><td class="n">' + mb(o.bytes) + '</td><td class="n">' + o.blocks + '</td><td class="name">' + esc(o.where) + '</td></tr>';
@@ -444,7 +522,7 @@ $('held').addEventListener('click', e => { const go = e.target.closest('.go'); i
 let tab = '';
 function open(name) {
   tab = name;
-  for (const b of document.querySelectorAll('nav [data-tab]')) b.classList.toggle('on', b.dataset.tab === name);
+  for (const b of document.querySelectorAll('nav [data-tab]')) { b.classList.toggle('on', b.dataset.tab === name); b.setAttribute('aria-selected', b.dataset.tab === name); }
   for (const s of document.querySelectorAll('main section')) s.classList.toggle('on', s.id === name);
   if (drawTable[name]) drawTable[name]();
   if (name === 'timeline') { drawTimeline(); cv.focus({preventScroll: true}); }
@@ -459,5 +537,5 @@ addEventListener('resize', () => tab && open(tab));
 head(); advice();
 if (!T.sources.length) document.querySelector('[data-tab=source]').remove();
 setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
-open(T.events ? 'timeline' : 'advice');
-window.ridge = {K, drawer, tl, E, ROWS, open, zoom, pan, find, next, frames: () => frames, drawn: () => drawn, draw: drawTimeline, ready: performance.now()};
+open('advice');
+window.ridge = {K, R, T, drawer, matches: () => matches, roofs, tl, E, ROWS, open, zoom, pan, find, next, frames: () => frames, drawn: () => drawn, draw: drawTimeline, ready: performance.now()};

@@ -65,6 +65,44 @@ def ridge_program(b, shot):
     check(lines, "the text of a line that costs is there")
 
 
+def kernel_details(b):
+    """A kernel is found by its operator and by its line, and the one that is gone to says all about itself."""
+    b.find_element(By.CSS_SELECTOR, "[data-tab=timeline]").click()
+    box = b.find_element(By.ID, "search")
+    k = b.execute_script("const k = ridge.R.kernels.find(k => k.op && k.where); return k ? [k.op, k.where, k.count] : null")
+    if not k:
+        return
+    for word in (k[0], k[1]):
+        box.clear()
+        box.send_keys(word)
+        time.sleep(0.3)
+        check("kernels" in b.find_element(By.ID, "hits").text, f"search for '{word}' finds kernels: {b.find_element(By.ID, 'hits').text}")
+        check(b.execute_script("return ridge.E.row[ridge.matches()[0]] > 0"), f"the first hit for '{word}' is a kernel")
+        box.send_keys(Keys.ENTER)
+        text = b.find_element(By.ID, "detail").text
+        for part in ("of its roof", "each", k[1] if word == k[1] else k[0]):
+            check(part in text, f"a kernel's details say '{part}': {text}")
+    box.send_keys(Keys.ESCAPE)
+    machine = b.execute_script("return ridge.T.machine.flops ? ridge.roofs().map(r => r[1] || r[2]) : null")
+    if machine:
+        check(machine[:2] == b.execute_script("return [ridge.T.machine.bytes, ridge.T.machine.flops]"), "the roofs are the machine's")
+    check(b.execute_script("return ridge.T.ops.every(o => o[2] >= 0 && o[3] >= 0 && o[4] >= 0)"), "no operator has negative time")
+    sums = b.execute_script("const s = (l, i) => l.reduce((x, r) => x + r[i], 0); return [s(ridge.T.ops, 4), s(ridge.T.lines, 2), ridge.R.kernels.reduce((x, k) => x + k.ns, 0)]")
+    check(sums[0] == sums[1] == sums[2], f"operators and lines sum to all kernels: {sums}")
+
+
+def accessible(b):
+    """axe-core, where axe-selenium-python is installed: nothing serious."""
+    try:
+        from axe_selenium_python import Axe
+    except ImportError:
+        return
+    axe = Axe(b)
+    axe.inject()
+    for v in axe.run()["violations"]:
+        check(v["impact"] not in ("serious", "critical"), f"axe: {v['id']}: {v['help']}: {v['nodes'][0]['html'][:160]}")
+
+
 def main():
     path, shots, speed = sys.argv[1], None, "--speed" in sys.argv
     for a in sys.argv[2:]:
@@ -86,7 +124,16 @@ def main():
 
     check(b.find_element(By.ID, "verdict").text != "", "a verdict on top")
     check(len(b.find_elements(By.CSS_SELECTOR, "#budget div")) > 0, "a budget bar")
+    check(b.find_element(By.ID, "advice").is_displayed(), "it opens on the answer")
+    shot("answer")
+    accessible(b)
     if events:
+        jumps = b.find_elements(By.CSS_SELECTOR, "#advice .jump")
+        if jumps:
+            jumps[0].click()
+            check(b.find_element(By.ID, "timeline").is_displayed(), "the first advice leads into the timeline")
+        b.find_element(By.CSS_SELECTOR, "[data-tab=timeline]").click()
+        ActionChains(b).send_keys("0").perform()
         cv = b.find_element(By.ID, "tl")
         shot("timeline")
         span = lambda: b.execute_script("return ridge.tl.b - ridge.tl.a")
@@ -155,6 +202,7 @@ def main():
         shot("search")
         box.send_keys(Keys.ESCAPE)
     if b.execute_script("return ridge.K.length"):
+        kernel_details(b)
         ridge_program(b, shot)
     dark = b.execute_script("return document.documentElement.classList.contains('dark')")
     b.find_element(By.ID, "theme").click()

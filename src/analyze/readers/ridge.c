@@ -370,6 +370,17 @@ static void resolve(struct reading *r) {
     for (uint32_t i = 0; i < t->notes.n; i++) {
         struct trace_note *n = &t->notes.p[i];
         n->what = name_of(r, n->what), n->todo = name_of(r, n->todo);
+        const char *s = trace_str(t, n->what);
+        if (strncmp(s, "machine ", 8)) continue;
+        char *end;
+        t->machine_flops = strtod(s + 8, &end);
+        t->machine_bytes = strtod(end, &end);
+        t->machine_half = strtod(end, NULL);
+        if (!(t->machine_flops > 0 && t->machine_flops < 1e20)) t->machine_flops = 0;
+        if (!(t->machine_bytes > 0 && t->machine_bytes < 1e20)) t->machine_bytes = 0;
+        if (!(t->machine_half > 0 && t->machine_half < 1e20)) t->machine_half = 0;
+        *n = t->notes.p[--t->notes.n]; /* a fact, nothing to tell */
+        i--;
     }
     for (uint32_t i = 0; t->async && i < t->n; i++) copy_call(t, &t->ev[i]);
     for (uint32_t i = 0; i < t->n; i++) {
