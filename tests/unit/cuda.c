@@ -333,6 +333,21 @@ TEST(cuda_keeps_rows_in_registers) {
     arena_free(&arena);
 }
 
+/* Rows shorter than a warp: a thread each, loaded once and stored in vectors as wide as their alignment allows. */
+TEST(cuda_short_rows_in_registers) {
+    arena_init(&arena, &err);
+    struct lowering *l = lowered(softmax_of(1000000, 10), NULL);
+    CHECK_STR(l->opts, "UNROLL(k)");
+    CHECK_EQ(count_of(l->cuda.p, "= *(const piece<f32, 2> *)(b0"), 4);
+    CHECK_EQ(count_of(l->cuda.p, "= b0["), 2); /* no load of an element is repeated */
+    CHECK_EQ(count_of(l->cuda.p, "*(piece<f32, 2> *)(b1"), 5);
+    l = lowered(softmax_of(1000000, 8), NULL);
+    CHECK_EQ(count_of(l->cuda.p, "*(piece<f32, 4> *)(b1"), 2);
+    l = lowered(softmax_of(1000000, 7), NULL); /* no row but the first is aligned */
+    CHECK(!strstr(l->cuda.p, "*(piece<f32, ") && count_of(l->cuda.p, "b1[") == 7);
+    arena_free(&arena);
+}
+
 /* A row that is too long for registers is read again; one of an odd length is kept, and the last turn is asked about. */
 TEST(cuda_rows_of_any_length) {
     arena_init(&arena, &err);

@@ -31,7 +31,8 @@ struct co {
     struct rw *rw;
     struct arena *a;
     int vec_bytes;
-    bool gpu; /* loads of less than a register pay, and predicated ones */
+    bool gpu;     /* loads of less than a register pay, and predicated ones */
+    bool threads; /* a program of a block's threads: its stores are laid out already */
     VEC(struct mem_access) spot;
     uop_vec from, to;
 };
@@ -237,7 +238,8 @@ static const uop *store_together(struct co *c, const uop *block, uint32_t i) {
     unsigned lanes = (unsigned)c->vec_bytes / dtype_info[buf->dt].bytes;
     struct mem_access first = {s, buf, affine_of(c->a, access_offset(s)), 0};
     const uop **part = arena_array(c->a, const uop *, lanes + 1);
-    if (lanes < 2 || i + lanes > block->nsrc || !uop_divides(access_offset(s), lanes)) return NULL;
+    while (lanes > 1 && (i + lanes > block->nsrc || !uop_divides(access_offset(s), lanes))) lanes /= 2;
+    if (lanes < 2) return NULL;
     for (unsigned k = 0; k < lanes; k++) {
         const uop *n = block->src[i + k];
         if (n->op != OP_STORE || access_buf(n) != buf || n->nsrc != 2 || n->src[0]->lanes != 1) return NULL;
@@ -249,13 +251,13 @@ static const uop *store_together(struct co *c, const uop *block, uint32_t i) {
     return uop2(c->rw->ir, OP_STORE, mk_index(c->rw->ir, buf, access_offset(s), lanes), v);
 }
 
-/* Unrolled scans in cooperative loops: each value is an accumulator of its own. */
+/* Unrolled scans, short rows: each value has a statement of its own. */
 static const uop *store_vectors(struct co *c, const uop *block) {
     uop_vec out = {0};
     for (uint32_t i = 0; i < block->nsrc; i++) {
         const uop *v = store_together(c, block, i);
         vec_push(c->a, &out, v ? v : block->src[i]);
-        if (v) i += (unsigned)c->vec_bytes / dtype_info[access_buf(v)->dt].bytes - 1;
+        if (v) i += v->src[0]->lanes - 1;
     }
     return tree_block(c->rw->ir, &out);
 }
@@ -311,20 +313,26 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
 static const uop *coalesce(struct co *c, const uop *n) {
     struct ir *ir = c->rw->ir;
     uop_vec out = {0};
-    if (n->op == OP_FOR) {
-        bool coop = n->src[0]->arg.range.kind == AX_COOP;
-        const uop *body = coalesce(c, n->src[1]);
-        if (coop && c->gpu && body->op == OP_BLOCK) body = store_vectors(c, body);
-        return uop2(ir, OP_FOR, n->src[0], body);
-    }
+    if (n->op == OP_FOR) return uop2(ir, OP_FOR, n->src[0], coalesce(c, n->src[1]));
     if (n->op != OP_BLOCK && n->op != OP_IF) return n;
     if (n->op == OP_BLOCK) n = coalesce_block(c, n);
+    if (n->op == OP_BLOCK && c->gpu && !c->threads) n = store_vectors(c, n);
+    if (n->op != OP_BLOCK && n->op != OP_IF) return n;
     for (uint32_t i = 0; i < n->nsrc; i++) vec_push(ir->arena, &out, coalesce(c, n->src[i]));
     return uop_mk(ir, (enum op)n->op, out.p, out.n, ARG_NONE);
+}
+
+static bool has_threads(struct arena *a, const uop *tree) {
+    uop_vec topo = {0};
+    uop_topo(a, &tree, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.kind == AX_THREAD) return true;
+    return false;
 }
 
 const uop *tree_coalesce(struct rw *rw, const uop *tree, const struct target *target) {
     struct co c = {
         .rw = rw, .a = rw->ir->arena, .vec_bytes = target->vec_bytes, .gpu = target_is_gpu(target)};
+    c.threads = c.gpu && has_threads(c.a, tree);
     return coalesce(&c, tree);
 }

@@ -17,6 +17,7 @@
 #define MAX_COOP 512.0    /* threads of a block, four elements each */
 #define BLOCKED_SUM 32768 /* iterations of a cooperative sum that block_sums.c cuts, so that passes differ */
 #define LONE_ROW 52       /* registers of a thread of the largest block for one row: the others compute */
+#define SHORT_ROW 16      /* elements of a row that a thread has in registers */
 #define LONG_K 1024.0     /* terms of a long sum */
 #define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
 
@@ -350,6 +351,23 @@ static int splitk_reduce_width(const struct view *v, int lanes) {
     return n;
 }
 
+/* A thread per short row: unrolled, so that it is loaded once, in vectors, and kept in registers. */
+static void write_short_rows(struct view *v, struct str *out) {
+    double all = 0;
+    bool rows = false;
+    if (!v->reduces || v->scans || v->stages || threads_of(v) < full_threads(v)) return;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct axis_view *a = &v->axis[i];
+        if (a->grid) continue;
+        if (a->fixed || a->size < 2 || a->size > SHORT_ROW) return;
+        all += (double)a->size * a->members;
+        for (int k = 0; k < v->naccess; k++) rows |= access_stride(v, &v->access[k], i, 4) == 1;
+    }
+    if (!rows || all > 4 * SHORT_ROW) return;
+    for (int i = 0; i < v->naxis; i++)
+        if (!v->axis[i].grid) str_printf(out, " UNROLL(%s)", v->axis[i].name);
+}
+
 static bool is_legal(const struct view *v, const struct str *s) { return s->n && view_legal(v, s->p + 1); }
 
 static const char *choose(struct view *v) {
@@ -374,6 +392,7 @@ static const char *choose(struct view *v) {
         const char *name = view_new_axis(v, v->axis[inner].name, "v");
         str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);
     }
+    if (axis < 0 && !s.n) write_short_rows(v, &s);
     int odd = axis < 0 && !s.n ? unaligned_width(v, inner) : 1;
     if (odd > 1 && threads_of(v) / odd >= full_threads(v)) {
         const char *name = view_new_axis(v, v->axis[inner].name, "v");
