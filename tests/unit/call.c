@@ -340,6 +340,28 @@ TEST_MANUAL(cuda_gpu_call_scatters, 100) {
 
 /* Sums of floats that many elements come to: the same bits in every run, and the oracle's within rounding; an embedding's
  * gradient, an index of its own for each element, and halves. */
+/* Few results of long segments: a block each, in the same order in every run. */
+TEST_MANUAL(cuda_gpu_call_histogram, 100) {
+    enum { N = 300000, SIZE = 10 };
+    rg_ctx *c = gpu();
+    float *x = malloc(N * sizeof *x), first[SIZE], again[SIZE];
+    int64_t *at = malloc(N * sizeof *at);
+    double want[SIZE] = {0};
+    for (int i = 0; i < N; i++) {
+        at[i] = (int64_t)i * 7919 % 101 % SIZE, x[i] = (float)(i % 1000) * 1e-3f;
+        want[at[i]] += x[i];
+    }
+    for (int run = 0; run < 3; run++) {
+        rg_tensor y = rg_scatter_add(rg_zeros(c, RG_F32, RG_SHAPE(SIZE)), 0,
+                                     rg_from(c, RG_I64, at, RG_SHAPE(N)), rg_from(c, RG_F32, x, RG_SHAPE(N)));
+        if (rg_read(y, run ? again : first, sizeof first)) FAIL("%s", rg_error(c));
+        for (int i = 0; i < SIZE && !run; i++) CHECK_NEAR(first[i], want[i], 1e-6 * want[i]);
+        if (run) CHECK(!memcmp(first, again, sizeof first));
+    }
+    free(x), free(at);
+    rg_close(c);
+}
+
 TEST_MANUAL(cuda_gpu_call_sums, 100) {
     enum { N = 20000, SIZE = 300, W = 36 };
     rg_ctx *c = gpu();

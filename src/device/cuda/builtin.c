@@ -19,6 +19,12 @@ enum {
     SELECT_THREADS = 512
 };
 
+enum {
+    LONG_RESULTS = 1 << 15, /* threads of a scatter-add, below which long segments .. */
+    LONG_SEGMENT = 256,     /* .. on average have a block each */
+    LONG_THREADS = 512
+};
+
 enum builtin_kind { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, SCATTER, SCATTER_SUM };
 struct cuda_call {
     struct cuda_call *next;
@@ -186,7 +192,13 @@ static void fold_step(const struct cuda_call *c, const struct builtin_plan *p, c
     bool sum = c->what == SCATTER_SUM;
     int64_t wide = sum && p->inner % (16 / c->element) == 0 ? 16 / c->element : 1,
             count = p->rows * p->size * (p->inner / wide);
-    give_all(s, c->kernel[wide > 1 ? CUDA_WIDE : CUDA_RESULT], count);
+    bool blocks = sum && count < LONG_RESULTS && p->len / RG_MAX(p->size, 1) >= LONG_SEGMENT;
+    if (blocks) {
+        count = p->rows * p->size * p->inner;
+        give(s, c->kernel[CUDA_LONG], RG_MIN(count, BLOCKS), LONG_THREADS);
+    } else {
+        give_all(s, c->kernel[wide > 1 ? CUDA_WIDE : CUDA_RESULT], count);
+    }
     add_buf(s, l->buf[0]), add_buf(s, l->buf[1]);
     if (!sum) add_buf(s, l->buf[3]);
     add_buf(s, l->scratch + p->pos[p->passes % 2]), add_buf(s, l->scratch + p->begin);

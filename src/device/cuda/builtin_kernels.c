@@ -2,12 +2,12 @@
  * Radix sort, 8-bit digits, least significant first. A row is cut into parts of whole tiles, a block each: sort_count
  * is the histogram of each part, sort_scan the prefix sum that gives each part's offset of each digit, sort_scatter
  * scatters tile by tile. A tile is ordered in shared memory first, for coalesced stores: a warp takes 32 neighbours at a
- * time, lanes with equal digits match by vote, and order of lanes, rounds and warps is that of the row: the sort is stable.
+ * time, lanes with equal digits match by votes, and order of lanes, rounds and warps is that of the row: the sort is stable.
  * A row of one part is counted by sort_scatter itself. No result depends on the order of blocks.
  * Keys are unsigned, as in cpu/sort.c: signs flipped, negative floats inverted, all NaN the greatest, 0 and -0 equal, all
  * bits inverted for descending order; with each goes its index. A scatter sorts its index, finds each target's segment
  * (scatter_begin), and gives every result to one thread, which combines its segment in the order of the row
- * (scatter_fold, scatter_sum): the same bits in every run.
+ * (scatter_fold, scatter_sum), or to a block where few results have long segments (scatter_long): the same bits in every run.
  * Short rows, and the first few of long ones, are one kernel (topk_select).
  * The text uses the preamble (render/cuda_pre.c); each kernel stands alone, since any may share a unit with others.
  * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda.c (cuda_compile_calls) */
@@ -25,12 +25,23 @@ static const char count[] =
     "    const i64 chunk = (len + parts * TILE - 1) / (parts * TILE) * TILE, from = part * chunk, to = from "
     "+ chunk < len ? from + chunk : len;\n"
     "    const u32 lane = threadIdx.x % 32;\n"
+    /* lanes with the same digit: a vote per bit, faster than __match_any_sync where digits differ */
+    "    auto peers_of = [&](u32 digit, bool in) {\n"
+    "        u32 same = __ballot_sync(0xffffffffu, in);\n"
+    "        #pragma unroll\n"
+    "        for (int b = 0; b < 8; b++) {\n"
+    "            const bool bit = digit >> b & 1;\n"
+    "            const u32 vote = __ballot_sync(0xffffffffu, bit);\n"
+    "            same &= bit ? vote : ~vote;\n"
+    "        }\n"
+    "        return same;\n"
+    "    };\n"
     "    c[threadIdx.x] = 0;\n"
     "    __syncthreads();\n"
     "    for (i64 i = from; i < to; i += 256) {\n"
     "        const bool in = i + threadIdx.x < to;\n"
     "        const u32 digit = in ? (u32)(key[row * len + i + threadIdx.x] >> shift) & 255 : 256;\n"
-    "        const u32 peers = __match_any_sync(0xffffffffu, digit);\n"
+    "        const u32 peers = peers_of(digit, in);\n"
     "        if (in && !(peers & ((1u << lane) - 1))) atomicAdd(&c[digit], __popc(peers));\n"
     "    }\n"
     "    __syncthreads();\n"
@@ -69,7 +80,7 @@ static const char scatter_tiles[] =
     "extern \"C\" __global__ void sort_scatter(const K *key, const u32 *pos, K *key2, u32 *pos2, const u32 "
     "*hist, i64 len, i64 parts,\n"
     "                                      i64 shift, i64 first, u64 n, char *s, u64 d) {\n"
-    "    __shared__ u32 base[256], begin[256], sums[256], c[8][256];\n"
+    "    __shared__ u32 base[256], begin[256], sums[8], c[8][256];\n"
     "    __shared__ K sk[TILE];\n"
     "    __shared__ u32 sp[TILE];\n"
     "    pdl_wait();\n"
@@ -78,17 +89,26 @@ static const char scatter_tiles[] =
     "+ chunk < len ? from + chunk : len;\n"
     "    const u32 tid = threadIdx.x, lane = tid % 32, warp = tid / 32, lower = (1u << lane) - 1;\n"
     "    key += row * len, pos += row * len, key2 += row * len, pos2 += row * len;\n"
+    /* lanes with the same digit: a vote per bit, faster than __match_any_sync where digits differ */
+    "    auto peers_of = [&](u32 digit, bool in) {\n"
+    "        u32 same = __ballot_sync(0xffffffffu, in);\n"
+    "        #pragma unroll\n"
+    "        for (int b = 0; b < 8; b++) {\n"
+    "            const bool bit = digit >> b & 1;\n"
+    "            const u32 vote = __ballot_sync(0xffffffffu, bit);\n"
+    "            same &= bit ? vote : ~vote;\n"
+    "        }\n"
+    "        return same;\n"
+    "    };\n"
     /* exclusive prefix sum of x over the block; all threads call it */
     "    auto before = [&](u32 x) {\n"
     "        u32 t = x;\n"
-    "        sums[tid] = t;\n"
+    "        for (u32 o = 1; o < 32; o *= 2) { const u32 y = __shfl_up_sync(0xffffffffu, t, o); if (lane >= o) t += y; "
+    "}\n"
+    "        if (lane == 31) sums[warp] = t;\n"
     "        __syncthreads();\n"
-    "        for (u32 o = 1; o < 256; o *= 2) {\n"
-    "            const u32 left = tid >= o ? sums[tid - o] : 0;\n"
-    "            __syncthreads();\n"
-    "            sums[tid] = t += left;\n"
-    "            __syncthreads();\n"
-    "        }\n"
+    "        for (u32 w = 0; w < warp; w++) t += sums[w];\n"
+    "        __syncthreads();\n"
     "        return t - x;\n"
     "    };\n"
     "    base[tid] = parts > 1 ? hist[(u64)blockIdx.x * 256 + tid] : 0;\n"
@@ -97,7 +117,7 @@ static const char scatter_tiles[] =
     "        for (i64 i = 0; i < len; i += 256) {\n"
     "            const bool in = i + tid < len;\n"
     "            const u32 digit = in ? (u32)(key[i + tid] >> shift) & 255 : 256;\n"
-    "            const u32 peers = __match_any_sync(0xffffffffu, digit);\n"
+    "            const u32 peers = peers_of(digit, in);\n"
     "            if (in && !(peers & lower)) atomicAdd(&base[digit], __popc(peers));\n"
     "        }\n"
     "        __syncthreads();\n"
@@ -121,7 +141,7 @@ static const char scatter_tiles[] =
     "        for (u32 r = 0; r < ITEMS; r++) {\n"
     "            const bool in = warp * 32 * ITEMS + r * 32 + lane < m;\n"
     "            const u32 digit = in ? (u32)(k[r] >> shift) & 255 : 256;\n"
-    "            const u32 peers = __match_any_sync(0xffffffffu, digit), ahead = __popc(peers & lower);\n"
+    "            const u32 peers = peers_of(digit, in), ahead = __popc(peers & lower);\n"
     "            const u32 was = in ? c[warp][digit] : 0;\n"
     "            __syncwarp();\n"
     "            if (in && !ahead) c[warp][digit] = was + __popc(peers);\n"
@@ -336,6 +356,31 @@ static const char fold_sum[] =
     "        ((pack *)out)[i] = r;\n"
     "    }\n"
     "}\n";
+/* Long segments, few results: a block for each, its threads in a fixed order. */
+static const char fold_long[] =
+    "extern \"C\" __global__ __launch_bounds__(512) void scatter_long(T *out, const T *src, const u32 *pos, const u32 "
+    "*begin, i64 len, i64 size, i64 inner, i64 count,\n"
+    "                                       u64 n, char *s, u64 d) {\n"
+    "    __shared__ C part[512];\n"
+    "    pdl_wait();\n"
+    "    const u32 tid = threadIdx.x;\n"
+    "    for (i64 i = blockIdx.x; i < count; i += gridDim.x) {\n"
+    "        const i64 at = i / inner, col = i % inner, row = at / size, b = row * (size + 1) + at % size;\n"
+    "        const u32 *p = pos + row * len;\n"
+    "        const T *x = src + row * len * inner + col;\n"
+    "        const u32 end = begin[b + 1];\n"
+    "        C sum = 0;\n"
+    "        #pragma unroll 8\n"
+    "        for (u32 j = begin[b] + tid; j < end; j += 512) sum += UP(x[p[j] * inner]);\n"
+    "        part[tid] = sum;\n"
+    "        for (u32 o = 256; o; o /= 2) {\n"
+    "            __syncthreads();\n"
+    "            if (tid < o) part[tid] += part[tid + o];\n"
+    "        }\n"
+    "        if (!tid) out[i] = DOWN(part[0]);\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "}\n";
 static const char fold[] =
     "extern \"C\" __global__ void scatter_fold(T *out, const T *x, const T *src, const u32 *pos, const u32 "
     "*begin, i64 len, i64 size, i64 forget,\n"
@@ -465,9 +510,10 @@ static uint32_t scatter_texts(struct arena *a, const struct dev_call *c, struct 
     }
     w[4] = (struct macro){"V", "1"};
     out[CUDA_RESULT] = (struct dev_kernel_text){"scatter_sum", with(a, w, RG_COUNT(w), fold_sum)};
+    out[CUDA_LONG] = (struct dev_kernel_text){"scatter_long", with(a, w, RG_COUNT(w), fold_long)};
     w[4].meaning = arena_printf(a, "%d", 16 / t->bytes);
     out[CUDA_WIDE] = (struct dev_kernel_text){"scatter_sum", with(a, w, RG_COUNT(w), fold_sum)};
-    return CUDA_WIDE + 1;
+    return CUDA_LONG + 1;
 }
 
 static uint32_t winner_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
