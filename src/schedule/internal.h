@@ -94,11 +94,20 @@ const uop *scatter_to_float(struct ir *, struct shapes *, const struct scatter_f
 struct repacked {
     bool any_rows;        /* in: do not pad result rows where the device has an epilogue for unaligned ones */
     const uop *sum;       /* replaces n */
-    const uop *stored[2]; /* the copies, which must be stored, or NULL */
+    const uop *stored[3]; /* the copies and partial sums, which must be stored, or NULL */
     /* the sum with padded rows, to be stored as it is where it is rounded to 16 bits; or NULL */
     const uop *padded;
+    /* the sum in the order of M and N, whose axes interleave in the result; as padded */
+    const uop *shuffled;
 };
 bool repack_gemm(struct ir *, struct shapes *, const uop *n, const struct sched_opts *, struct repacked *);
+/* implicit_gemm.c: a convolution over channels-last copies; as repack_gemm, which asks it. plain: a contraction without windows
+ * whose axes of M, N or K do not follow each other in memory. */
+bool implicit_gemm(struct ir *, struct shapes *, const uop *n, const struct sched_opts *, bool plain,
+                   struct repacked *);
+/* split.c: cycles of a 16-bit GEMM of size[0] x size[1] x depth whose K is split. */
+double splitk_cycles(const struct gpu_spec *, const int64_t size[2], int64_t batch, int64_t depth,
+                     int64_t parts);
 
 /* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
 

@@ -174,9 +174,10 @@ static const uop *copy_gemm(struct copy *c, const uop *n, const uop *x) {
         p = (struct repacked){.any_rows = true};
         if (!repack_gemm(c->g->ir, &c->g->shapes, x, c->g->opts, &p)) return NULL;
     }
-    for (int i = 0; i < 2; i++)
-        if (p.stored[i]) force(c, p.stored[i]);
+    for (int i = 0; i < 3; i++)
+        if (p.stored[i]) mark(c, stored_for(p.stored[i]), MARK_FORCED | (i == 2 ? MARK_CUT : 0));
     if (p.padded) mark(c, p.padded, MARK_PADDED);
+    if (p.shuffled) mark(c, p.shuffled, MARK_PADDED);
     return p.sum;
 }
 

@@ -58,6 +58,7 @@ struct repack_operand {
     const uop *x; /* before widening, broadcast to the GEMM's shape */
     int64_t step[SHAPE_MAX], offset;
     bool k_major;
+    bool strided; /* the axes of each side follow each other in memory */
     bool aligned; /* its tiles can be loaded 16 bytes at a time */
 };
 
@@ -211,7 +212,8 @@ static void judge(struct repack *r, int which) {
     bool k_contiguous = is_contiguous(r, o, SIDE_K, &k), own_contiguous = is_contiguous(r, o, side, &own);
     bool major_fits = k == 1 || (own == 1 && !r->rate->k_major);
     o->k_major = k == 1 || r->rate->k_major;
-    o->aligned = k_contiguous && own_contiguous && major_fits && o->offset % chunk == 0 &&
+    o->strided = k_contiguous && own_contiguous;
+    o->aligned = o->strided && major_fits && o->offset % chunk == 0 &&
                  r->size[o->k_major ? SIDE_K : side] % chunk == 0;
     for (uint32_t i = 0; i < r->shape->n; i++)
         if (r->side[i] == SIDE_BATCH) o->aligned &= o->step[i] % chunk == 0;
@@ -380,8 +382,9 @@ static void order_operands(struct repack *r) {
 
 /* The unfolded, padded images: a widened 16-bit value that is no strided view. */
 static bool is_unfolded(const uop *x, enum dtype dt) {
-    while (op_is_movement((enum op)x->op)) x = x->src[0];
-    return x->op == OP_CAST && (enum dtype)x->src[0]->dt == dt;
+    bool windows = false;
+    for (; op_is_movement((enum op)x->op); x = x->src[0]) windows |= x->op == OP_UNFOLD || x->op == OP_FOLD;
+    return windows && x->op == OP_CAST && (enum dtype)x->src[0]->dt == dt;
 }
 
 /* The axes of the weights, split along the register layout of an MMA instruction: axis of the MUL, size and stride of each. */
@@ -514,16 +517,18 @@ bool repack_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct sc
     if (n->arg.i != OP_ADD || mul->op != OP_MUL || mul->dt != DT_F32 || o->capability < 80) return false;
     r.shape = shape_of(sh, mul);
     if (r.shape->n > MOST_AXES || !shape_size(r.shape)) return false;
+    if (implicit_gemm(ir, sh, n, o, false, out)) return true;
     if (hopper && (out->sum = repack_taps(&r, n, &out->stored[0]))) return true;
     for (int i = 0; i < 2; i++)
-        if (!read_operand(&r, mul->src[i], &r.op[i])) return false;
+        if (!read_operand(&r, mul->src[i], &r.op[i])) return implicit_gemm(ir, sh, n, o, true, out);
     if (r.op[0].x->dt != r.op[1].x->dt) return false;
     r.bytes = dtype_info[r.op[0].x->dt].bytes;
     bool tf32 = env_int(ENV_TF32) && hopper;
     r.rate = r.bytes == 1 ? &rate_8bit : r.bytes == 2 ? &rate_16bit : tf32 ? &rate_tf32 : &rate_f32;
     if (!find_sides(&r, n)) return false;
     order_operands(&r);
-    if (!is_worth_it(&r)) return false;
+    if (!is_worth_it(&r))
+        return (!r.op[0].strided || !r.op[1].strided) && implicit_gemm(ir, sh, n, o, true, out);
     const uop *a = operand(&r, 0, &out->stored[0]), *b = operand(&r, 1, &out->stored[1]);
     int64_t last = shape_of(sh, a)->n - 1;
     const uop *sum = uop_mk(ir, OP_REDUCE_AXES, (const uop *[]){uop2(ir, OP_MUL, a, b), uop_idx(ir, last)}, 2,

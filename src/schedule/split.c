@@ -380,8 +380,8 @@ static int64_t power_of_two_below(int64_t n) {
  * Constants are shared with tune/cost/gpu_time.c (gpu_cost): operand bytes shared by co-resident tiles come faster from L2 than private ones,
  * and DRAM bounds every tile where L2 does not hold the operands. With splits, fp32 partial sums are stored and a second kernel
  * reads them. */
-static double splitk_cycles(const struct gpu_spec *gpu, const int64_t size[2], int64_t batch, int64_t depth,
-                            int64_t parts) {
+double splitk_cycles(const struct gpu_spec *gpu, const int64_t size[2], int64_t batch, int64_t depth,
+                     int64_t parts) {
     static const int64_t tile[][2] = {{128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256},
                                       {256, 64},  {64, 128},  {128, 64},  {64, 64}};
     const struct gpu_cost *c = &gpu_cost;

@@ -106,6 +106,20 @@ static void find_lanes(struct thread_cx *b, const uop *tree) {
 
 /* ---- shared fills ------------------------------------------------------------------------------------ */
 
+/* Stride of a range that is read by digits, as an axis joined of several is: that of the fastest digit. 0: it is not. */
+static int64_t digit_step(struct arena *a, const struct affine *f, const uop *range) {
+    int64_t least = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uop *atom = f->t[i].atom;
+        if (atom->op != OP_MOD) continue;
+        struct affine in = affine_of(a, atom->src[0]);
+        int64_t c = affine_coef(&in, range) * f->t[i].coef;
+        if (c < 0) c = -c;
+        if (c && (!least || c < least)) least = c;
+    }
+    return least;
+}
+
 /* Stride of the range in the memory that the statement reads. */
 static int64_t source_step(struct arena *a, const uop *stmt, const uop *range) {
     uop_vec topo = {0};
@@ -117,6 +131,7 @@ static int64_t source_step(struct arena *a, const uop *stmt, const uop *range) {
         if (at->op == OP_WHERE) at = at->src[1];
         struct affine f = affine_of(a, at);
         int64_t c = affine_coef(&f, range);
+        if (!c) c = digit_step(a, &f, range);
         if (c) return c < 0 ? -c : c;
     }
     return 0;

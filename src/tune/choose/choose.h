@@ -53,6 +53,8 @@ enum finer {
 struct view {
     struct ir *ir;
     const struct kernel *kernel;
+    const struct kernel *asked; /* NULL, or kernel is this one after the opts .. */
+    const char *prefix;         /* .. that lists begin with */
     struct arena *arena;
     const struct isa *isa;
     int vec_bytes, threads;     /* vec_bytes: the row's, or what search tries instead */

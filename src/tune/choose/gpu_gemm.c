@@ -26,7 +26,11 @@
 #define GATHER_ISSUE_TRANSPOSED 75 /* .. per f32 that is transposed as well */
 #define STAGING_OVERHEAD 12 /* registers besides the elements that pass through them on the way to a tile */
 #define SPILL_SLACK 24      /* registers over the limit that the compiler may still avoid spilling */
+#define MIN_SIDE 32         /* rows and columns of a tiled GEMM .. */
+#define MIN_SIDE_MMA 8      /* .. and of one by MMA instructions, padded to a tile */
 #define MIN_TRANSPOSE (1 << 16) /* elements worth a tiled transpose */
+#define TRANSPOSE_TILE 64
+#define MIN_TRANSPOSE_SIDE 32 /* of a tile that is worth filling */
 
 enum { MAX_JOINED = 8 };
 
@@ -759,7 +763,7 @@ struct lowering_trial {
 static void lower_trial(void *arg) {
     struct lowering_trial *t = arg;
     struct ir ir;
-    struct kernel k = *t->v->kernel;
+    struct kernel k = t->v->asked ? *t->v->asked : *t->v->kernel;
     struct linear lin;
     ir_init(&ir, &t->arena);
     k.sink = ir_import(&ir, t->v->ir, k.sink);
@@ -770,6 +774,7 @@ static void lower_trial(void *arg) {
 /* Whether TMA and wgmma accept a tile is known after lowering. */
 bool gpu_lowers(const struct view *v, const char *opts) {
     struct lowering_trial t = {.v = v, .opts = opts};
+    if (v->asked) t.opts = arena_printf(v->arena, "%s %s", v->prefix, opts);
     arena_init(&t.arena, &t.err);
     bool ok = !err_guard(&t.err, lower_trial, &t);
     arena_free(&t.arena);
@@ -778,7 +783,9 @@ bool gpu_lowers(const struct view *v, const char *opts) {
 
 const char *gpu_gemm(struct view *v) {
     struct gemm x = {.v = v};
-    if (!find_gemm(&x) || x.m.size < 32 || x.n.size < 32) return "";
+    if (!find_gemm(&x)) return "";
+    double least = x.mma ? MIN_SIDE_MMA : MIN_SIDE;
+    if (x.m.size < least || x.n.size < least) return "";
     struct priced_config *config = arena_array(v->arena, struct priced_config, MAX_CONFIGS);
     uint32_t n = price_all(&x, model_of_row(v), config, MAX_CONFIGS);
     for (uint32_t i = 0, tried = 0; i < n; i++) {
@@ -865,35 +872,70 @@ static const struct access_view *transposed_load(const struct view *v, int inner
         int64_t d = stride_of(v, s, inner);
         if (s->store || d <= 1 || !view_can_name(v, s->buf)) continue;
         for (int k = 0; k < v->naxis; k++)
-            if (v->axis[k].grid && k != inner && stride_of(v, s, k) == 1 && v->axis[k].size >= 32)
-                found = s, *along = k;
+            if (v->axis[k].grid && k != inner && stride_of(v, s, k) == 1) found = s, *along = k;
     }
     return found;
 }
 
+/* The axis whose rows follow each other in the load, so that both joined are long enough to tile: columns and rows of a small
+ * image, between which there may be padding. -1: there is none. */
+static int next_rows(const struct view *v, const struct access_view *s, int inner, int along) {
+    int k = along - 1;
+    if (k < 0 || k == inner || !v->axis[k].grid) return -1;
+    int64_t pitch = stride_of(v, s, k), size = v->axis[along].size;
+    return pitch <= size && 2 * pitch >= size ? k : -1;
+}
+
+/* Few channels: a thread stores all of a position, its neighbours those of the next ones. */
+static const char *transpose_in_registers(struct view *v, int inner) {
+    int64_t n = v->axis[inner].size;
+    if (n != 4 && n != 8) return "";
+    const char *list = arena_printf(v->arena, "VEC(%s)", v->axis[inner].name);
+    return view_legal(v, list) ? list : "";
+}
+
+/* A tile of 64 x 64 in shared memory, loaded along j, stored along i. */
+static const char *write_transpose(struct view *v, const struct access_view *s, int inner, int along,
+                                   int rows) {
+    const char *i = v->axis[inner].name, *j = v->axis[along].name, *x = access_name(v, s), *at = i;
+    const char *p[6];
+    struct str out;
+    int64_t size = v->axis[along].size;
+    str_init(&out, v->arena);
+    if (rows >= 0) {
+        const char *both = view_new_axis(v, j, "j");
+        str_printf(&out, "JOIN(%s,%s,%s) ", v->axis[rows].name, j, both);
+        j = both, size *= v->axis[rows].size;
+    }
+    for (int k = 0; k < 6; k++) p[k] = arena_printf(v->arena, "%s_t%d", k < 3 ? i : j, k % 3);
+    if (v->axis[inner].size <= TRANSPOSE_TILE) at = j; /* an axis of one tile is gone */
+    if (v->axis[inner].size <= TRANSPOSE_TILE && size <= TRANSPOSE_TILE)
+        for (int k = 0; k < v->naxis; k++)
+            if (k != inner && k != along && k != rows && v->axis[k].most > 1) at = v->axis[k].name;
+    str_printf(&out,
+               "PADTO(%s,64) TILE(%s,64,%s) TILE(%s,8,%s) TILE(%s,4,%s) PADTO(%s,64) TILE(%s,64,%s) "
+               "TILE(%s,16,%s) TILE(%s,4,%s) THREAD(%s) THREAD(%s) THREAD(%s) THREAD(%s) ORDER(%s,%s,%s,%s) "
+               "VEC(%s) UNROLL(%s) STAGE(%s,%s,%s+%s+%s,%s+%s+%s)",
+               i, i, p[0], p[0], p[1], p[1], p[2], j, j, p[3], p[3], p[4], p[4], p[5], p[3], p[0], p[4], p[1],
+               p[3], p[0], p[4], p[1], p[2], p[5], x, at, p[0], p[1], p[2], p[3], p[4], p[5]);
+    if (rows < 0 && !s->pred)
+        str_printf(&out, " TILE(%s.%s,%d,%s_v) VEC(%s_v)", x, p[3], RG_MIN(16 / s->bytes, 8), x, x);
+    return view_legal(v, out.p) ? out.p : "";
+}
+
 const char *gpu_transpose(struct view *v) {
-    int inner = -1, along = -1;
+    int inner = -1, along = -1, rows = -1;
     double all = 1;
     for (int i = 0; i < v->naxis; i++) {
         if (!v->axis[i].grid || v->axis[i].fixed || v->axis[i].members != 1) return "";
         if (v->axis[i].most > 1) inner = i;
         all *= v->axis[i].most;
     }
-    if (v->reduces || v->scans || v->stages || inner < 0 || v->axis[inner].size < 32 || all < MIN_TRANSPOSE)
-        return "";
+    if (v->reduces || v->scans || v->stages || inner < 0 || all < MIN_TRANSPOSE) return "";
     const struct access_view *s = transposed_load(v, inner, &along);
     if (!s || s->bytes > 4) return "";
-    const char *i = v->axis[inner].name, *j = v->axis[along].name, *x = access_name(v, s);
-    const char *p[6];
-    for (int k = 0; k < 6; k++) p[k] = arena_printf(v->arena, "%s_t%d", k < 3 ? i : j, k % 3);
-    const char *list = arena_printf(v->arena,
-                                    "PADTO(%s,64) TILE(%s,64,%s) TILE(%s,8,%s) TILE(%s,4,%s) PADTO(%s,64) "
-                                    "TILE(%s,64,%s) TILE(%s,16,%s) TILE(%s,4,%s) "
-                                    "THREAD(%s) THREAD(%s) THREAD(%s) THREAD(%s) ORDER(%s,%s,%s,%s) VEC(%s) "
-                                    "UNROLL(%s) STAGE(%s,%s,%s+%s+%s,%s+%s+%s) "
-                                    "TILE(%s.%s,%d,%s_v) VEC(%s_v)",
-                                    i, i, p[0], p[0], p[1], p[1], p[2], j, j, p[3], p[3], p[4], p[4], p[5],
-                                    p[3], p[0], p[4], p[1], p[3], p[0], p[4], p[1], p[2], p[5], x, i, p[0],
-                                    p[1], p[2], p[3], p[4], p[5], x, p[3], RG_MIN(16 / s->bytes, 8), x, x);
-    return view_legal(v, list) ? list : "";
+    if (v->axis[inner].size < MIN_TRANSPOSE_SIDE) return transpose_in_registers(v, inner);
+    if (v->axis[along].size < TRANSPOSE_TILE * 3 / 4) rows = next_rows(v, s, inner, along);
+    int64_t size = v->axis[along].size * (rows < 0 ? 1 : v->axis[rows].size);
+    return size < MIN_TRANSPOSE_SIDE ? "" : write_transpose(v, s, inner, along, rows);
 }

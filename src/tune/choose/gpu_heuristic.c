@@ -537,6 +537,39 @@ static const char *order_of(struct view *v, double cost) {
     return "";
 }
 
+/* The grid axis of a contraction that its operands read as quotient and remainder, such as group and channel of a grouped
+ * convolution, as two axes. NULL if there is none. */
+static const char *split_digits(struct view *v, const char **inner) {
+    for (uint32_t i = 0; i < v->topo.n && product_of(v); i++) {
+        const uop *u = v->topo.p[i];
+        if ((u->op != OP_IDIV && u->op != OP_MOD) || u->src[0]->op != OP_RANGE || !uop_is_const(u->src[1]))
+            continue;
+        const struct axis_view *a = &v->axis[view_axis_of(v, u->src[0])];
+        int64_t d = u->src[1]->arg.i;
+        if (!a->grid || a->fixed || a->members != 1 || d < 2 || a->size <= d || a->size % d) continue;
+        *inner = view_new_axis(v, a->name, "d");
+        return arena_printf(v->arena, "TILE(%s,%lld,%s) GRID(%s)", a->name, (long long)d, *inner, *inner);
+    }
+    return NULL;
+}
+
+/* A tiled GEMM after split_digits; "" if there is none. */
+static const char *gemm_of_digits(struct view *v) {
+    const char *inner, *digits = split_digits(v, &inner);
+    if (!digits || !opts_legal(v->ir, v->kernel, digits, v->gpu, NULL)) return "";
+    struct sched s;
+    struct view *apart = arena_new(v->arena, struct view);
+    struct kernel k = *v->kernel;
+    sched_init(&s, v->ir, v->kernel);
+    sched_apply(&s, digits);
+    k.sink = s.sink;
+    if (!gpu_view(apart, v->ir, &k, v->gpu)) return "";
+    for (int i = 0; i < apart->naxis; i++) apart->axis[i].grid |= !strcmp(apart->axis[i].name, inner);
+    apart->asked = v->kernel, apart->prefix = digits;
+    const char *tiled = gpu_gemm(apart);
+    return *tiled ? arena_printf(v->arena, "%s %s", digits, tiled) : "";
+}
+
 static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu, char *text) {
     struct view *v = arena_new(ir->arena, struct view);
     struct kernel now = *k;
@@ -548,6 +581,7 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
     const char *tiled = gpu->cc ? gpu_skinny_gemm(v) : "";
     if (gpu->cc && !*tiled) tiled = gpu_conv(v);
     if (gpu->cc && !*tiled) tiled = gpu_gemm(v);
+    if (gpu->cc && !*tiled) tiled = gemm_of_digits(v);
     if (gpu->cc && !*tiled) tiled = gpu_attention(v);
     if (gpu->cc && !*tiled) tiled = gpu_transpose(v);
     if (!*tiled) tiled = long_contraction(v);

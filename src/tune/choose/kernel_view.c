@@ -225,6 +225,10 @@ int view_lanes(const struct view *v, int axis) {
 /* ---- legality ---------------------------------------------------------------------------------------- */
 
 bool view_legal(const struct view *v, const char *opts) {
+    if (v->asked) {
+        opts = arena_printf(v->arena, "%s %s", v->prefix, opts);
+        return strlen(opts) + 1 < CHOOSE_TEXT && opts_legal(v->ir, v->asked, opts, v->gpu, NULL);
+    }
     return strlen(opts) + 1 < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, opts, v->gpu, NULL);
 }
 

@@ -1,0 +1,157 @@
+/* Tests of src/schedule/implicit_gemm.c: convolutions of every form with both
+ * gradients on simulated GPUs with few SMs, planned, lowered and interpreted,
+ * against the oracle. Operands are small integers, so that sums are exact.
+ * SEEDS and SEED draw others. */
+#include "irtest.h"
+#include "simgpu.h"
+
+#include <ridge.h>
+#include <stdlib.h>
+
+struct drawn_conv {
+    int64_t rank, n, in, out, size[3], taps[3], stride, dilation, pad, groups;
+    bool transposed;
+    rg_dtype dt;
+};
+
+static rg_tensor convolved(const struct drawn_conv *d, rg_tensor x, rg_tensor w) {
+#define FORM                                                                                       \
+    .stride = RG_SHAPE(d->stride), .dilation = RG_SHAPE(d->dilation), .padding = RG_SHAPE(d->pad), \
+    .groups = d->groups
+    if (d->transposed)
+        return d->rank == 1   ? rg_conv_transpose1d(x, w, FORM)
+               : d->rank == 2 ? rg_conv_transpose2d(x, w, FORM)
+                              : rg_conv_transpose3d(x, w, FORM);
+    return d->rank == 1   ? rg_conv1d(x, w, FORM)
+           : d->rank == 2 ? rg_conv2d(x, w, FORM)
+                          : rg_conv3d(x, w, FORM);
+#undef FORM
+}
+
+static const char *words(const struct drawn_conv *d, char *buf, size_t n) {
+    snprintf(buf, n,
+             "%s%lld-D, n %lld, %lld -> %lld channels in %lld groups, "
+             "%lldx%lldx%lld, taps %lldx%lldx%lld, "
+             "stride %lld, "
+             "dilation %lld, padding %lld",
+             d->transposed ? "transposed " : "", (long long)d->rank, (long long)d->n, (long long)d->in,
+             (long long)d->out, (long long)d->groups, (long long)d->size[0], (long long)d->size[1],
+             (long long)d->size[2], (long long)d->taps[0], (long long)d->taps[1], (long long)d->taps[2],
+             (long long)d->stride, (long long)d->dilation, (long long)d->pad);
+    return buf;
+}
+
+static rg_tensor small_integers(rg_ctx *c, rg_dtype dt, const int64_t *dims, size_t rank, uint64_t seed) {
+    size_t n = 1;
+    for (size_t i = 0; i < rank; i++) n *= (size_t)dims[i];
+    float *p = malloc(n * sizeof *p);
+    for (size_t i = 0; i < n; i++) p[i] = (float)(int)(hash_u64(i + (seed << 40)) % 3) - 1;
+    rg_tensor t = rg_cast(rg_from(c, RG_F32, p, RG_LIST(dims, rank)), dt);
+    rg_realize(t);
+    free(p);
+    return t;
+}
+
+/* The result and both gradients, one after the other. */
+static float *values(const struct drawn_conv *d, const char *device, size_t *n) {
+    rg_ctx *c = rg_open(device);
+    char what[256];
+    int64_t x[5] = {d->n, d->in},
+            w[5] = {d->transposed ? d->in : d->out, (d->transposed ? d->out : d->in) / d->groups}, y[5];
+    size_t rank = (size_t)d->rank + 2;
+    for (int i = 0; i < d->rank; i++) x[2 + i] = d->size[i], w[2 + i] = d->taps[i];
+    rg_tensor in[2] = {small_integers(c, d->dt, x, rank, 1), small_integers(c, d->dt, w, rank, 2)}, out[3];
+    out[0] = convolved(d, in[0], in[1]);
+    if (rg_shape_of(out[0], y, 5) < 0) FAIL("%s", rg_error(c));
+    rg_tensor seed = small_integers(c, d->dt, y, rank, 3);
+    rg_grad(out[0], ((rg_tensors){in, 2}), out + 1, .seed = seed);
+    size_t size[3], all = 0;
+    for (int i = 0; i < 3; i++) all += size[i] = (size_t)rg_size(out[i]);
+    float *p = malloc(all * sizeof *p), *at = p;
+    for (int i = 0; i < 3; at += size[i++])
+        if (rg_read(rg_cast(out[i], RG_F32), at, size[i] * sizeof *at))
+            FAIL("%s on %s: %s", words(d, what, sizeof what), device, rg_error(c));
+    rg_close(c);
+    *n = all;
+    return p;
+}
+
+static void check_on(const struct drawn_conv *d, const char *device) {
+    size_t n, m;
+    char what[256];
+    float *got = values(d, device, &n), *want = values(d, "REF", &m);
+    CHECK_EQ(n, m);
+    for (size_t i = 0; i < n; i++)
+        if (got[i] != want[i])
+            FAIL("%s on %s: number %zu of %zu is %g, not %g", words(d, what, sizeof what), device, i, n,
+                 got[i], want[i]);
+    free(got), free(want);
+}
+
+static double fmas(const struct drawn_conv *d) {
+    double n = (double)(d->n * d->in * d->out / d->groups);
+    for (int i = 0; i < d->rank; i++) {
+        int64_t reach = (d->taps[i] - 1) * d->dilation + 1,
+                out = (d->size[i] + 2 * d->pad - reach) / d->stride + 1;
+        n *= (double)(d->taps[i] * (d->transposed ? d->size[i] : out));
+    }
+    return n;
+}
+
+static void draw_form(struct drawn_conv *d, struct rnd *r) {
+    static const int64_t channels[] = {3, 16, 24, 32, 40, 64}, taps[] = {1, 2, 3, 3, 3, 4, 5};
+    *d = (struct drawn_conv){.rank = rnd_range(r, 1, 3),
+                             .n = rnd_range(r, 1, 3),
+                             .stride = rnd_range(r, 1, 3),
+                             .dilation = rnd_range(r, 1, 2),
+                             .groups = 1,
+                             .transposed = rnd_below(r, 3) == 0,
+                             .dt = rnd_below(r, 3) ? RG_BF16 : RG_F16};
+    d->in = channels[rnd_below(r, RG_COUNT(channels))],
+    d->out = channels[1 + rnd_below(r, RG_COUNT(channels) - 1)];
+    if (d->in == d->out && d->in >= 32 && rnd_below(r, 2)) d->groups = 2;
+    d->pad = rnd_below(r, 3);
+    for (int i = 0; i < d->rank; i++) {
+        d->taps[i] = taps[rnd_below(r, RG_COUNT(taps) - (d->rank == 3 ? 2 : 0))];
+        int64_t reach = (d->taps[i] - 1) * d->dilation;
+        d->size[i] = reach + 1 + rnd_range(r, d->rank == 1 ? 40 : 3, d->rank == 1 ? 200 : 16);
+        if (d->transposed) d->pad = RG_MIN(d->pad, reach);
+    }
+}
+
+/* Enough work for tiles on four SMs, and little more. */
+static void draw(struct drawn_conv *d, uint64_t seed) {
+    struct rnd r = {seed};
+    do draw_form(d, &r);
+    while (fmas(d) < 1.3e6 || fmas(d) > 2e6);
+}
+
+/* Named forms first, those of networks in small. */
+TEST_SLOW(implicit_gemm_forms, 120) {
+    static const struct drawn_conv forms[] = {
+        /* strided; the stem; transposed; grouped */
+        {2, 2, 32, 48, {13, 12}, {3, 3}, 2, 1, 1, 1, false, RG_BF16},
+        {2, 1, 3, 32, {35, 33}, {7, 7}, 2, 1, 3, 1, false, RG_BF16},
+        {2, 2, 32, 32, {7, 6}, {4, 4}, 2, 1, 1, 1, true, RG_BF16},
+        {2, 1, 64, 64, {8, 9}, {3, 3}, 1, 1, 1, 2, false, RG_F16},
+        /* 1-D, dilated, channels that are no whole chunks; 3-D */
+        {1, 4, 20, 36, {101}, {5}, 1, 2, 4, 1, false, RG_BF16},
+        {3, 1, 16, 16, {5, 6, 7}, {3, 3, 3}, 1, 1, 1, 1, false, RG_BF16},
+    };
+    simgpu_add();
+    for (size_t i = 0; i < RG_COUNT(forms); i++) check_on(&forms[i], i % 2 ? "SIM80S" : "SIM90S");
+    TEST_INFO("%u kernels by MMA instructions", simgpu_count.mma);
+    CHECK(simgpu_count.mma >= 3 * RG_COUNT(forms) - 3); /* gradients with short rows have too little work */
+}
+
+TEST_SLOW(implicit_gemm_random, 200) {
+    int64_t seeds = getenv("SEEDS") ? atoll(getenv("SEEDS")) : 2,
+            first = getenv("SEED") ? atoll(getenv("SEED")) : 1;
+    simgpu_add();
+    for (int64_t i = 0; i < seeds; i++) {
+        struct drawn_conv d;
+        draw(&d, (uint64_t)(first + i));
+        check_on(&d, (first + i) % 2 ? "SIM90S" : "SIM80S");
+    }
+    CHECK(simgpu_count.launches > 0);
+}
