@@ -286,6 +286,18 @@ static rg_tensor attention(const struct sim_case *s, rg_ctx *c, const rg_tensor 
         type, { 1, kv, s, d }                          \
     }
 
+/* Head sizes that are padded to whole panels: wgmma in all kernels. */
+TEST_SLOW(simgpu_attention_head_sizes, 300) {
+    const struct sim_case s[] = {
+        {"attention bf16 80 grads", .fn = attention, .n = {CAUSAL}, .grads = true,
+         .in = {QKV(RG_BF16, 1, 1, 64, 64, 80)}, .most = 3e-2},
+        {"attention f16 40", .fn = attention, .in = {QKV(RG_F16, 1, 1, 40, 70, 40)}, .most = 1e-2},
+        {"attention bf16 136", .fn = attention, .in = {QKV(RG_BF16, 1, 1, 64, 64, 136)}, .most = 2e-2},
+        {"attention bf16 200", .fn = attention, .in = {QKV(RG_BF16, 1, 1, 64, 64, 200)}, .most = 2e-2},
+    };
+    check_all(s, RG_COUNT(s), "SIM90");
+    say(3, 3, 3, 0);
+}
 TEST_SLOW(simgpu_attention, 300) {
     const struct sim_case s[] = {
         {"attention f32", .fn = attention, .grads = true, .in = {QKV(RG_F32, 2, 2, 24, 24, 16)},

@@ -12,10 +12,13 @@
  * make rows of m differ in length: they are scheduled longest first, for as many heads at a time as L2 holds. Gradients of 128
  * columns: warp-specialized, 128 x 64.
  *
- * Requires wgmma, 16-bit floats, 64 or 128 columns. Tests: tests/unit/gpu_attention.c */
+ * Head sizes that are no multiples of 64 are padded to one (TMA fills with zeros what is out of bounds, the padding is not stored).
+ *
+ * Requires wgmma, 16-bit floats, head sizes up to 256 in multiples of 8. Tests: tests/unit/gpu_attention.c */
 #include "tune/choose/choose.h"
 
 enum { MAX_PRODUCTS = 4, MAX_ROW_AXES = 4, MAX_TILES = 8, MAX_SMS = 512, MAX_SIMULATED = 1 << 16 };
+enum { PANEL = 64, CHUNK = 8, MAX_HEAD = 256 }; /* 16-bit elements: of 128 bytes, of 16 bytes */
 
 /* A buffer that products read. */
 struct attention_operand {
@@ -186,6 +189,15 @@ static bool find_row_axes(struct attention_kernel *r) {
     return r->nrow > 0;
 }
 
+/* A head size, padded to whole panels of 128 bytes. */
+static int64_t head_size(const struct attention_kernel *r, int axis) {
+    return (r->v->axis[axis].size + PANEL - 1) / PANEL * PANEL;
+}
+
+static bool is_head_size(const struct attention_kernel *r, int axis) {
+    return r->v->axis[axis].size % CHUNK == 0 && r->v->axis[axis].size <= MAX_HEAD;
+}
+
 static bool find_products(struct attention_kernel *r) {
     const uop_vec *t = &r->v->topo;
     for (uint32_t i = 0; i < t->n; i++) {
@@ -205,11 +217,9 @@ static bool find_products(struct attention_kernel *r) {
             return false;
     }
     if (r->m < 0 || r->cols < 0 || !r->nk) return false;
-    int64_t d = r->v->axis[r->cols].size;
-    if (d != 64 && d != 128) return false;
-    for (int i = 0; i < r->nk; i++)
-        if (r->v->axis[r->k[i]].size % 64 || r->v->axis[r->k[i]].size > 256) return false;
-    return true;
+    bool fits = is_head_size(r, r->cols);
+    for (int i = 0; i < r->nk; i++) fits &= is_head_size(r, r->k[i]);
+    return fits;
 }
 
 /* ---- the list ------------------------------------------------------------------------------------------------ */
@@ -238,7 +248,7 @@ static void write_tile(const struct attention_kernel *r, const struct attention_
 }
 
 static int64_t tile_bytes(const struct attention_kernel *r, const struct attention_operand *u, int rows) {
-    return 2 * rows * r->v->axis[u->across].size;
+    return 2 * rows * head_size(r, u->across);
 }
 
 /* Block tile, m by n values of the row; stages of the pipeline. */
@@ -362,6 +372,10 @@ static void write_attention(const struct attention_kernel *r, const struct atten
     int64_t size = v->axis[r->m].size, len = v->axis[r->row[0]].size, heads = 1;
     for (int i = 0; i < v->naxis && size <= s->m; i++)
         if (v->axis[i].grid && i != r->m && v->axis[i].size > 1) at = v->axis[i].name;
+    for (int i = 0; i <= r->nk; i++) {
+        int axis = i < r->nk ? r->k[i] : r->cols;
+        if (v->axis[axis].size % PANEL) str_printf(out, " PADTO(%s,%d)", name_of(r, axis), PANEL);
+    }
     if (size <= s->m) str_printf(out, " PADTO(%s,%d)", m, at == m ? 2 * s->m : s->m);
     if (s->specialized && size > s->m) at = write_order(r, &heads, out);
     for (int i = 0; i < r->nrow && len <= s->n; i++)
@@ -375,14 +389,14 @@ static void write_attention(const struct attention_kernel *r, const struct atten
     str_add(out, ")");
     for (int i = 0; i < r->nk; i++)
         str_printf(out, " TC(%s,%s,%s,W%s_%d)", mi, n, name_of(r, r->k[i]), h, s->n);
-    str_printf(out, " TC(%s,%s,%s,WR%s_%d)", mi, name_of(r, r->cols), n, h, (int)v->axis[r->cols].size);
+    str_printf(out, " TC(%s,%s,%s,WR%s_%d)", mi, name_of(r, r->cols), n, h, (int)head_size(r, r->cols));
     write_tiles(r, s, at, s->m > 64 ? arena_printf(v->arena, "%s+%s", mg, mi) : mi, n, out);
     if (s->specialized) str_printf(out, " WARP_SPECIALIZE(1) PERSISTENT(%d)", balanced_blocks(r, s, heads));
 }
 
 /* Warpgroups resident on an SM: accumulators of the products and 32 more registers per thread. */
 static int resident_warpgroups(const struct attention_kernel *r, const struct attention_config *s) {
-    int64_t threads = 2 * s->m, regs = 32 + r->inner * s->n / 2 + r->outer * r->v->axis[r->cols].size / 2;
+    int64_t threads = 2 * s->m, regs = 32 + r->inner * s->n / 2 + r->outer * head_size(r, r->cols) / 2;
     int64_t blocks = RG_MIN(r->v->gpu->regs_sm / (threads * regs),
                             r->v->gpu->smem_block / (shared_bytes(r, s) + r->v->gpu->smem_reserved));
     return (int)(blocks * s->m / 64);
@@ -398,7 +412,7 @@ static const char *legal_list(struct attention_kernel *r, const struct attention
 
 static bool fits_config(const struct attention_kernel *r, const struct attention_config *s) {
     return r->inner == s->inner && r->outer == s->outer && r->v->axis[r->m].size > s->m &&
-           (!s->cols || r->v->axis[r->cols].size == s->cols) && (!s->mask || has_mask(r));
+           (!s->cols || head_size(r, r->cols) == s->cols) && (!s->mask || has_mask(r));
 }
 
 /* Not specialized: 128 rows per block if four warpgroups are resident, so that MMA of one overlaps softmax of another; else 64 if
