@@ -13,6 +13,7 @@ enum {
     WORTH_IT = 1 << 16, /* elements */
     ROW_BLOCK = 16384,  /* of a row */
     ROW_LEAST = 2048,
+    WHOLE = 4,             /* elements of a row's vectors */
     ROWS_CPU = 64,         /* rows or columns that occupy any number of cores */
     COLUMN_LEAST = 16,     /* terms of a block down columns */
     COLUMNS_CPU = 1 << 12, /* columns that do, in vectors */
@@ -35,22 +36,25 @@ static int64_t divisor_near(int64_t n, int64_t want, int64_t least, int64_t most
     return 0;
 }
 
-/* Elements of a block of the scan over n, which `rows` others run beside, each element `inner` from the next; 0: it is not split. */
+/* Elements of a block of a scan over n elements, `inner` apart, of `outer` rows; 0: it is not split. */
 static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer, int64_t inner) {
-    int64_t want, least;
+    int64_t want, exact;
     if (n * outer * inner < WORTH_IT) return 0;
     if (inner == 1) {
         int64_t rows = s->gpu ? 2 * s->gpu->sms : ROWS_CPU;
         if (outer >= rows || n < 2 * ROW_LEAST) return 0;
-        want = RG_MAX(RG_MIN(n * outer / rows, ROW_BLOCK), ROW_LEAST), least = want / 2;
+        want = RG_MAX(RG_MIN(n * outer / rows, ROW_BLOCK), ROW_LEAST);
+        exact = n % WHOLE ? 0 : WHOLE * divisor_near(n / WHOLE, want / WHOLE, ROW_LEAST / 2 / WHOLE, want);
     } else {
         int64_t columns = s->gpu ? 2 * (int64_t)gpu_whole(s->gpu, gpu_cost.threads_columns) : COLUMNS_CPU;
         int64_t blocks = columns / (outer * inner);
         if (blocks < 2 || n < 4 * COLUMN_LEAST) return 0;
-        want = RG_MAX(n / blocks, COLUMN_LEAST), least = RG_MAX(want / 2, COLUMN_LEAST);
+        want = RG_MAX(n / blocks, COLUMN_LEAST);
+        exact = divisor_near(n, want, RG_MAX(want / 2, COLUMN_LEAST), 2 * want);
     }
-    int64_t exact = divisor_near(n, want, least, 2 * want), blocks = (n + want - 1) / want;
-    return exact && exact < n ? exact : (n + blocks - 1) / blocks;
+    int64_t blocks = (n + want - 1) / want, length = (n + blocks - 1) / blocks;
+    if (inner == 1) length = (length + WHOLE - 1) / WHOLE * WHOLE; /* padded anyway */
+    return exact && exact < n ? exact : length;
 }
 
 static const uop *scan_of(struct split_scan *s, const uop *x, uint32_t axis, union arg arg) {
