@@ -735,7 +735,7 @@ static void count_kernels(struct account *c) {
         bool lone = e->flags & TF_NOLAUNCH;
         head &= lone;
         if (e->kind != TK_KERNEL && e->kind != TK_COMM) continue;
-        if (!e->corr && t->format != TRACE_RIDGE)
+        if (!e->corr && t->format != TRACE_RIDGE && t->format != TRACE_NCU)
             d->no_corr_count++, d->no_corr_ns += e->dur;
         else if (lone && head)
             d->carry_count++, d->carry_ns += e->dur;

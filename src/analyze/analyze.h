@@ -76,11 +76,15 @@ struct trace_event {
     uint32_t aux;
 };
 
+enum {
+    TRACE_MEASURED = 32
+}; /* of `known`: moved and issued are shares of the roofs in 1/1000 %, as counters say */
 struct trace_kernel_args { /* interned: thousands of kernels share one */
     uint32_t grid[3], block[3];
     uint32_t regs, smem; /* per thread; static and dynamic bytes */
     uint32_t op;         /* name of the HLO op, 0 none */
-    uint32_t known; /* 1: grid and block; 2: registers and shared memory; 4: cost; 8: all below; 16: work */
+    /* 1: grid and block; 2: registers and shared memory; 4: cost; 8: all below; 16: work; TRACE_MEASURED */
+    uint32_t known;
     int64_t flops, bytes; /* when the file says so */
     uint32_t where, module,
         limit;         /* trace_str: the user's line, path of modules, what sets the roof; 0 none */
@@ -155,7 +159,8 @@ enum trace_format {
     TRACE_XPLANE,
     TRACE_SNAPSHOT,
     TRACE_RIDGE,
-    TRACE_NSYS
+    TRACE_NSYS,
+    TRACE_NCU
 };
 
 struct trace_span {

@@ -155,7 +155,11 @@ void diag_capture(struct diag *d) {
     if (d->t->own_export)
         note(d, "own_export", "ridge report FILE.profile",
              "written by `ridge report --trace` for other tools; causes are judged from the profile itself");
+    if (d->t->format == TRACE_NCU)
+        note(d, "no_timeline", "nsys profile, for the time between kernels",
+             "each kernel was measured alone and several times over: there is no timeline, and no idle time");
     if (d->t->format == TRACE_SNAPSHOT || d->t->format == TRACE_RIDGE || d->t->own_export) return;
+    if (d->t->format == TRACE_NCU) return;
     fitness(d);
     settings(d);
 }

@@ -269,6 +269,11 @@ static void judge(struct diag *d, struct kernel_row *k) {
         ridge_judge(d, k, a);
         return;
     }
+    if (a && a->known & TRACE_MEASURED) { /* counters say it */
+        k->compute = (double)a->issued / 1e5, k->memory = (double)a->moved / 1e5;
+        k->roof = RG_MAX(k->compute, k->memory);
+        k->modelled = true;
+    }
     if (a && a->known & 1) grid = volume(a->grid);
     bool tiny = t < 5e-6 || (g && grid < g->sms / 2 && t < 20e-6);
     if (k->modelled && k->roof >= 0.3)
