@@ -1,6 +1,6 @@
-/* scans.c: running sums, products and extremes of random shapes, in blocks or not, on the CPU, on the simulated GPU and as
+/* scans.c: running sums, products and extremes of random shapes, and reductions in blocks, on the CPU, on the simulated GPU and as
  * OpenCL; how they are planned and rendered for a GPU. Values are those of a loop on the host in double.
- * Code: src/schedule/split_scan.c, src/render/gpu_scan.c, src/codegen/opts/block_sums.c */
+ * Code: src/schedule/split.c, src/schedule/split_scan.c, src/render/gpu_scan.c, src/codegen/opts/block_sums.c */
 #include "opencl.h"
 #include "simgpu.h"
 
@@ -105,5 +105,49 @@ TEST(cuda_gpu_scans) {
     for (int i = 0; i < 40; i++) draw(c, i % 4 ? 20000 : 2000000);
     check(c, SUM, RG_F32, 1, (1 << 24) + 3, 1);
     check(c, MIN, RG_F32, 1000, 4096, 1);
+    CHECK(!rg_close(c));
+}
+
+/* Reductions whose lengths have no divisor near the wanted blocks: equal blocks, and the rest beside their results. */
+static void check_split(rg_ctx *c, int64_t rows, int64_t n) {
+    RG_SCOPE(c);
+    int64_t all = rows * n;
+    float *x = malloc((size_t)all * 4), *sum = malloc((size_t)n * 4), *top = malloc((size_t)n * 4), var;
+    int64_t *at = malloc((size_t)n * 8);
+    double mean = 0, spread = 0;
+    for (int64_t i = 0; i < all; i++) x[i] = (float)(bits() % 100003) * 1e-3f + 1000, mean += x[i];
+    mean /= (double)all;
+    for (int64_t i = 0; i < all; i++) spread += (x[i] - mean) * (x[i] - mean);
+    rg_tensor t = rg_from(c, RG_F32, x, RG_SHAPE(rows, n));
+    rg_realize(t);
+    rg_read(rg_sum(t, .axes = RG_AXES(0)), sum, (size_t)n * 4);
+    rg_read(rg_max(t, .axes = RG_AXES(0)), top, (size_t)n * 4);
+    rg_read(rg_argmax(t, .axes = RG_AXES(0)), at, (size_t)n * 8);
+    if (rg_read(rg_var(t), &var, 4)) FAIL("%s", rg_error(c));
+    CHECK_NEAR(var, spread / (double)(all - 1), 1e-5 * spread / (double)all);
+    for (int64_t k = 0; k < n; k++) {
+        double s = 0;
+        int64_t best = 0;
+        for (int64_t i = 0; i < rows; i++) {
+            s += x[i * n + k];
+            if (x[i * n + k] > x[best * n + k]) best = i;
+        }
+        CHECK_NEAR(sum[k], s, 2e-6 * s);
+        CHECK(top[k] == x[best * n + k] && at[k] == best);
+    }
+    free(x), free(sum), free(top), free(at);
+}
+
+TEST(scans_split_without_divisors_cpu) {
+    rg_ctx *c = rg_open("CPU");
+    check_split(c, 10007, 17);
+    check_split(c, 150001, 1);
+    CHECK(!rg_close(c));
+}
+
+TEST(scans_split_without_divisors_simgpu) {
+    simgpu_add();
+    rg_ctx *c = rg_open("SIM90");
+    check_split(c, 10007, 17);
     CHECK(!rg_close(c));
 }

@@ -229,12 +229,12 @@ static bool is_coop_scan(const uop *n) {
 /* A running sum is one chain by nature: it runs in float64, whose additions take as long. Where its axis is unrolled only the sums
  * of whole iterations do, and float32 running sums within an iteration start from them. So do all scans that threads share: they
  * combine one value per iteration (render/gpu_scan.c). */
-static const uop *widen_scan(struct sched *s, const uop *n) {
+static const uop *widen_scan(struct sched *s, const uop *n, bool f64) {
     struct ir *ir = s->ir;
     uop_vec loops = {0}, all = {0}, unrolled = {0};
     int64_t adds = 1;
     enum op op = (enum op)n->arg.i;
-    enum dtype dt = (enum dtype)n->dt, wide = op == OP_ADD && dt == DT_F32 ? DT_F64 : dt;
+    enum dtype dt = (enum dtype)n->dt, wide = f64 && op == OP_ADD && dt == DT_F32 ? DT_F64 : dt;
     for (uint32_t i = 1; i < n->nsrc; i++) {
         bool loop = axis_is_loop((enum axis_kind)n->src[i]->arg.range.kind);
         vec_push(ir->arena, &all, n->src[i]);
@@ -251,23 +251,24 @@ static const uop *widen_scan(struct sched *s, const uop *n) {
     return with_ranges(ir, OP_SCAN, dt, x, &unrolled, op);
 }
 
-static bool is_long_scan(const uop_vec *topo, const uop *n) {
+static bool is_long_scan(const uop_vec *topo, const uop *n, bool f64) {
     int64_t adds = 1;
-    if (n->op != OP_SCAN || (!is_coop_scan(n) && (n->arg.i != OP_ADD || n->dt != DT_F32))) return false;
+    if (n->op != OP_SCAN || (!is_coop_scan(n) && (!f64 || n->arg.i != OP_ADD || n->dt != DT_F32)))
+        return false;
     for (uint32_t i = 0; i < topo->n; i++)
         if (topo->p[i]->op == OP_BEFORE && topo->p[i]->src[0] == n) return false;
     for (uint32_t i = 1; i < n->nsrc; i++) adds = times(adds, n->src[i]->src[0]->hi);
     return adds > MOST_ADDS || is_coop_scan(n);
 }
 
-static void widen_scans(struct sched *s) {
+static void widen_scans(struct sched *s, bool f64) {
     for (bool found = true; found;) {
         uop_vec topo = {0};
         uop_topo(s->ir->arena, &s->sink, 1, &topo);
         found = false;
         for (uint32_t i = 0; i < topo.n && !found; i++)
-            if ((found = is_long_scan(&topo, topo.p[i]))) {
-                const uop *to = widen_scan(s, topo.p[i]);
+            if ((found = is_long_scan(&topo, topo.p[i], f64))) {
+                const uop *to = widen_scan(s, topo.p[i], f64);
                 s->sink = rw_subst(&s->rw, s->sink, &topo.p[i], &to, 1);
             }
     }
@@ -281,7 +282,7 @@ static bool has_shared_tile(const uop_vec *topo) {
 
 const uop *sched_block_sums(struct sched *s, const struct target *t) {
     struct blocking b = {.s = s, .threads = target_is_gpu(t) || sched_has_threads(s)};
-    if (!t->no_f64) widen_scans(s);
+    widen_scans(s, !t->no_f64);
     uop_topo(s->ir->arena, &s->sink, 1, &b.topo);
     if ((s->ntc && !mma_is_cpu(s->tc[0].instr)) || has_shared_tile(&b.topo)) return s->sink;
     while (block_one(&b)) {}
