@@ -375,6 +375,36 @@ static void growth(struct diag *d) {
     c->note = !c->first;
 }
 
+/* Why a gain is no more, and what would confirm it before the program is changed. */
+/* clang-format off */
+static const struct {
+    int id;
+    const char *bound, *confirm;
+} evidence[] = {
+    {CAUSE_SMALL,     "the time outside of kernels; kernels stay as they are", "twice the batch: if a step takes as long, the host is the limit"},
+    {CAUSE_BUILD,     "the time outside of kernels; kernels stay as they are", "`ridge diff --skip 2` of a recording with rg_jit_call"},
+    {CAUSE_DISPATCH,  "the time outside of kernels; kernels stay as they are", "twice the batch: if a step takes as long, the host is the limit"},
+    {CAUSE_SYNC,      "waits and copies to the host, but for every 20th", "leave the read out and time the steps"},
+    {CAUSE_EXPOSED,   "the copies' own time", "use one batch that is on the device in every step"},
+    {CAUSE_LOADER,    "the time in files and batches", "use one batch that is in memory in every step"},
+    {CAUSE_USER,      "the time outside of all calls", "perf record, or leave that code out and time the steps"},
+    {CAUSE_COMPILE,   "the time of the compiler in the steps", "run it again: `ridge diff` of both recordings"},
+    {CAUSE_PLAN,      "the time of planning in the steps", "DEBUG=1: `cache hit` in every step"},
+    {CAUSE_LAYOUT,    "bytes used by bytes moved, and never below the roof", "`ridge report --roof`: x asked of that kernel"},
+    {CAUSE_ALIGNMENT, "against 70 % of the roof, which aligned GEMMs reach", "`ridge explore shapes --from N --to M`"},
+    {CAUSE_ROOF,      "kernels at their roof, which few reach", "BEAM=4 and `ridge diff`"},
+    {CAUSE_TINY,      "the time above the roof; starting a kernel stays", "`ridge explore overhead`"},
+    {CAUSE_GROWTH,    "it costs the program when memory is full", "`ridge report --memory`: what grows"},
+};
+/* clang-format on */
+
+static void add_evidence(struct diag *d) {
+    for (uint32_t i = 0; i < d->causes.n; i++)
+        for (size_t k = 0; k < RG_COUNT(evidence); k++)
+            if (evidence[k].id == d->causes.p[i].id)
+                d->causes.p[i].bound = evidence[k].bound, d->causes.p[i].confirm = evidence[k].confirm;
+}
+
 void ridge_causes(struct diag *d) {
     ridge_phase_kernels(d);
     compiling(d);
@@ -385,4 +415,5 @@ void ridge_causes(struct diag *d) {
     below_roof(d);
     machine(d);
     growth(d);
+    add_evidence(d);
 }

@@ -406,6 +406,10 @@ struct cause {
 struct note { /* something that could not be judged, and how to make it so */
     const char *id, *why, *setting;
 };
+struct check_row { /* a question of the checklist and its answer */
+    const char *id, *answer;
+    bool fine;
+};
 struct memory_point {
     int64_t t, bytes;
 };
@@ -507,6 +511,7 @@ struct diag {
     VEC(struct line_row) lines;
     struct class_row classes[KC_CLASSES];
     VEC(struct step_row) steps;
+    VEC(struct check_row) checks; /* of a Ridge program */
     VEC(struct phase) phases;     /* of a Ridge program, the dearest first; none: nothing repeats */
     struct phase steady, startup; /* all phases, which causes are judged by; the rest of the recording */
     int failed;                   /* exit status of a program that ended with an error, 0: none */

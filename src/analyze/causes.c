@@ -594,6 +594,7 @@ void diag_causes(struct diag *d) {
     if (d->t->format == TRACE_RIDGE) {
         ridge_causes(d);
         choose_verdict(d);
+        ridge_checklist(d);
         return;
     }
     if (d->dev_n) {

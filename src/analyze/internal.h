@@ -74,6 +74,7 @@ void ridge_account(struct diag *);       /* ridge.c: the same for a Ridge progra
 void ridge_phases(struct diag *);        /* phases.c: start-up and steps; after the account */
 void ridge_phase_kernels(struct diag *); /* .. and their kernels; after the table of kernels */
 int64_t ridge_steady_of(const struct diag *, int64_t a, int64_t b); /* how much of that time is judged */
+void ridge_checklist(struct diag *);                                /* checklist.c; after the verdict */
 void ridge_causes(struct diag *);                                   /* advice.c */
 /* roof.c: roof, bound and reason of a kernel of a Ridge program; were others on the machine; how long a call takes. */
 void ridge_judge(struct diag *, struct kernel_row *, const struct trace_kernel_args *);

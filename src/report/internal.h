@@ -10,6 +10,7 @@
 /* screen.c: a line cut to the width of the screen; text over several lines with a hanging indent, at most `most`. */
 void report_line(struct str *, const char *fmt, ...) RG_FMT(2, 3);
 void report_wrapped(struct str *, const char *head, const char *text, int indent, int most);
+void report_evidence(struct str *, const struct cause *, bool first);
 /* Tenths of a percent whose total is 1000. */
 void report_shares(const int64_t *v, int n, int64_t whole, int *out);
 /* A long name loses its middle. */

@@ -285,7 +285,16 @@ static void phases(struct str *o, const struct diag *d) {
     phase(o, d, &d->steady);
     str_add(o, ",\n  \"startup\":");
     phase(o, d, &d->startup);
-    str_add(o, ",\n  \"phases\":[");
+    str_add(o, ",\n  \"checklist\":[");
+    for (uint32_t i = 0; i < d->checks.n; i++) {
+        bool f = true;
+        str_add(o, i ? ",{" : "{");
+        text(o, &f, "id", d->checks.p[i].id);
+        boolean(o, &f, "fine", d->checks.p[i].fine);
+        text(o, &f, "answer", d->checks.p[i].answer);
+        str_addc(o, '}');
+    }
+    str_add(o, "],\n  \"phases\":[");
     for (uint32_t i = 0; i < d->phases.n && i < 100; i++) {
         if (i) str_addc(o, ',');
         phase(o, d, &d->phases.p[i]);

@@ -67,6 +67,7 @@ function advice() {
   if (!h) h = '<div class="card"><h3>Nothing to do</h3>No cause costs 2 % of the wall time.</div>';
   for (const n of R.capture.problems) h += '<div class="note">capture: ' + esc(n.why) + ' &rarr; <code>' + esc(n.setting) + '</code></div>';
   for (const n of R.abstained) h += '<div class="note">cannot judge ' + esc(n.id) + ': ' + esc(n.why) + '</div>';
+  if (R.checklist && R.checklist.length) h += '<h3>Checklist</h3><table id="checks"><tbody>' + R.checklist.map(c => '<tr><td>' + (c.fine ? 'ok' : '<b>look</b>') + '</td><td>' + esc(c.id) + '</td><td>' + esc(c.answer) + '</td></tr>').join('') + '</tbody></table>';
   $('advice').innerHTML = phases() + h;
 }
 // The longest time that a cause has: idle of that kind, else the dearest kernel at its line.

@@ -131,20 +131,29 @@ static void fixes(struct str *o, const struct diag *d) {
                     c->where);
         report_wrapped(o, "       ", c->signal, 7, 2);
         report_wrapped(o, "    -> ", c->fix, 7, 2);
+        report_evidence(o, c, shown == 1);
     }
     if (!shown) report_line(o, "FIX    nothing to do");
+}
+
+/* What was looked at, also where it was found well. */
+static void checklist(struct str *o, const struct diag *d) {
+    if (d->failed) return;
+    for (uint32_t i = 0; i < d->checks.n; i++)
+        report_line(o, "%s %-4s %-14s %s", i ? "     " : "CHECK", d->checks.p[i].fine ? "ok" : "look",
+                    d->checks.p[i].id, d->checks.p[i].answer);
 }
 
 /* The speed of light: the same kernels, each at its roof, and nothing else. */
 static void at_best(struct str *o, const struct diag *d) {
     const struct phase *p = d->phases.n ? &d->phases.p[0] : &d->steady;
     if (!d->kernels.n || d->steady.best_ns <= 0) return;
-    report_line(o, "AT BEST  %.1f ms, you take %.1f: %.1fx%s; all kernels at their roof, no gaps",
-                d->steady.best_ns / 1e6, ms(d->steady.wall_ns), (double)d->steady.wall_ns / d->steady.best_ns,
-                p->steps > 1 && d->phases.n
-                    ? arena_printf(o->arena, ", a step at %s %.2f ms", text_of(d, p->line, "?"),
-                                   p->best_ns / 1e6 / p->steps)
-                    : "");
+    const char *step =
+        arena_printf(o->arena, ", a step at %s %.2f ms", end_of(o, text_of(d, p->line, "?"), 24),
+                     p->best_ns / 1e6 / RG_MAX(p->steps, 1u));
+    report_line(o, "AT BEST  %.1f ms, you take %.1f: %.1fx%s", d->steady.best_ns / 1e6, ms(d->steady.wall_ns),
+                (double)d->steady.wall_ns / d->steady.best_ns,
+                d->phases.n ? step : "; all kernels at their roof, no gaps");
 }
 
 static void kernels(struct str *o, const struct diag *d) {
@@ -200,6 +209,7 @@ void report_ridge(struct str *o, const struct diag *d, const char *path) {
     head(o, d, path);
     if (d->wall_ns) budget(o, d);
     fixes(o, d);
+    checklist(o, d);
     at_best(o, d);
     kernels(o, d);
     steps(o, d);

@@ -53,6 +53,14 @@ void report_wrapped(struct str *o, const char *head, const char *text, int inden
     }
 }
 
+/* What the advice rests on beyond its signal; in full for the first, which is what one does. */
+void report_evidence(struct str *o, const struct cause *c, bool first) {
+    if (c->before) report_wrapped(o, "       before it: ", c->before, 18, 2);
+    if (!first) return;
+    if (c->bound && c->lost_ns) report_wrapped(o, "       at most: ", c->bound, 16, 2);
+    if (c->confirm) report_wrapped(o, "       confirm: ", c->confirm, 16, 2);
+}
+
 void report_short_name(const char *s, char *out, size_t cap) {
     size_t n = 0;
     int depth = 0;

@@ -209,14 +209,6 @@ static bool host_cause(int id) {
            id == CAUSE_USER;
 }
 
-/* What the advice rests on beyond its signal; in full for the first, which is what one does. */
-static void evidence(struct str *o, const struct cause *c, bool first) {
-    if (c->before) report_wrapped(o, "       before it: ", c->before, 18, 2);
-    if (!first) return;
-    if (c->bound && c->lost_ns) report_wrapped(o, "       at most: ", c->bound, 16, 2);
-    if (c->confirm) report_wrapped(o, "       confirm: ", c->confirm, 16, 2);
-}
-
 static void fixes(struct str *o, const struct diag *d) {
     int shown = 0;
     for (uint32_t i = 0; i < d->causes.n && shown < 3; i++) {
@@ -237,7 +229,7 @@ static void fixes(struct str *o, const struct diag *d) {
         if (c->signal && d->t->format != TRACE_SNAPSHOT) report_wrapped(o, "       ", c->signal, 7, 2);
         snprintf(h, sizeof h, "    -> ");
         report_wrapped(o, h, c->fix, 7, 2);
-        evidence(o, c, shown == 1);
+        report_evidence(o, c, shown == 1);
     }
     if (!shown)
         report_line(o, d->cpu ? "FIX    nothing to do outside of the operators"

@@ -25,13 +25,23 @@ awk '/^  other/ { if ($(NF) + 0 > 2) exit 1 }' screen || fail "too much is not k
 [ -s trace.json ] && [ "$(tail -c 4 trace.json | tr -d '\n')" = "]}" ] || fail "no trace"
 "$RIDGE" report ridge.profile --by line > lines || fail "no table by line"
 awk 'NR > 1 && $2 > 0 && $NF != "sum" && $NF !~ /^mnist.c:[0-9]+$/ { print "a kernel without a line of mnist.c: " $0; exit 1 }' lines || bad=1
-# nodes are shared, lines are not: once the steps run (the first kernel of step()) no line of network() is charged
-first=$(awk '/^static rg_module \*network/ { print FNR }' "$root/examples/mnist.c")
-last=$(awk '/^static rg_tensor pixels/ { print FNR }' "$root/examples/mnist.c")
-"$RIDGE" report ridge.profile --rows 1 --by line --csv rows.csv > nothing || fail "no rows"
-awk -F'mnist.c:' -v a="$first" -v b="$last" '!/,kernel,/ { next } { line = $2 + 0 } line > b && line < b + 30 { steps = 1 }
-     steps && line >= a && line < b { print "a kernel of a step is charged to the initialisation: " $0; bad = 1 }
-     END { if (!steps) { print "no kernel of a step"; bad = 1 } exit bad }' rows.csv || bad=1
+# charged PROGRAM PROFILE STEP INIT..: nodes are shared, lines are not: from the first kernel on that is charged to the function STEP, none is
+# charged to one of the functions INIT
+charged() {
+    source=$root/examples/$1.c profile=$2 step=$3
+    shift 3
+    "$RIDGE" report "$profile" --rows 1 --by line --csv rows.csv > nothing || fail "no rows"
+    awk -v step="$step" -v init=" $* " -v name="$(basename "$source" .c)" '
+        NR == FNR { if (match($0, /^[a-z].*[ *][a-z_]+\(.*\{/)) { fn = $0; sub(/\(.*/, "", fn); sub(/.*[ *]/, "", fn) } at[FNR] = fn; next }
+        !/,kernel,/ { next }
+        { line = $0; if (!sub(".*" name ".c:", "", line)) { print "a kernel without a line: " $0; bad = 1; next } f = at[line + 0] }
+        f == step { steps++ }
+        steps && index(init, " " f " ") { print "a kernel of a step is charged to " f "(): " $0; bad = 1 }
+        END { if (!steps) { print "no kernel is charged to " step "()"; bad = 1 } exit bad }' "$source" rows.csv || bad=1
+}
+charged mnist ridge.profile step network
+PROFILE=gpt2.profile DEVICE=NULL "$build/examples/gpt2" --layers 2 --width 16 --heads 2 --vocab 64 --context 16 --batch 4 --write 0 --steps 3 --text synthetic > out 2>&1 || fail "gpt2: $(tail -2 out)"
+charged gpt2 gpt2.profile step affine_new block_new table gpt_new synthetic read_text
 "$RIDGE" report ridge.profile --by module --rows 100 > modules || fail "no table by module"
 grep -q "net.0$" modules && grep -q "adam$" modules || fail "layers are missing: $(cat modules)"
 awk 'NR > 1 && $NF == "sum" { if (s - $3 > 0.02 || $3 - s > 0.02) { print "layers take " s " ms of " $3; exit 1 } }

@@ -96,6 +96,16 @@ TEST(phases_training_and_evaluation) {
     CHECK(strstr(s.p, "STEPS  40 of 1.02 ms (median) at m.c:92"));
     CHECK(strstr(s.p, "19 of 0.41 ms (median) at m.c:125"));
     CHECK(strstr(s.p, "start-up"));
+    static const char *const asked[] = {"bottleneck", "transfers", "small kernels", "waits",     "layout",
+                                        "precision",  "memory",    "allocation",    "batch size"};
+    CHECK_EQ(d.checks.n, RG_COUNT(asked));
+    for (size_t i = 0; i < RG_COUNT(asked); i++) {
+        CHECK_STR(d.checks.p[i].id, asked[i]);
+        CHECK(strstr(s.p, d.checks.p[i].answer));
+    }
+    CHECK(!d.checks.p[0].fine && d.checks.p[1].fine && d.checks.p[3].fine);
+    CHECK(strstr(d.checks.p[2].answer, "0 of 59 under 10 us"));
+    for (uint32_t i = 0; i < d.causes.n; i++) CHECK(d.causes.p[i].bound && d.causes.p[i].confirm);
     forget();
 }
 
@@ -124,8 +134,8 @@ TEST(phases_kernels_alone_have_no_host_cause) {
         now += 1000000;
     }
     event_add_info(EVENT_RUN, event_name("CPU"), 0, 1000, now - 1000000, 1, 0);
-    event_add_info(EVENT_NOTE, event_name("not recorded: calls compiler"), event_name("record all"), now, now, 0,
-                   0);
+    event_add_info(EVENT_NOTE, event_name("not recorded: calls compiler"), event_name("record all"), now, now,
+                   0, 0);
     end();
     CHECK_EQ(d.budget[BUDGET_DISPATCH], 0);
     CHECK_EQ(d.budget[BUDGET_USER], 0);
