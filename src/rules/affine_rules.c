@@ -207,9 +207,20 @@ static const uop *base_of(const uop *y, int64_t *d) {
     return y->src[0];
 }
 
+/* x and y leave the same remainder by c, since c divides x - y: coefficients under a MOD were reduced. */
+static bool congruent(const uop *x, const uop *y, int64_t c) {
+    struct affine_sum s = open_sum(x);
+    add_node(&s, y, -1);
+    if (s.bad || s.k % c) return false;
+    for (uint32_t i = 0; i < s.n; i++)
+        if (s.t[i].coef % c) return false;
+    return true;
+}
+
 static bool partners(const uop *mod, const uop *div) {
     if (mod->op != OP_MOD || div->op != OP_IDIV || !is_divmod(mod) || !is_divmod(div)) return false;
     int64_t d, b = mod->src[1]->arg.i, db;
+    if (div->src[1]->arg.i == b && div->src[0] != mod->src[0]) return congruent(div->src[0], mod->src[0], b);
     const uop *base = base_of(mod->src[0], &d);
     if (__builtin_mul_overflow(d, b, &db)) return false;
     return div->src[0] == base && div->src[1]->arg.i == db;
@@ -222,12 +233,12 @@ static bool join_divmod(struct affine_sum *s) {
         for (uint32_t j = 0; j < s->n; j++) {
             int64_t want;
             if (!partners(s->t[i].atom, s->t[j].atom)) continue;
-            const uop *mod = s->t[i].atom;
-            int64_t a = s->t[i].coef;
-            if (__builtin_mul_overflow(a, mod->src[1]->arg.i, &want) || s->t[j].coef != want) continue;
+            const uop *mod = s->t[i].atom, *div = s->t[j].atom;
+            int64_t a = s->t[i].coef, b = mod->src[1]->arg.i;
+            if (__builtin_mul_overflow(a, b, &want) || s->t[j].coef != want) continue;
             remove_term(s, RG_MAX(i, j));
             remove_term(s, RG_MIN(i, j));
-            add_node(s, mod->src[0], a);
+            add_node(s, div->src[1]->arg.i == b ? div->src[0] : mod->src[0], a);
             return true;
         }
     }
