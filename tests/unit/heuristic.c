@@ -901,6 +901,24 @@ TEST(heuristic_other_passes_are_vectorized) {
     free(t);
 }
 
+/* The taps of a pooling window are unrolled. */
+TEST(heuristic_taps_are_unrolled) {
+    static const char text[] =
+        "kernel pool\n"
+        "x = (PARAM<f32>[0 x] 8192)\nout = (PARAM<f32>[1 out] 2048)\n"
+        "r = (RANGE[r GRID 0] 32)\ni = (RANGE[i GRID 1] 64)\nk = (RANGE[k REDUCE 2] 2)\nj = (RANGE[j REDUCE "
+        "3] 2)\n"
+        "at = (ADD (ADD (MUL r 256) (MUL k 128)) (ADD (MUL i 2) j))\n"
+        "(SINK (STORE (INDEX out (ADD (MUL r 64) i)) (REDUCE[MAX] (LOAD (INDEX x at)) k j)))\n";
+    struct trial *t = calloc(1, sizeof *t);
+    t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+    trial_open(t, text, "pool");
+    if (!strstr(t->opts[0], "UNROLL(k)") || !strstr(t->opts[0], "UNROLL(j)")) FAIL("opts %s", t->opts[0]);
+    CHECK(same_values(t, true) > 0);
+    arena_free(&t->arena);
+    free(t);
+}
+
 TEST(heuristic_columns_join_no_lanes) {
     struct facts f = facts_for("tests/golden/small/column_sum.uop", 1);
     CHECK_EQ(f.hreds, 0);

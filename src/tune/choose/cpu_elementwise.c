@@ -48,7 +48,8 @@ static const struct {
 enum { LIGHT_BODY = 10, HEAVY_BODY = 60, HUGE_BODY = 160 }; /* weight of a body that is unrolled less */
 enum {
     MOST_STATEMENTS = 2000
-}; /* of an unrolled body, functions expanded: compilers take longer than they gain */
+};                       /* of an unrolled body, functions expanded: compilers take longer than they gain */
+enum { MOST_TAPS = 16 }; /* of a pooling window that is unrolled */
 enum { UNROLL_REDUCE = 8, UNROLL = 4, SHORT_VECTORS = 16, COPY_VECTORS = 64 };
 /* Loops, in vectors of work. */
 static const struct {
@@ -737,6 +738,21 @@ static int write_pooled(struct view *v, struct elementwise_plan *f, struct str *
     return pooled;
 }
 
+/* Short loops of reductions (the taps of a pooling window) are unrolled whole. */
+static void write_taps(struct view *v, const struct elementwise_plan *f, const struct twins *t,
+                       struct str *out) {
+    int64_t taps = 1;
+    for (int i = v->naxis; i-- > 0;) {
+        const struct axis_view *a = &v->axis[i];
+        bool done = i == f->axis || i == f->transposed || (a->ranges & t->ranges);
+        if (done || !a->reduce || a->grid || a->scan || a->fixed || a->size < 2) continue;
+        if (taps * a->size > MOST_TAPS || taps * a->size * body_statements(v, i) > MOST_STATEMENTS / 4)
+            continue;
+        str_printf(out, " UNROLL(%s)", a->name);
+        taps *= a->size;
+    }
+}
+
 /* The reduced axis that strides over distant rows; -1: none, or more buffers than the hardware prefetcher follows. *rows: how
  * many at a time; two where rows map to the same sets of L1, since more would evict each other. */
 static int distant_axis(const struct view *v, int row, int64_t vectors, int *rows) {
@@ -847,6 +863,7 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
     if (level < 3 && streams == 1 && !v->scans && !v->stages) write_other_passes(v, &f, t.ranges, out);
     if (f.transposed >= 0 && level < 3) write_transpose(v, &f, out);
     int pooled = level < 2 ? write_pooled(v, &f, out) : -1;
+    if (level < 1 && pooled < 0 && !v->scans && !v->stages) write_taps(v, &f, &t, out);
     if (level < 2 && f.transposed < 0) write_distant_rows(v, &f, &t, out, u, pooled);
     if (level < 4) shape_grid(v, out, f.in_grid, f.name);
     if (level < 1) {
