@@ -501,6 +501,20 @@ static bool keeps_whole(struct split_state *s, const uop *n, const struct shape 
     return graph_contraction(s->sh, n) || (s->gpu && many != full_columns(s->gpu) && terms < LONG_ROW);
 }
 
+/* Is n read in the order of its elements, so that its axes may be one? Not what is permuted, sliced or broadcast. */
+static bool is_flat(struct split_state *s, const uop *n, int depth) {
+    if (!depth) return false;
+    if (n->op == OP_BUFFER || n->op == OP_REDUCE_AXES || n->op == OP_CONST ||
+        shape_size(shape_of(s->sh, n)) == 1)
+        return true;
+    if (n->op == OP_RESHAPE) return is_flat(s, n->src[0], depth - 1);
+    if (n->op == OP_EXPAND) return shape_size(shape_of(s->sh, n->src[0])) == 1;
+    if (!op_is_pure((enum op)n->op)) return false;
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if (!is_flat(s, n->src[i], depth - 1)) return false;
+    return true;
+}
+
 const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const struct gpu_spec *gpu,
                            const uop **stored) {
     struct split_state s = {.ir = ir, .sh = sh, .gpu = gpu};
@@ -528,7 +542,8 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
         r = (keeps_whole(&s, n, in, many) ? split_even : split_blocks)(
             &s, n, x, in, columns ? COLUMN_BLOCKS : RG_MAX(2 * many / results, 2), columns,
             columns || (gpu && (many == full_columns(gpu) || terms >= LONG_ROW)));
-    else if (!(r = split_variance(&s, n)))
+    else if (!(r = split_variance(&s, n)) && (gpu || n->nsrc < 3 || is_flat(&s, x, 12) ||
+                                              !(r = split_blocks(&s, n, x, in, 2 * many, false, false))))
         r = reduce_blocks(&s, op, x, total);
     *stored = s.stored;
     return r ? uop_cast(ir, reshape_to(&s, r, out), (enum dtype)n->dt) : NULL;

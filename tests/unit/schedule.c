@@ -262,6 +262,27 @@ TEST(schedule_cpu_splits_long_columns) {
     }
 }
 
+static bool divides_indices(const char *text) {
+    struct one o = {.opts = {.model = planned_model()}};
+    uop_vec topo = {0};
+    bool found = false;
+    arena_init(&o.arena, &o.err);
+    if (err_guard(&o.err, plan_text, &(struct split_case){&o, text})) FAIL("%s", o.err.msg);
+    const uop *sink = o.run.sched.prog.p[o.run.sched.call.p[0].prog].kernel.sink;
+    uop_topo(&o.arena, &sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) found |= topo.p[i]->op == OP_IDIV || topo.p[i]->op == OP_MOD;
+    arena_free(&o.arena);
+    return found;
+}
+
+/* A sum over all of a tensor in blocks: contiguous memory is one axis, whatever its sizes; a permuted operand keeps the axes. */
+TEST(schedule_cpu_full_sums_divide_no_index) {
+    CHECK(!divides_indices("kernel g\n(GRAPH (REDUCE_AXES[ADD] (BUFFER<f32>[0] 3181 994) 0 1))\n"));
+    CHECK(!divides_indices("kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (BUFFER<f32>[0] 4096 65 25) (PERMUTE "
+                           "(BUFFER<f32>[1] 25 65 4096) "
+                           "2 1 0)) 0 1 2))\n"));
+}
+
 /* A GEMM with few results and a long K is a batch of GEMMs and a sum on a CPU too, by its sizes alone; one with results for many
  * threads, or with a K of some thousand terms, stays one kernel. */
 TEST(schedule_cpu_splits_k) {
