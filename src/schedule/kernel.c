@@ -9,6 +9,8 @@
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
+enum { CUT_AXES = 256 }; /* ids of axes that cut_outputs makes */
+
 struct kernel_builder {
     struct rangeify *r;
     struct arena *a;
@@ -58,6 +60,41 @@ static void merge_outputs(struct kernel_builder *b) {
         r->dim[j] = uop_idx(r->ir, 0);
         b->grid[j] = false;
         i--; /* perhaps with the next one too */
+    }
+}
+
+/* The greatest n by which indices take the range apart, into range / n and range % n; 0: none. */
+static int64_t period_of(struct kernel_builder *b, const uop *range) {
+    uop_vec topo = {0};
+    int64_t n = 0, size = range->src[0]->arg.i;
+    uop_topo(b->a, &b->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *x = topo.p[i];
+        if (x->op == OP_SCAN && x->src[1] == range) return 0; /* it binds the whole axis */
+        if ((x->op != OP_IDIV && x->op != OP_MOD) || x->src[0] != range || !uop_is_const(x->src[1])) continue;
+        if (x->src[1]->arg.i > 1 && size % x->src[1]->arg.i == 0) n = RG_MAX(n, x->src[1]->arg.i);
+    }
+    return n < size ? n : 0;
+}
+
+/* An axis with a period (a repeated tensor, a broadcast one that was flattened) becomes two: no IDIV or MOD remains. */
+static void cut_outputs(struct kernel_builder *b) {
+    struct rangeify *r = b->r;
+    for (uint32_t i = 0; i < r->dims && r->dims < SHAPE_MAX; i++) {
+        const uop *range = r->dim[i], *n;
+        int64_t period = range->op == OP_RANGE ? period_of(b, range) : 0;
+        if (!period) continue;
+        union arg arg = range->arg;
+        arg.range.id = (uint16_t)(CUT_AXES + r->dims);
+        n = uop_idx(r->ir, period);
+        const uop *outer = resized(b, range, range->src[0]->arg.i / period);
+        const uop *inner = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &n, 1, arg);
+        const uop *both = rw2(&r->rw, OP_ADD, rw2(&r->rw, OP_MUL, outer, n), inner);
+        const uop *sink = rw_subst(&r->rw, b->sink, &range, &both, 1);
+        if (divisions(b, sink) >= divisions(b, b->sink)) continue;
+        b->sink = sink;
+        for (uint32_t k = r->dims++; k > i + 1; k--) r->dim[k] = r->dim[k - 1], b->grid[k] = b->grid[k - 1];
+        r->dim[i] = outer, r->dim[i + 1] = inner, b->grid[i + 1] = b->grid[i];
     }
 }
 
@@ -382,6 +419,7 @@ void kernel_build(struct rangeify *r, const uop *sink, struct built *out) {
     uop_vec topo = {0};
     uop_topo(r->a, &sink, 1, &topo);
     rangeify_grid(r, &topo, b.grid);
+    cut_outputs(&b);
     merge_outputs(&b);
     merge_reductions(&b);
     find_axes(&b, &axes);

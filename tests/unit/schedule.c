@@ -283,6 +283,14 @@ TEST(schedule_cpu_full_sums_divide_no_index) {
                            "2 1 0)) 0 1 2))\n"));
 }
 
+/* What repeats is two axes, the period and how often. */
+TEST(schedule_periods_are_axes) {
+    CHECK(
+        !divides_indices("kernel g\n(GRAPH (NEG (RESHAPE (EXPAND (BUFFER<f32>[0] 1 1000) 3 1000) 3000)))\n"));
+    CHECK(!divides_indices("kernel g\n(GRAPH (ADD (RESHAPE (EXPAND (BUFFER<f32>[0] 1 1000) 3 1000) 3000) "
+                           "(BUFFER<f32>[1] 3000)))\n"));
+}
+
 /* A GEMM with few results and a long K is a batch of GEMMs and a sum on a CPU too, by its sizes alone; one with results for many
  * threads, or with a K of some thousand terms, stays one kernel. */
 TEST(schedule_cpu_splits_k) {
