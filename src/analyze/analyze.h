@@ -208,6 +208,7 @@ struct trace {
     uint64_t missing_records; /* that found no room in the file */
 
     VEC(struct trace_snapshot_event) snap;
+    bool moment; /* .. of pprof: what is held now, with no history */
     int64_t snap_reserved, snap_allocated, snap_inactive, snap_largest_free, snap_oom;
 
     /* how well the file was recorded and read; -1 means the file does not say */

@@ -59,6 +59,8 @@ void read_pickle(struct trace *, struct input *);
 void read_ridge(struct trace *, struct input *);
 void read_nsys(struct trace *, const char *path);
 bool is_sqlite(const uint8_t *p, size_t n);
+void read_pprof(struct trace *, struct input *);
+bool is_pprof(const uint8_t *p, size_t n);
 void read_ncu(struct trace *, struct input *);
 bool is_ncu(const uint8_t *p, size_t n);
 bool is_xplane(const uint8_t *p, size_t n);

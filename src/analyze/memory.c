@@ -105,7 +105,7 @@ static void judge_snapshot(struct memory_replay *r) {
     struct diag *d = r->d;
     struct trace *t = d->t;
     int64_t each, least = RG_MAX(d->mem_peak / 50, (int64_t)4096);
-    if (!rising(r, 4, least, &each) || !d->owners.n) return;
+    if (t->moment || !rising(r, 4, least, &each) || !d->owners.n) return;
     /* The largest holder must have gone on taking blocks through the whole recording. */
     const struct memory_owner *o = &d->owners.p[0];
     int64_t first = INT64_MAX, last = 0;

@@ -18,7 +18,9 @@ static double pct(int64_t part, int64_t whole) { return whole ? 100.0 * (double)
 static void head(struct str *o, const struct diag *d, const char *path) {
     const struct trace *t = d->t;
     report_line(o, "%s  %s%s%s%s", base_name(path),
-                t->own_export ? "Ridge's export (Kineto JSON)" : trace_format_text(t->format),
+                t->own_export ? "Ridge's export (Kineto JSON)"
+                : t->moment   ? "memory profile of pprof"
+                              : trace_format_text(t->format),
                 t->compressed ? ", gzip" : "", *d->device_name ? ", " : "", d->device_name);
     if (t->format == TRACE_SNAPSHOT) {
         report_line(o, "  %u allocator records; %.1f MB allocated of %.1f MB reserved at the end", t->snap.n,
@@ -119,7 +121,13 @@ static void verdict(struct str *o, const struct diag *d) {
     const struct trace *t = d->t;
     char b[300];
     if (t->format == TRACE_SNAPSHOT) {
-        if (d->healthy)
+        double top = d->owners.n ? pct(d->owners.p[0].bytes, t->snap_allocated) : 0;
+        if (t->moment)
+            report_line(o,
+                        "VERDICT  %.1f MB are held, %.0f%% of it from one source line; one moment does not "
+                        "show growth",
+                        (double)t->snap_allocated / 1e6, top);
+        else if (d->healthy)
             report_line(o, "VERDICT  healthy: device memory does not grow");
         else
             report_wrapped(o, "VERDICT  memory.growth: ", d->causes.p[0].signal, 9, 2);

@@ -63,6 +63,8 @@ static void read_any(void *arg) {
         read_pickle(t, in);
     else if (is_xplane(p, in->len))
         read_xplane(t, in);
+    else if (is_pprof(p, in->len))
+        read_pprof(t, in);
     else
         foreign(t, p, in->len);
 }

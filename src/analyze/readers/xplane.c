@@ -4,53 +4,7 @@
  * twice, first its tables of names, then its lines. Only "Stream #" rows of a GPU (or "XLA Ops" of a
  * TPU) are device work; the other rows show the same time again. Picoseconds become nanoseconds by
  * cutting both ends, so that neighbours stay neighbours. Tests: tests/unit/analyze.c, tests/unit/analyze_fuzz.c */
-#include "analyze/internal.h"
-
-#define FILE_MAX ((size_t)4 << 30)
-
-struct pb {
-    const uint8_t *p, *end;
-};
-struct pbf { /* one field */
-    uint32_t no, wire;
-    uint64_t v;
-    struct pb sub;
-};
-
-static bool varint(struct pb *b, uint64_t *out) {
-    uint64_t x = 0;
-    for (int s = 0; s < 64 && b->p < b->end; s += 7) {
-        uint8_t c = *b->p++;
-        x |= (uint64_t)(c & 0x7f) << s;
-        if (c < 0x80) return *out = x, true;
-    }
-    return false;
-}
-static bool next_field(struct pb *b, struct pbf *f) {
-    uint64_t tag, n;
-    if (b->p >= b->end || !varint(b, &tag)) return false;
-    f->no = (uint32_t)(tag >> 3);
-    f->wire = tag & 7;
-    f->v = 0;
-    f->sub = (struct pb){b->end, b->end};
-    switch (f->wire) {
-    case 0: return varint(b, &f->v);
-    case 1:
-    case 5: {
-        size_t k = f->wire == 1 ? 8 : 4;
-        if ((size_t)(b->end - b->p) < k) return false;
-        memcpy(&f->v, b->p, k);
-        b->p += k;
-        return true;
-    }
-    case 2:
-        if (!varint(b, &n) || n > (uint64_t)(b->end - b->p)) return false;
-        f->sub = (struct pb){b->p, b->p + n};
-        b->p += n;
-        return true;
-    default: return false;
-    }
-}
+#include "analyze/readers/protobuf.h"
 
 bool is_xplane(const uint8_t *p, size_t n) {
     /* XSpace: field 1 is a plane, whose fields 1 and 2 are its number and name. */
@@ -359,24 +313,7 @@ static void read_plane(struct trace *t, struct pb b) {
 }
 
 void read_xplane(struct trace *t, struct input *in) {
-    /* Tables may follow the lines that need them, so the whole file is held. */
-    size_t cap = RG_MAX(in->len, (size_t)1 << 20), n = 0;
-    uint8_t *all = arena_raw(&t->arena, cap);
-    for (;;) {
-        if (n + in->len > cap) {
-            if (n + in->len > FILE_MAX)
-                err_throw(t->err, RG_ELIMIT, "the xplane file is larger than 4 GB; record fewer steps");
-            size_t want = RG_MAX(cap * 2, n + in->len);
-            uint8_t *p = arena_raw(&t->arena, want);
-            memcpy(p, all, n);
-            all = p;
-            cap = want;
-        }
-        memcpy(all + n, in->buf, in->len);
-        n += in->len;
-        if (!input_more(in, in->len)) break;
-    }
-    struct pb b = {all, all + n};
+    struct pb b = read_whole(t, in); /* tables may follow the lines that need them */
     struct pbf f;
     while (next_field(&b, &f))
         if (f.no == 1 && f.wire == 2) read_plane(t, f.sub);
