@@ -512,7 +512,7 @@ struct diag {
     VEC(struct line_row) lines;
     struct class_row classes[KC_CLASSES];
     VEC(struct step_row) steps;
-    VEC(struct check_row) checks; /* of a Ridge program */
+    VEC(struct check_row) checks;
     VEC(struct phase) phases;     /* of a Ridge program, the dearest first; none: nothing repeats */
     struct phase steady, startup; /* all phases, which causes are judged by; the rest of the recording */
     int failed;                   /* exit status of a program that ended with an error, 0: none */

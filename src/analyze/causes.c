@@ -619,6 +619,7 @@ void diag_causes(struct diag *d) {
     growth(d);
     diag_evidence(d);
     choose_verdict(d);
+    foreign_checks(d);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------- */

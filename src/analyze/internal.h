@@ -115,6 +115,7 @@ void cpu_rows(struct diag *);        /* cpu.c: operators as the kernels of a pro
 void cpu_causes(struct diag *);      /* .. and what its time went to */
 void transfer_causes(struct diag *); /* transfers.c: copies between host and device, and on the device */
 void allocator_cause(struct diag *); /* .. and the driver's allocations */
+void foreign_checks(struct diag *);  /* checks.c: the checklist */
 void diag_evidence(struct diag *);   /* evidence.c: bound, condition and confirmation of each advice */
 
 int kernel_class_of(const char *name, const char *op);

@@ -317,6 +317,11 @@ static void checklist(struct str *o, const struct diag *d) {
                 !fix         ? "none"
                 : d->healthy ? "small, FIX 1"
                              : "FIX 1");
+    char rows[600] = "";
+    for (uint32_t i = 1; i < d->checks.n; i++) /* the first is the bottleneck */
+        snprintf(rows + strlen(rows), sizeof rows - strlen(rows), "%s%s%s: %s", i > 1 ? " | " : "",
+                 d->checks.p[i].fine ? "" : "look: ", d->checks.p[i].id, d->checks.p[i].answer);
+    if (*rows) report_wrapped(o, "       ", rows, 7, 4);
     if (f32 * 10 > all && d->gpu && d->gpu->cc >= 80)
         report_line(o, "ALSO   %.0f%% of kernel time are fp32 GEMMs: allow TF32, or use bf16", pct(f32, all));
     if (!small && d->small_count * 10 > d->kernel_count * 3 && d->small_ns * 2 < d->budget[BUDGET_KERNELS])

@@ -614,6 +614,32 @@ TEST(foreign_clocks_that_drift_are_refused) {
     forget();
 }
 
+/* Every line of the checklist has its answer; what costs nothing is marked as fine. */
+TEST(foreign_the_checklist_is_answered) {
+    static const char *const ids[] = {"bottleneck", "transfers", "small kernels", "memory",    "sync",
+                                      "layout",     "precision", "allocation",    "batch size"};
+    begin(H200, "");
+    double now = 1000;
+    for (int i = 0; i < 10; i++) {
+        uint32_t c = ++correlation;
+        call("cudaMemcpyAsync", now - 20, 5, c);
+        copy("Memcpy HtoD (Pinned -> Device)", 7, now, 400, c, 20000000);
+        work("aten::mm", GEMM, now - 10, now + 400, 600);
+        now += 1000;
+    }
+    diagnosed();
+    CHECK_EQ(d.checks.n, RG_COUNT(ids));
+    for (size_t i = 0; i < RG_COUNT(ids); i++) {
+        CHECK_STR(d.checks.p[i].id, ids[i]);
+        if (d.checks.p[i].fine != (i > 1)) FAIL("%s: %s", ids[i], d.checks.p[i].answer);
+    }
+    CHECK_STR(d.checks.p[0].answer, "transfer.exposed");
+    CHECK_STR(d.checks.p[1].answer, "40.0% exposed");
+    CHECK_STR(d.checks.p[3].answer, "not recorded");
+    CHECK(strstr(screen(), "look: transfers: 40.0% exposed | small kernels:"));
+    forget();
+}
+
 /* ---- ridge diff ---------------------------------------------------------------------------------------------------------- */
 
 TEST(foreign_diff_with_collectives_sums) {
