@@ -87,6 +87,14 @@ static bool folded(struct api_call *k, const uop *of) {
     return true;
 }
 
+/* Does the value come of realized ones that led to a parameter, but through no gradient (the sign of a weight)? Zeros, as
+ * before they were realized. */
+static bool is_flat_below(struct api_call *k, const uop_vec *order) {
+    for (uint32_t i = 0; i < order->n; i++)
+        if (is_flat(k->c, order->p[i])) return true;
+    return false;
+}
+
 static const char hint_realized[] = "; its value was computed (rg_read, rg_item, rg_realize) before, which "
                                     "forgets how: ask for gradients first";
 
@@ -126,8 +134,9 @@ static void do_grad(struct api_call *k) {
     for (uint32_t i = 0; i < n; i++) wrt[i] = call_slot(k, k->list.t[i], i + 1)->node;
     uop_vec order = {0};
     const uint8_t *mark = reached(k, of, wrt, n, &order);
+    bool flat = is_flat_below(k, &order);
     for (uint32_t i = 0; i < n && !a->o.unused_ok; i++)
-        if (!mark[wrt[i]->id] && !folded(k, of))
+        if (!mark[wrt[i]->id] && !folded(k, of) && !(flat && call_slot(k, k->list.t[i], i + 1)->param))
             call_fail(k, RG_EINVAL,
                       "tensor %u does not lead to what is differentiated%s; .unused_ok = true gives zeros",
                       i + 2, of->op == OP_BUFFER ? hint_realized : "");
@@ -193,7 +202,7 @@ static void do_backward(struct api_call *k) {
         params.p[used++] = params.p[i];
         vec_push(&c->scratch, &wrt, all.p[i]);
     }
-    if (!used && params.n && folded(k, of)) return;
+    if (!used && params.n && (folded(k, of) || is_flat_below(k, &order))) return;
     if (!used)
         call_fail(k, RG_EINVAL, "no parameter leads to the loss%s",
                   of->op == OP_BUFFER ? hint_realized : "; rg_param makes one");

@@ -139,6 +139,7 @@ static void leave_value(rg_ctx *c, const uop *n) {
 void slot_set(rg_ctx *c, struct api_slot *s, const uop *n) {
     if (s->node) leave_value(c, s->node);
     s->node = n;
+    tg_name(&c->graph->tg, n);
     s->born = ++c->tick;
 }
 
@@ -153,6 +154,7 @@ rg_tensor slot_new(rg_ctx *c, const uop *n, bool global, struct api_slot **out) 
     struct api_slot *s = slot_at(c, i);
     if (i == c->free_slot) c->free_slot = s->next;
     s->node = n;
+    tg_name(&c->graph->tg, n);
     s->born = ++c->tick;
     s->grad = s->var = NULL;
     s->view = s->param = s->held = s->used = s->grad_used = s->no_grad = false;

@@ -87,6 +87,7 @@ struct api_store {
     bool over;              /* realize.c: this plan has a new version of it .. */
     uint32_t held;          /* recordings that use it: it is not dropped */
     uint32_t lost;          /* version whose value led to a parameter when its history was cut; 0 none */
+    uint32_t flat;          /* likewise, but only through values that have no gradient (LEAD_FLAT) */
     bool moved;             /* .. which goes to other memory, because the old one is still needed */
     uint32_t to;            /* number of the root that has that memory */
 };
@@ -294,6 +295,11 @@ static inline const uop *gr_now(const rg_ctx *c, const uop *n) {
     while (is_real(c, n)) n = c->graph->ir.node[c->graph->real.p[n->id] - 1];
     return n;
 }
+/* Was n realized, and did it lead to a parameter through no gradient? */
+static inline bool is_flat(const rg_ctx *c, const uop *n) {
+    const uop *b = is_cut(c, n) || n->op == OP_BUFFER ? gr_now(c, n) : n;
+    return b->op == OP_BUFFER && store_of(b) < c->stores && c->store[store_of(b)].flat == version_of(b);
+}
 void gr_real_room(rg_ctx *); /* room for all nodes there are; throws */
 /* What rg_scalar and rg_index give. Memory that a read gave it serves that read only: programs take the number. */
 bool gr_is_scalar(const uop *);
@@ -309,7 +315,9 @@ enum lead_kind {
     LEAD_THROUGH = 1, /* a gradient flows through it to the present value of a parameter */
     LEAD_PARAM = 2,   /* such a value */
     LEAD_ANY = LEAD_THROUGH | LEAD_PARAM,
-    LEAD_LOST = 4 /* an ASSIGN that ran and whose value leads to one */
+    LEAD_LOST = 4, /* an ASSIGN that ran and whose value leads to one */
+    LEAD_FLAT =
+        8 /* only integers and bools lead on to one: the gradient is 0, the history is not needed for it */
 };
 const uint8_t *gr_leads(rg_ctx *, const uop_vec *roots, bool run);
 void gr_collect(rg_ctx *); /* marks, frees device memory, compacts if it is time; throws when out of memory */

@@ -117,12 +117,23 @@ struct lead {
 
 static bool lead_into(void *cx, const uop *n) {
     const struct lead *l = cx;
-    return !l->param[n->id] && n->op != OP_DETACH && dt_is_float((enum dtype)n->dt) && !is_cut(l->c, n);
+    return !l->param[n->id] && n->op != OP_DETACH && !is_cut(l->c, n);
 }
 
 /* State has no history: an ASSIGN that ran does not pass on what its value led to. */
 static uint8_t lead_through(const struct lead *l, const uop *n) {
     return n->op == OP_ASSIGN && (l->run || is_real(l->c, n)) ? LEAD_LOST : LEAD_THROUGH;
+}
+
+static uint8_t lead_of(const struct lead *l, const uop *n) {
+    bool any = false, flat = is_flat(l->c, n);
+    if (l->param[n->id] || (is_cut(l->c, n) && l->param[gr_now(l->c, n)->id])) return LEAD_PARAM;
+    for (uint32_t j = 0; lead_into((void *)l, n) && j < n->nsrc; j++) {
+        uint8_t from = l->lead[n->src[j]->id];
+        any |= (from & LEAD_ANY) && dt_is_float((enum dtype)n->dt);
+        flat |= (from & (LEAD_ANY | LEAD_FLAT)) != 0;
+    }
+    return any ? lead_through(l, n) : flat ? LEAD_FLAT : 0;
 }
 
 const uint8_t *gr_leads(rg_ctx *c, const uop_vec *roots, bool run) {
@@ -137,13 +148,7 @@ const uint8_t *gr_leads(rg_ctx *c, const uop_vec *roots, bool run) {
     l.lead = arena_alloc(&c->scratch, c->graph->ir.n + 1);
     uop_vec order = {0};
     gr_walk(c, roots->p, roots->n, lead_into, &l, &order);
-    for (uint32_t i = 0; i < order.n; i++) {
-        const uop *n = order.p[i];
-        bool self = l.param[n->id] || (is_cut(c, n) && l.param[gr_now(c, n)->id]), yes = false;
-        if (lead_into(&l, n))
-            for (uint32_t j = 0; j < n->nsrc && !yes; j++) yes = l.lead[n->src[j]->id] & LEAD_ANY;
-        l.lead[n->id] = self ? LEAD_PARAM : yes ? lead_through(&l, n) : 0;
-    }
+    for (uint32_t i = 0; i < order.n; i++) l.lead[order.p[i]->id] = lead_of(&l, order.p[i]);
     return l.lead;
 }
 
@@ -203,6 +208,8 @@ static bool mark_into(void *cx, const uop *n) {
         m->c->store[store_of(b)].lost = version_of(b);
         m->c->lost = true;
     }
+    if (m->lead && m->lead[n->id] == LEAD_FLAT && !is_cut(m->c, n))
+        m->c->store[store_of(b)].flat = version_of(b);
     m->c->graph->cut.p[n->id] = 1;
     return false;
 }
@@ -425,6 +432,10 @@ static void move_facts(struct live_move *m, const uop_vec *order) {
         if (is_cut(m->c, from)) continue;
         if (is_real(m->c, from)) m->g->real.p[to->id] = m->to[gr_now(m->c, from)->id]->id + 1;
         if (prov_set_of(&m->c->graph->tg.prov, from->id)) move_sites(m, from, to);
+        if (tg_is_named(&m->c->graph->tg, from)) {
+            while (m->g->tg.named.n <= to->id) vec_push(&m->g->arena, &m->g->tg.named, 0);
+            tg_name(&m->g->tg, to);
+        }
         tg_shape(&m->g->tg, to);
     }
 }

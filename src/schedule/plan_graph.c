@@ -14,6 +14,7 @@ struct copy {
     struct sgraph *g;
     const uop **to;      /* caller's node id -> ours */
     const uop **version; /* the same for what an ASSIGN writes to */
+    const uop **viewed;  /* caller's node id of a view: what our copy of it is a view of; see copy_view() */
     /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
     uint8_t *overwritten;
     uop_vec topo;       /* the caller's nodes; ids are below `nodes` */
@@ -273,6 +274,22 @@ static bool is_cat(const uop *n) {
     return n->op == OP_PAD;
 }
 
+/* RESHAPE, EXPAND, PERMUTE: of several of one kind, which the tensor layer keeps because tensors of the user's show them
+ * (tg_name), one is left, or none. */
+static const uop *copy_view(struct copy *c, const uop *n, const uop **src) {
+    bool merged = n->src[0]->op == n->op, same = true;
+    const uop *view = src[0];
+    if (merged) src[0] = c->viewed[n->src[0]->id];
+    c->viewed[n->id] = src[0];
+    for (uint32_t i = 0; i + 1 < n->nsrc && n->op == OP_PERMUTE && merged; i++) {
+        if (view != src[0]) src[1 + i] = view->src[1 + n->src[1 + i]->arg.i];
+        same &= src[1 + i]->arg.i == i;
+    }
+    const uop *x = uop_new(c->g->ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
+    same &= sg_shape(c->g, x) == sg_shape(c->g, src[0]);
+    return merged && same && !in_memory(src[0]) ? src[0] : x;
+}
+
 static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n) {
     struct ir *ir = c->g->ir;
     const uop **src = arena_array(c->g->a, const uop *, n->nsrc + 1);
@@ -315,6 +332,9 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         if (rows) return rows;
         break;
     }
+    case OP_RESHAPE:
+    case OP_EXPAND:
+    case OP_PERMUTE: return copy_view(c, n, src);
     case OP_VAR: return ir_import(ir, from, n);
     case OP_CALL: return copy_call(c, from, n, src);
     case OP_GRAPH: /* a result that an ASSIGN overwrites is copied */
@@ -342,6 +362,7 @@ static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
         for (uint32_t k = 0; k < topo.p[i]->nsrc; k++) c->uses[topo.p[i]->src[k]->id]++;
     c->to = arena_array(c->g->a, const uop *, from->n);
     c->version = arena_array(c->g->a, const uop *, from->n);
+    c->viewed = arena_array(c->g->a, const uop *, from->n);
     c->overwritten = arena_array(c->g->a, uint8_t, from->n);
     for (uint32_t i = 0; i < topo.n; i++)
         if (topo.p[i]->op == OP_ASSIGN) c->overwritten[topo.p[i]->src[0]->id] = 1;

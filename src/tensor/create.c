@@ -120,12 +120,19 @@ const uop *tg_op_k(struct tg *g, enum op op, const uop *x, double k) {
     return tg_op2(g, op, x, tg_like(g, x, k));
 }
 
+void tg_name(struct tg *g, const uop *n) {
+    if (n->id < g->named.n) g->named.p[n->id] = 1;
+}
+bool tg_is_named(const struct tg *g, const uop *n) { return n->id < g->named.n && g->named.p[n->id]; }
+
 const uop *tg_nums(struct tg *g, enum op op, const uop *x, const int64_t *num, uint32_t n, union arg arg) {
     const uop *src[2 + 3 * SHAPE_MAX];
     if (op == OP_REDUCE_AXES || op == OP_SCAN_AXIS) tg_no_f8(g, op, x);
     src[0] = x;
     for (uint32_t i = 0; i < n; i++) src[1 + i] = uop_idx(g->ir, num[i]);
-    return uop_new(g->ir, op, (enum dtype)x->dt, 1, src, n + 1, arg);
+    const uop *r = uop_new(g->ir, op, (enum dtype)x->dt, 1, src, n + 1, arg);
+    while (g->named.n <= r->id) vec_push(g->ir->arena, &g->named, 0); /* tg_name() needs no room */
+    return r;
 }
 
 const uop *tg_iota(struct tg *g, int64_t n, uint32_t rank, uint32_t axis) {

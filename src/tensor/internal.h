@@ -28,6 +28,10 @@ const uop *tg_like(struct tg *, const uop *x, double);         /* the number, in
 const uop *tg_op_k(struct tg *, enum op, const uop *, double); /* op(x, number) */
 /* A node whose sources after x are numbers: movement, REDUCE_AXES, SCAN_AXIS. Not normalised. */
 const uop *tg_nums(struct tg *, enum op, const uop *x, const int64_t *num, uint32_t n, union arg);
+/* Is x a view of this kind that another one of it looks through? */
+static inline bool tg_is_merged(const struct tg *g, const uop *x, enum op op) {
+    return x->op == op && !tg_is_named(g, x);
+}
 const uop *tg_reshape(struct tg *, const uop *, const struct shape *);
 const uop *tg_to_shape(struct tg *, const uop *, const struct shape *); /* broadcast, known to fit */
 void tg_broadcast(struct tg *, const uop **x, uint32_t n); /* to one shape; rank 0 stays as it is */

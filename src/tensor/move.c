@@ -15,7 +15,7 @@ static const struct shape *dims(struct tg *g, const int64_t *d, uint32_t n) {
 /* ---- reshape, expand --------------------------------------------------------------------------------- */
 
 const uop *tg_reshape(struct tg *g, const uop *x, const struct shape *to) {
-    while (x->op == OP_RESHAPE) x = x->src[0];
+    while (tg_is_merged(g, x, OP_RESHAPE)) x = x->src[0];
     return tg_shape(g, x) == to ? x : tg_nums(g, OP_RESHAPE, x, to->d, to->n, ARG_NONE);
 }
 
@@ -68,7 +68,7 @@ const uop *tg_to_shape(struct tg *g, const uop *x, const struct shape *to) {
         x = tg_reshape(g, x, dims(g, d, to->n));
         if (tg_shape(g, x) == to) return x;
     }
-    if (x->op == OP_EXPAND) x = x->src[0];
+    if (tg_is_merged(g, x, OP_EXPAND)) x = x->src[0];
     return tg_nums(g, OP_EXPAND, x, to->d, to->n, ARG_NONE);
 }
 
@@ -120,10 +120,9 @@ void tg_broadcast(struct tg *g, const uop **x, uint32_t n) {
 
 static const uop *permute(struct tg *g, const uop *x, const int64_t *axis, uint32_t n) {
     int64_t p[SHAPE_MAX];
-    bool same = true;
-    for (uint32_t i = 0; i < n; i++)
-        p[i] = x->op == OP_PERMUTE ? x->src[1 + axis[i]]->arg.i : axis[i], same &= p[i] == i;
-    if (x->op == OP_PERMUTE) x = x->src[0];
+    bool same = true, merged = tg_is_merged(g, x, OP_PERMUTE);
+    for (uint32_t i = 0; i < n; i++) p[i] = merged ? x->src[1 + axis[i]]->arg.i : axis[i], same &= p[i] == i;
+    if (merged) x = x->src[0];
     return same ? x : tg_nums(g, OP_PERMUTE, x, p, n, ARG_NONE);
 }
 
@@ -151,7 +150,7 @@ static const uop *flip(struct tg *g, const uop *x, uint32_t mask) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->n; i++)
         if (s->d[i] <= 1) mask &= ~((uint32_t)1 << i);
-    if (mask && x->op == OP_FLIP) {
+    if (mask && tg_is_merged(g, x, OP_FLIP)) {
         for (uint32_t i = 1; i < x->nsrc; i++) mask ^= (uint32_t)1 << x->src[i]->arg.i;
         x = x->src[0];
     }

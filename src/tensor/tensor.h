@@ -56,8 +56,13 @@ struct tg {
     struct ir *ir; /* its err receives what is thrown */
     struct shapes shapes;
     struct prov prov;
+    VEC(uint8_t) named; /* node id of a view: see tg_name() */
 };
 void tg_init(struct tg *, struct ir *, struct arena *);
+/* A view of a view is one view of what is below, unless a tensor of the user's shows the view between: gradients with respect to
+ * it may be asked for. tg_name says so of n; it does not throw. */
+void tg_name(struct tg *, const uop *n);
+bool tg_is_named(const struct tg *, const uop *n);
 static inline const struct shape *tg_shape(struct tg *g, const uop *n) { return shape_of(&g->shapes, n); }
 
 /* dtype.c: docs/semantics.md has the table. */

@@ -52,6 +52,38 @@ CASE(grad_with_respect_to_a_value_in_between) {
     rg_grad(rg_sum(rg_square(h)), RG_TENSORS(h), &g);
     IS(g, 6, 12);
 }
+/* A view is a value like another, whatever reads it: also another view, or a function that reshapes what it gets. */
+CASE(grad_with_respect_to_a_view) {
+    rg_tensor x = V(1, 2, 3, 4), v = rg_reshape(x, RG_SHAPE(2, 2)), g;
+    CHECK_EQ(rg_grad(rg_sum(rg_square(rg_reshape(v, RG_SHAPE(4, 1)))), RG_TENSORS(v), &g), 0);
+    IS(g, 2, 4, 6, 8);
+    CHECK_EQ(rg_grad(rg_sum(rg_square(rg_unsqueeze(v, 0))), RG_TENSORS(v), &g), 0);
+    IS(g, 2, 4, 6, 8);
+    rg_tensor loss =
+        rg_add(rg_sum(rg_square(rg_reshape(v, RG_SHAPE(4)))), rg_sum(x)); /* x is read beside it */
+    CHECK_EQ(rg_grad(loss, RG_TENSORS(v), &g), 0);
+    IS(g, 2, 4, 6, 8);
+    CHECK_EQ(rg_grad(loss, RG_TENSORS(x), &g), 0);
+    IS(g, 3, 5, 7, 9);
+}
+/* Zeros, whether the loss was realized before or not. */
+CASE(grad_of_steps_is_zero_realized_or_not) {
+    for (int how = 0; how < 4; how++) {
+        rg_tensor x = V(1, -2), p = rg_param(x), loss = rg_sum(rg_mul(rg_sign(p), x)), g;
+        if (how & 1) rg_realize(loss);
+        if (how & 2) {
+            loss = rg_add(rg_mul(loss, 2), rg_sum(x));
+            rg_realize(loss);
+        }
+        CHECK_EQ(rg_backward(loss), 0);
+        IS(rg_param_grad(p), 0, 0);
+        CHECK_EQ(rg_grad(loss, RG_TENSORS(p), &g), 0);
+        IS(g, 0, 0);
+        CHECK_EQ(rg_grad(loss, RG_TENSORS(rg_mul(x, 3)), &g), RG_EINVAL);
+        FAILS(RG_EINVAL, "does not lead");
+        rg_free(p);
+    }
+}
 CASE(grad_stops_at_detach) {
     rg_tensor x = V(3), g;
     rg_grad(rg_mul(x, rg_detach(x)), RG_TENSORS(x), &g);
