@@ -54,8 +54,12 @@ bool op_is_movement(enum op o) {
 }
 
 double shape_elements_below(struct shapes *s, const uop *n) {
-    while (op_is_movement((enum op)n->op) || n->op == OP_CAST) n = n->src[0];
-    return (double)shape_size(shape_of(s, n));
+    int64_t least = shape_size(shape_of(s, n));
+    while (op_is_movement((enum op)n->op) || n->op == OP_CAST) {
+        n = n->src[0];
+        least = RG_MIN(least, shape_size(shape_of(s, n)));
+    }
+    return (double)least;
 }
 
 bool shape_is_outer_product(struct shapes *s, const uop *n) {
