@@ -36,71 +36,15 @@ struct canon {
 
 #define ANY_SIZE (1ll << 40)
 
-/* ---- an order that does not depend on which buffers they are ------------------------------------------------------ */
-
-static bool any_order(const uop *n) { return n->op == OP_SINK || op_info[n->op].flags & OPF_C; }
-
-/* By node id: a hash of the structure, independent of buffers and sizes. */
-static const uint64_t *structure_hashes(struct arena *a, const struct ir *ir, const uop *sink) {
-    uop_vec topo = {0};
-    uop_topo(a, &sink, 1, &topo);
-    uint64_t *hash = arena_array(a, uint64_t, ir->n);
-    for (uint32_t i = 0; i < topo.n; i++) {
-        const uop *n = topo.p[i];
-        uint64_t h = hash_u64((uint64_t)n->op << 8 | n->dt), sum = 0;
-        if (n->op == OP_PARAM || n->op == OP_RANGE) {
-            hash[n->id] = h;
-            continue;
-        }
-        for (uint32_t s = 0; s < n->nsrc; s++) {
-            uint64_t x = hash[n->src[s]->id];
-            sum = any_order(n) ? sum + hash_u64(x) : hash_u64(sum ^ x);
-        }
-        hash[n->id] = hash_u64(h ^ hash_u64(n->arg.u + 1) ^ sum);
-    }
-    return hash;
-}
-
-/* Topological order as uop_topo's, but sources of commutative ops by their hash. */
-static void canonical_topo(struct arena *a, const uint64_t *hash, const struct ir *ir, const uop *root,
-                           uop_vec *out) {
-    VEC(const uop *) stack = {0};
-    uint8_t *seen = arena_alloc(a, ir->n);
-    vec_push(a, &stack, root);
-    while (stack.n) { /* seen: 1 its sources are on the stack, 2 it is in the list */
-        const uop *n = stack.p[stack.n - 1];
-        if (seen[n->id]) {
-            if (seen[n->id] == 1) vec_push(a, out, n);
-            seen[n->id] = 2;
-            stack.n--;
-            continue;
-        }
-        seen[n->id] = 1;
-        uint32_t first = stack.n;
-        for (uint32_t s = n->nsrc; s-- > 0;)
-            if (!seen[n->src[s]->id]) vec_push(a, &stack, n->src[s]);
-        for (uint32_t i = first + 1; any_order(n) && i < stack.n; i++) /* few: by insertion */
-            for (uint32_t k = i; k > first && hash[stack.p[k]->id] > hash[stack.p[k - 1]->id]; k--) {
-                const uop *t = stack.p[k];
-                stack.p[k] = stack.p[k - 1], stack.p[k - 1] = t;
-            }
-    }
-}
-
 /* The kernel with sizes abstracted. NULL: it depends on them. */
 static const uop *canonical(struct canon *c, const uop *sink) {
     uop_vec topo = {0};
-    const uint64_t *hash = structure_hashes(c->a, c->r->ir, sink);
-    canonical_topo(c->a, hash, c->r->ir, sink, &topo);
+    canonical_topo(c->a, c->r->ir, sink, false, &topo);
     const uop **to = arena_array(c->a, const uop *, c->r->ir->n);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i], **src = arena_array(c->a, const uop *, n->nsrc + 1);
         for (uint32_t s = 0; s < n->nsrc; s++) src[s] = to[n->src[s]->id];
-        for (uint32_t s = 1; n->op == OP_SINK && s < n->nsrc; s++) /* stores in the order they were met */
-            for (uint32_t k = s; k > 0 && src[k]->id < src[k - 1]->id; k--) {
-                const uop *t = src[k];
-                src[k] = src[k - 1], src[k - 1] = t;
-            }
+        if (n->op == OP_SINK) canonical_sources(src, n->nsrc);
         if (n->op == OP_RANGE) {
             to[n->id] = c->element;
             continue;

@@ -186,6 +186,17 @@ struct kernel_price {
 /* INFINITY and r->illegal when codegen has no fast schedule for the kernel. */
 struct kernel_price price_kernel(struct rangeify *, const uop *sink, const struct model *);
 
+/* ---- canonical.c: a kernel whatever its buffers are -------------------------------------------------- */
+
+/* Topological order as uop_topo's, but sources of commutative ops and stores by what they compute; sizes: sizes of buffers and
+ * what these are used for count. */
+void canonical_topo(struct arena *, const struct ir *, const uop *sink, bool sizes, uop_vec *out);
+void canonical_sources(const uop **src, uint32_t n); /* of a SINK: in the order they were met */
+/* Equal text: equal kernels, but for the order of buffers; number[slot] is that of a buffer in it. The text is in `keep`. NULL: the
+ * kernel has variables. */
+const char *canonical_text(struct arena *, struct arena *keep, const struct ir *, const uop *sink,
+                           uint32_t *number);
+
 /* ---- kernel.c: from raw ranges to a kernel for codegen ---------------------------------------------- */
 
 struct built {
@@ -200,7 +211,9 @@ struct built {
     uint32_t nvar;
     const struct sched_builtin *builtin; /* of a CALL; then sink is the CALL itself */
     uint64_t key;
-    const char *text; /* what the key hashes: equal text, equal kernel */
+    const char *text;  /* what the key hashes: equal text, equal kernel */
+    const char *canon; /* text with buffers in canonical order, and by slot their numbers in it; NULL: none */
+    uint32_t *number;
 };
 void kernel_build(struct rangeify *, const uop *sink, struct built *);
 

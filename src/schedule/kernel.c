@@ -430,4 +430,6 @@ void kernel_build(struct rangeify *r, const uop *sink, struct built *out) {
     ir_print(&text, out->ir, out->sink);
     out->text = text.p;
     out->key = hash_bytes(text.p, text.n, 1);
+    out->number = arena_array(r->g->a, uint32_t, out->nbuf + 1);
+    out->canon = canonical_text(r->a, r->g->a, out->ir, out->sink, out->number);
 }

@@ -79,9 +79,16 @@ static bool is_inside(const struct region *x, const uop *n) {
     return u && x->local[u - 1] != UINT32_MAX && x->g->unit[u - 1].hint != HINT_NUMBER;
 }
 
+/* Is source i of n where a slice begins, or a padded tensor stands? */
+static bool is_position(const uop *n, uint32_t i) {
+    if (n->op == OP_SHRINK) return i % 3 == 1;
+    return n->op == OP_PAD && i >= 2 && i % 3 != 1;
+}
+
 /* A hash of what n computes from the inputs of the region. Of inputs only dtype and shape count, and operands of commutative
- * ops are unordered: so two instances of a layer hash alike, though their nodes differ in order. Numbers and views between
- * units are bounded (find_units), so the recursion is. */
+ * ops are unordered: so two instances of a layer hash alike, though their nodes differ in order. So do the steps of a recurrence,
+ * each of which reads another slice: their plans are alike, and their kernels the same. Numbers and views between units are
+ * bounded (find_units), so the recursion is. */
 static uint64_t structure_hash(const struct region *x, const uop *n, bool self) {
     const struct sgraph *g = x->g;
     if (!self && is_inside(x, n)) return x->hash[g->unit_of[n->id] - 1];
@@ -96,7 +103,8 @@ static uint64_t structure_hash(const struct region *x, const uop *n, bool self) 
     if (op_info[n->op].flags & OPF_C)
         h = hash_u64(h + structure_hash(x, n->src[0], false) + structure_hash(x, n->src[1], false));
     else
-        for (uint32_t i = 0; i < n->nsrc; i++) h = hash_u64(h + structure_hash(x, n->src[i], false));
+        for (uint32_t i = 0; i < n->nsrc; i++)
+            if (!is_position(n, i)) h = hash_u64(h + structure_hash(x, n->src[i], false));
     return self ? h : uop_memo_put(&x->memo->structure, n, h);
 }
 

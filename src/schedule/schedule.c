@@ -26,6 +26,7 @@ struct schedule_state {
     VEC(struct planned_call) call;
     uint32_t *maker; /* unit -> call + 1 that stores it */
     uint32_t *order;
+    VEC(const struct built *) first; /* by program: the kernel that it was made of */
     struct schedule *out;
 };
 
@@ -313,12 +314,18 @@ static uint32_t add_table(struct schedule_state *s, const struct planned_call *c
     return s->out->buf.n - 1;
 }
 
+static bool is_same_kernel(const struct built *a, const struct built *b) {
+    if (!a->canon || !b->canon) return !a->canon && !b->canon && !strcmp(a->text, b->text);
+    return !strcmp(a->canon, b->canon);
+}
+
 static uint32_t prog_of(struct schedule_state *s, const struct planned_kernel *k, struct map *known) {
-    uint64_t h = k->built->key, at;
-    for (; map_get(known, h, &at); h = hash_u64(h + 1)) {
-        if (!strcmp(s->out->prog.p[at].text, k->built->text)) return (uint32_t)at;
-    }
+    const struct built *b = k->built;
+    uint64_t h = b->canon ? hash_bytes(b->canon, strlen(b->canon), 1) : b->key, at;
+    for (; map_get(known, h, &at); h = hash_u64(h + 1))
+        if (is_same_kernel(s->first.p[at], b)) return (uint32_t)at;
     map_put(known, h, s->out->prog.n);
+    vec_push(s->a, &s->first, b);
     struct sched_prog p = {.builtin = k->built->builtin,
                            .ir = k->built->ir,
                            .kernel = {.name = k->built->name, .opts = "", .sink = k->built->sink},
@@ -335,6 +342,25 @@ static uint32_t prog_of(struct schedule_state *s, const struct planned_kernel *k
     return s->out->prog.n - 1;
 }
 
+/* By slot of the program: the slot of the call's own kernel, which may number its buffers differently. */
+static uint32_t *slots_of(struct schedule_state *s, const struct built *own, const struct built *prog) {
+    uint32_t *slot = arena_array(s->a, uint32_t, own->nbuf + 1),
+             *of = arena_array(s->a, uint32_t, own->nbuf + 1);
+    for (uint32_t k = 0; k < own->nbuf; k++) slot[k] = k;
+    if (own == prog || !own->canon) return slot;
+    for (uint32_t k = 0; k < own->nbuf; k++) of[own->number[k]] = k;
+    for (uint32_t k = 0; k < own->nbuf; k++) slot[k] = of[prog->number[k]];
+    return slot;
+}
+
+static const struct sched_slice *slices_of(struct schedule_state *s, const struct built *own,
+                                           const uint32_t *slot) {
+    if (!own->slice) return NULL;
+    struct sched_slice *slice = arena_array(s->a, struct sched_slice, own->nbuf);
+    for (uint32_t k = 0; k < own->nbuf; k++) slice[k] = own->slice[slot[k]];
+    return slice;
+}
+
 static void write_calls(struct schedule_state *s) {
     struct buffer_numbers p = {.s = s};
     struct map known;
@@ -344,16 +370,18 @@ static void write_calls(struct schedule_state *s) {
     for (uint32_t i = 0; i < s->call.n; i++) {
         struct planned_call *c = &s->call.p[s->order[i]];
         uint32_t *buf = arena_array(s->a, uint32_t, c->k.built->nbuf + 1),
-                 *var = arena_array(s->a, uint32_t, c->k.built->nvar + 1);
+                 *var = arena_array(s->a, uint32_t, c->k.built->nvar + 1), prog = prog_of(s, &c->k, &known);
+        const uint32_t *slot = slots_of(s, c->k.built, s->first.p[prog]);
         for (uint32_t k = 0; k < c->k.built->nbuf; k++) {
-            buf[k] = c->k.buffer[k] ? buffer_of(&p, c->k.buffer[k]) : add_table(s, c);
+            const uop *memory = c->k.buffer[slot[k]];
+            buf[k] = memory ? buffer_of(&p, memory) : add_table(s, c);
             struct sched_buf *b = &s->out->buf.p[buf[k]];
             b->first = RG_MIN(b->first, i), b->last = i;
         }
         for (uint32_t k = 0; k < c->k.built->nvar; k++) var[k] = c->k.built->var[k];
-        struct sched_call call = {.prog = prog_of(s, &c->k, &known),
+        struct sched_call call = {.prog = prog,
                                   .buf = buf,
-                                  .slice = c->k.built->slice,
+                                  .slice = slices_of(s, c->k.built, slot),
                                   .var = var,
                                   .node = c->covers.p,
                                   .nodes = c->covers.n};

@@ -150,3 +150,105 @@ TEST(plan_size_of_cat) {
         ir_test_close(&s.t);
     }
 }
+
+/* ---- kernels that differ in the order of their buffers --------------------------------------------------------------- */
+
+struct reordered {
+    struct ir_test t;
+    struct tg g;
+    struct sched_opts opts;
+    struct planned_run run;
+};
+
+/* p = sigmoid(a + b), q = tanh(a + b p), twice: a before b, then b before a, with the results in another order. */
+static void reordered_run(void *arg) {
+    struct reordered *s = arg;
+    struct tg *g = &s->g;
+    const uop *out[4];
+    for (int i = 0; i < 2; i++) {
+        const uop *x = t_buffer(g, DT_F32, (int64_t[]){8, 48}, 2, 2 * i),
+                  *y = t_buffer(g, DT_F32, (int64_t[]){8, 48}, 2, 2 * i + 1);
+        const uop *a = i ? y : x, *b = i ? x : y, *p = t_sigmoid(g, t_add(g, a, b));
+        const uop *q = t_tanh(g, t_add(g, a, t_mul(g, b, p)));
+        out[2 * i] = i ? q : p, out[2 * i + 1] = i ? p : q;
+    }
+    s->run.graph = uop_new(&s->t.ir, OP_GRAPH, DT_VOID, 1, out, 4, ARG_NONE);
+    s->run.data = graph_fill(&s->t.arena, &s->t.ir, s->run.graph, 1, false);
+    planned_plan(&s->run);
+    planned_memory(&s->run);
+    planned_interpret(&s->run);
+}
+
+/* One program, called twice; the values are those of the oracle. */
+TEST(plan_size_of_kernels_in_another_order) {
+    for (int gpu = 0; gpu < 2; gpu++) {
+        struct reordered s = {0};
+        struct str why;
+        uint64_t excluded = 0, compared = 0;
+        ir_test_open(&s.t);
+        tg_init(&s.g, &s.t.ir, &s.t.arena);
+        str_init(&why, &s.t.arena);
+        s.opts = (struct sched_opts){
+            .model = gpu ? planned_h200() : planned_model(), .gpu = gpu, .no_batch = true};
+        s.run = (struct planned_run){
+            .arena = &s.t.arena, .ir = &s.t.ir, .opts = &s.opts, .from = gpu ? OPTS_GPU : OPTS_HEURISTIC};
+        if (err_guard(&s.t.err, reordered_run, &s)) FAIL("%s", s.t.err.msg);
+        CHECK_EQ(s.run.sched.call.n, 2);
+        CHECK_EQ(s.run.sched.prog.n, 1);
+        if (!planned_check(&s.run, &why, &excluded, &compared)) FAIL("%s", why.p);
+        CHECK_EQ(compared, 4 * 8 * 48);
+        ir_test_close(&s.t);
+    }
+}
+
+/* ---- a GRU with gradients ----------------------------------------------------------------------------------------------- */
+
+enum { GRU_ROWS = 32, GRU_WIDTH = 64 };
+
+static const uop *gru_part(struct tg *g, const uop *x, int k) {
+    struct t_slice s[2] = {{.stop = T_END}, {.start = k * GRU_WIDTH, .stop = (k + 1) * GRU_WIDTH}};
+    return t_slice(g, x, s, 2);
+}
+
+/* n steps; the loss and the gradients of both weights. */
+static void gru_run(void *arg) {
+    struct sized *s = arg;
+    struct tg *g = &s->g;
+    enum { W = GRU_WIDTH };
+    const uop *x = t_buffer(g, DT_F32, (int64_t[]){s->n, GRU_ROWS, W}, 3, 0), *wu[2], *out[3];
+    const uop *h = t_buffer(g, DT_F32, (int64_t[]){GRU_ROWS, W}, 2, 1), *one = uop_flt(g->ir, DT_F32, 1);
+    const uop **all = arena_array(&s->t.arena, const uop *, s->n);
+    for (uint32_t i = 0; i < 2; i++) wu[i] = t_buffer(g, DT_F32, (int64_t[]){W, 3 * W}, 2, 2 + i);
+    for (uint32_t t = 0; t < s->n; t++) {
+        const uop *in = t_reshape(g, t_slice(g, x, &(struct t_slice){.start = t, .stop = t + 1}, 1),
+                                  (int64_t[]){GRU_ROWS, W}, 2);
+        const uop *gi = t_matmul(g, in, wu[0]), *gh = t_matmul(g, h, wu[1]);
+        const uop *r = t_sigmoid(g, t_add(g, gru_part(g, gi, 0), gru_part(g, gh, 0)));
+        const uop *z = t_sigmoid(g, t_add(g, gru_part(g, gi, 1), gru_part(g, gh, 1)));
+        const uop *n = t_tanh(g, t_add(g, gru_part(g, gi, 2), t_mul(g, r, gru_part(g, gh, 2))));
+        all[t] = h = t_add(g, t_mul(g, t_sub(g, one, z), n), t_mul(g, z, h));
+    }
+    const uop *y = t_stack(g, all, s->n, 0);
+    out[0] = t_sum(g, t_mul(g, y, y), NULL, 0, false);
+    t_grad(g, out[0], NULL, wu, 2, out + 1);
+    const uop *graph = uop_new(&s->t.ir, OP_GRAPH, DT_VOID, 1, out, 3, ARG_NONE);
+    schedule(&s->t.arena, &s->t.ir, graph, &s->opts, &s->run.sched);
+}
+
+/* Steps share their kernels, and no outer product of a step is stored, however many steps x has. */
+TEST(plan_size_of_a_gru_with_gradients) {
+    const uint32_t steps[] = {8, 32, 64}, most[] = {18, 24, 40};
+    for (int c = 0; c < 3; c++) {
+        struct sized s = {.n = steps[c]};
+        ir_test_open(&s.t);
+        tg_init(&s.g, &s.t.ir, &s.t.arena);
+        s.opts = (struct sched_opts){.model = planned_model()};
+        if (err_guard(&s.t.err, gru_run, &s)) FAIL("%u steps: %s", s.n, s.t.err.msg);
+        test_info("%u steps: %u kernels, %u distinct", s.n, s.run.sched.call.n, s.run.sched.prog.n);
+        CHECK(s.run.sched.prog.n <= most[c]);
+        for (uint32_t i = 0; i < s.run.sched.buf.n; i++)
+            CHECK(s.run.sched.buf.p[i].kind != BUF_TEMP ||
+                  s.run.sched.buf.p[i].elements < GRU_ROWS * GRU_WIDTH * 3 * GRU_WIDTH);
+        ir_test_close(&s.t);
+    }
+}
