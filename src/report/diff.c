@@ -67,6 +67,29 @@ static void by_cause(struct str *o, const struct diff *f, struct diff_unit u) {
     report_line(o, "  %45s %+12.2f %s", "sum", (double)f->delta / u.ns, u.name);
 }
 
+static const struct phase *phase_at(const struct diag *d, const char *line) {
+    for (uint32_t i = 0; i < d->phases.n; i++)
+        if (!strcmp(trace_str(d->t, d->phases.p[i].line), line)) return &d->phases.p[i];
+    return NULL;
+}
+
+/* What repeats, program by program, and start-up: once in each, whatever the number of steps. */
+static void by_phase(struct str *o, const struct diff *f) {
+    const struct diag *a = f->of[0], *b = f->of[1];
+    if (!a->phases.n || !b->phases.n) return;
+    for (uint32_t i = 0; i < a->phases.n && i < 4; i++) {
+        const char *line = trace_str(a->t, a->phases.p[i].line);
+        const struct phase *x = &a->phases.p[i], *y = phase_at(b, line);
+        if (!y) continue;
+        report_line(o, "STEPS  at %s: %.3f -> %.3f ms (%+.1f%%), medians of %u and %u", line,
+                    (double)x->median_ns / 1e6, (double)y->median_ns / 1e6,
+                    100.0 * (double)(y->median_ns - x->median_ns) / (double)RG_MAX(x->median_ns, 1), x->steps,
+                    y->steps);
+    }
+    report_line(o, "START-UP  %.1f -> %.1f ms", (double)a->startup.wall_ns / 1e6,
+                (double)b->startup.wall_ns / 1e6);
+}
+
 static void each_call(const struct diff_row *x, int side, char *out, size_t n) {
     double us = x->calls[side] ? (double)x->ns[side] / (double)x->calls[side] / 1e3 : 0;
     snprintf(out, n, x->calls[side] ? us < 9999.5 ? "%.1f us" : "%.0f us" : "-", us);
@@ -124,6 +147,7 @@ static void distorted(struct str *o, const struct diag *d, const char *name) {
 void report_diff(struct str *o, const struct diff *f, const char *const path[2], uint32_t rows) {
     struct diff_unit u = unit_of(f);
     head(o, f, path, u);
+    by_phase(o, f);
     by_cause(o, f, u);
     by_kernel(o, f, rows, u);
     for (int i = 0; i < 2; i++) distorted(o, f->of[i], base_name(path[i]));
@@ -143,6 +167,9 @@ void report_diff_json(struct str *o, const struct diff *f, const char *const pat
     side_json(o, f, 0, path[0]);
     str_add(o, ",\"b\":");
     side_json(o, f, 1, path[1]);
+    if (f->of[0]->t->format == TRACE_RIDGE && f->of[1]->t->format == TRACE_RIDGE)
+        str_printf(o, ",\"startup_ns\":[%lld,%lld]", (long long)f->of[0]->startup.wall_ns,
+                   (long long)f->of[1]->startup.wall_ns);
     str_printf(o, ",\"per\":\"%s\",\"skip\":%u,\"delta_ns\":%lld,\"change\":%.6f,\"budget\":{",
                f->per_step ? "step" : "recording", f->how.skip, (long long)f->delta, percent(f) / 100);
     for (int k = 0; k < BUDGET_KEYS; k++)

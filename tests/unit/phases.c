@@ -7,8 +7,11 @@
 
 #include <unistd.h>
 
-static struct trace t;
-static struct diag d;
+static struct trace traces[2];
+static struct diag diags[2];
+static int at; /* which recording */
+#define t traces[at]
+#define d diags[at]
 static struct err err;
 static struct arena arena;
 static uint64_t now;
@@ -60,14 +63,41 @@ static int64_t sum(const int64_t *budget) {
     return ns;
 }
 
-TEST(phases_training_and_evaluation) {
+/* Training compiles, then takes `us` a step; evaluation of a test set that is loaded before it. */
+static void train_and_test(uint64_t compile, uint64_t us) {
     begin();
-    run("m.c:92", "train", 0, 900000, 1000, 20);
-    for (int i = 0; i < 40; i++) run("m.c:92", "train", 2, 0, 1000, 20);
+    run("m.c:92", "train", 0, compile, us, 20);
+    for (int i = 0; i < 40; i++) run("m.c:92", "train", 2, 0, us, 20);
     now += 50000000; /* loads the test set */
     run("m.c:125", "test", 0, 300000, 400, 10);
     for (int i = 0; i < 19; i++) run("m.c:125", "test", 2, 0, 400, 10);
     end();
+}
+
+/* Two recordings of which one compiles longer and has slower steps: both are said, apart. */
+TEST(phases_are_apart_in_a_diff) {
+    at = 0, train_and_test(900000, 1000);
+    arena_free(&arena);
+    at = 1, train_and_test(100000, 1500);
+    struct diff f;
+    diag_diff(&arena, &diags[0], &diags[1], &(struct diff_how){.by = GROUP_KERNEL}, &f);
+    struct str s, j;
+    str_init(&s, &arena);
+    str_init(&j, &arena);
+    report_diff(&s, &f, (const char *const[]){"a", "b"}, 9);
+    report_diff_json(&j, &f, (const char *const[]){"a", "b"});
+    CHECK(strstr(s.p, "STEPS  at m.c:92: 1.020 -> 1.520 ms (+49.0%), medians of 40 and 40"));
+    CHECK(strstr(s.p, "STEPS  at m.c:125: 0.410 -> 0.410 ms (+0.0%), medians of 19 and 19"));
+    CHECK_EQ(diags[0].startup.wall_ns - diags[1].startup.wall_ns, 800000000 - 500000);
+    CHECK(strstr(s.p, "START-UP  ") && strstr(j.p, "\"startup_ns\":["));
+    diag_free(&diags[0]);
+    trace_free(&traces[0]);
+    forget();
+    at = 0;
+}
+
+TEST(phases_training_and_evaluation) {
+    train_and_test(900000, 1000);
     CHECK_EQ(d.residual, 0);
     CHECK_EQ(d.phases.n, 2);
     CHECK_EQ(d.phases.p[0].steps, 40);
