@@ -18,10 +18,11 @@ FILES = ("npy", "safetensors", "copy_to")  # they write files
 
 
 def small(p, want, most):
+    """Few values and calls; of a jit four, as it replays from the third on."""
     if any(s.f in FILES or s.f == "collect" for s in p.steps):
         return False
     leaves = sum(x.numel() for leaf in p.leaves.values() for x in leaf.data)
-    return leaves <= 2 * most and sum(y.numel() for call in want for _, y in call) <= most and p.calls <= 3
+    return leaves <= 2 * most and sum(y.numel() for call in want for _, y in call) <= most and p.calls <= 3 + p.jit
 
 
 def numbers(values, digits):
