@@ -105,6 +105,17 @@ static uint32_t count_kind(const struct diag *d, int kind, uint8_t flags) {
     return n;
 }
 
+/* Programs that ran. Where the device notes its copies itself, the calls that asked for one are of the same kind. */
+static uint32_t count_runs(const struct diag *d, uint8_t flags) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < d->t->n; i++) {
+        const struct trace_event *e = &d->t->ev[i];
+        bool run = e->kind == TK_API && !(e->flags & (TF_H2D | TF_D2H | TF_D2D));
+        n += run && (!flags || e->flags & flags) && judged(d, e);
+    }
+    return n;
+}
+
 /* ---- the host ------------------------------------------------------------------------------------------------- */
 
 static uint32_t compiler_runs(const struct diag *d) {
@@ -138,7 +149,7 @@ static void compiling(struct diag *d) {
 /* A program that is planned again and again has something in it that changes. */
 static void planning(struct diag *d) {
     int64_t lost = d->steady.budget[BUDGET_PLAN];
-    uint32_t runs = count_kind(d, TK_API, 0), planned = count_kind(d, TK_API, TF_PLANNED);
+    uint32_t runs = count_runs(d, 0), planned = count_runs(d, TF_PLANNED);
     bool again = planned > 8 && planned * 2 > runs;
     if (!worth(d, lost)) return;
     add(d, CAUSE_PLAN, lost, again ? lost - lost / planned : lost,
@@ -166,7 +177,7 @@ static bool mostly_small(const struct diag *d) {
 static void dispatching(struct diag *d) {
     int64_t build = time_of(d, BUDGET_DISPATCH, PIECE_BUILD), all = d->steady.budget[BUDGET_DISPATCH],
             rest = all - build;
-    uint32_t runs = count_kind(d, TK_API, 0), replays = count_kind(d, TK_API, TF_GRAPH);
+    uint32_t runs = count_runs(d, 0), replays = count_runs(d, TF_GRAPH);
     uint64_t kernels = 0;
     for (uint32_t i = 0; i < d->kernels.n; i++) kernels += d->kernels.p[i].steady;
     double n = (double)RG_MAX(kernels, 1u);

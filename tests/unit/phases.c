@@ -178,3 +178,29 @@ TEST(phases_kernels_alone_have_no_host_cause) {
     CHECK(told);
     forget();
 }
+
+/* A GPU that notes its own times, a step that is replayed and two reads after each: the reads are no programs that ran, and the
+ * advice is not to record what is recorded. */
+TEST(phases_reads_are_no_runs) {
+    begin();
+    for (int i = 0; i < 40; i++) {
+        uint64_t t0 = now;
+        event_add(EVENT_LAUNCH, event_name("graph"), t0 + 1000, t0 + 2000, 1, i + 1);
+        event_add_row(EVENT_KERNEL, event_name("r_9"), event_name("sum m.c:5\t90000\tcompute"),
+                      event_row(0, 1), (uint32_t)i + 1, t0 + 500000, t0 + 600000, 1000, 10);
+        event_add_info(EVENT_RUN, event_name("CUDA"), event_name("step"), t0, t0 + 500000, 1, 2);
+        event_add_info(EVENT_CALL, event_name("rg_jit_call"), event_name("m.c:92"), t0, t0 + 500000, 0, 0);
+        for (uint64_t k = 0; k < 2; k++)
+            event_add(EVENT_COPY, event_name("CUDA"), t0 + 600000 + 2000 * k, t0 + 601000 + 2000 * k, 4, 1);
+        now = t0 + 610000;
+    }
+    end();
+    CHECK(t.async);
+    bool dispatch = false;
+    for (uint32_t i = 0; i < d.causes.n; i++) {
+        dispatch |= d.causes.p[i].id == CAUSE_DISPATCH;
+        if (strstr(d.causes.p[i].fix, "rg_jit_new")) FAIL("a replayed step: %s", d.causes.p[i].fix);
+    }
+    CHECK(dispatch);
+    forget();
+}
