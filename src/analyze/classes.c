@@ -28,7 +28,12 @@ static const struct {
     uint8_t cls;
 } names[] = {
     /*  part of the name, lower case      class   (the first that occurs wins) */
-    {"nccl", KC_COMM},                   {"nchwtonhwc", KC_LAYOUT},
+    {"nccl", KC_COMM},                   {"rccl", KC_COMM},
+    {"igemm_fwd", KC_CONV},              {"igemm_bwd", KC_CONV},
+    {"igemm_wrw", KC_CONV},              {"grouped_conv", KC_CONV},
+    {"sp3asmconv", KC_CONV},             {"naive_conv", KC_CONV},
+    {"sage_fwd", KC_ATTENTION},          {"rotary", KC_ELEMENTWISE},
+    {"act_and_mul", KC_ELEMENTWISE},     {"nchwtonhwc", KC_LAYOUT},
     {"nhwctonchw", KC_LAYOUT},           {"transpose", KC_LAYOUT},
     {"permute", KC_LAYOUT},              {"splitkreduce", KC_REDUCE},
     {"reducesplitk", KC_REDUCE},         {"split_k_reduce", KC_REDUCE},

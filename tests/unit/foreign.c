@@ -640,6 +640,32 @@ TEST(foreign_the_checklist_is_answered) {
     forget();
 }
 
+/* Names of ROCm's libraries and of inference engines. */
+TEST(foreign_kernels_of_rocm_have_their_class) {
+    static const struct {
+        const char *name;
+        int cls;
+    } rows[] = {
+        {"Cijk_Ailk_Bljk_BBS_BH_MT128x128x32", KC_GEMM},
+        {"igemm_fwd_gtcx3_nhwc_fp16_bx0_ex1_bt128x128x32", KC_CONV},
+        {"miopenSp3AsmConv_v30_3_1_gfx9_fp32_f3x2_stride1", KC_CONV},
+        {"void ck::kernel_grouped_conv_fwd_multiple_d_xdl_cshuffle", KC_CONV},
+        {"batched_transpose_32x32_half", KC_LAYOUT},
+        {"MIOpenBatchNormFwdTrainSpatial", KC_NORM},
+        {"rcclGenericKernel", KC_COMM},
+        {"void vllm::rotary_embedding_kernel", KC_ELEMENTWISE},
+    };
+    for (size_t i = 0; i < RG_COUNT(rows); i++) {
+        begin("", "");
+        uint32_t c = ++correlation;
+        call("hipExtModuleLaunchKernel", 100, 5, c);
+        kernel(0, rows[i].name, 110, 100, c);
+        diagnosed();
+        if (d.kernels.p[0].cls != rows[i].cls) FAIL("%s: %s", rows[i].name, class_text(d.kernels.p[0].cls));
+        forget();
+    }
+}
+
 /* ---- ridge diff ---------------------------------------------------------------------------------------------------------- */
 
 TEST(foreign_diff_with_collectives_sums) {
