@@ -751,7 +751,7 @@ RG_API const char *rg_in_module(rg_ctx *c, const char *path);
 /* dropout, batch norms; modules begin as training. Gradients flow in both (RG_NO_GRAD stops them) */
 RG_FN rg_status rg_nn_train(rg_module *m, bool train);
 RG_API bool rg_nn_is_training(const rg_module *m);
-/* on: each forward pass through m is an rg_checkpoint. For the blocks of a deep network, one each */
+/* on: each forward pass through m while it trains is an rg_checkpoint. For the blocks of a deep network, one each */
 RG_FN rg_status rg_nn_checkpoint(rg_module *m, bool on);
 RG_FN rg_tensors rg_nn_params(rg_module *m); /* all parameters below m, in order; valid until m changes */
 RG_API size_t rg_nn_entries(rg_module *m);   /* parameters and state below m */

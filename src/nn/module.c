@@ -390,7 +390,7 @@ rg_tensor rg_nn_forward_at(AT, rg_module *m, rg_tensor x) {
     struct api_origin old = api_enter(c, (struct api_origin){path, HERE, false});
     rg_tensor out = m->layer->forward(HERE, m, x);
     if (m->half_root) out = rg_cast_at(HERE, out, RG_F32);
-    if (m->checkpoint) out = rg_checkpoint_at(HERE, out, x);
+    if (m->checkpoint && m->training) out = rg_checkpoint_at(HERE, out, x);
     out = api_result(HERE, scope, out);
     api_enter(c, old);
     if (temporary) api_drop(x);

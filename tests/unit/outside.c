@@ -131,9 +131,9 @@ TEST(outside_corners_that_one_element_decides) {
     rg_ctx *c = rg_open("REF");
     rg_tensor x = rg_from(c, RG_F32, (float[]){-5, 1, 2}, RG_SHAPE(3));
     gives(c, "norm", rg_norm(x, INFINITY), 1, (double[]){5});
-    rg_tensor at = rg_from(c, RG_I64, (int64_t[]){1}, RG_SHAPE(1, 1)); /* of the first column alone */
+    rg_tensor first = rg_from(c, RG_I64, (int64_t[]){1}, RG_SHAPE(1, 1)); /* of the first column alone */
     rg_tensor four = rg_from(c, RG_F32, (float[]){1, 2, 3, 4}, RG_SHAPE(2, 2));
-    gives(c, "scatter", rg_scatter(four, 0, at, rg_full(c, RG_F32, 9, RG_SHAPE(1, 1))), 4,
+    gives(c, "scatter", rg_scatter(four, 0, first, rg_full(c, RG_F32, 9, RG_SHAPE(1, 1))), 4,
           (double[]){1, 2, 9, 4});
     rg_tensor wide = rg_from(c, RG_F32, (float[]){1, 2, 3, 4, 9, 5}, RG_SHAPE(1, 1, 2, 3));
     gives(c, "pool", rg_max_pool2d_index(wide, .size = RG_INTS(2, 3)), 1, (double[]){4});
