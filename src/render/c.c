@@ -10,6 +10,8 @@
  * c_op.c has the pure ops, c_cast.c the conversions, c_pre.c the preamble. Tests: tests/unit/render.c */
 #include "render/internal.h"
 
+#include <stdlib.h>
+
 const char *fmt(struct render *r, const char *f, ...) {
     char small[256];
     va_list ap;
@@ -304,9 +306,124 @@ static struct c_text interleave(struct render *r, const uop *n, int ways) {
     return t;
 }
 
+/* Lane i is one element of row i, the same of all rows: a column of their transposition (codegen/lower/coalesce.c). Rows of four
+ * words; rows that packing for MMA instructions transposes: 4 of 16-bit elements, 8 of bytes. The compiler shares the shuffles of
+ * neighbouring columns. Returns the elements of a row; 0: no column. */
+static unsigned column_width(const uop *n) {
+    unsigned bytes = dtype_info[n->dt].bytes, wide = n->src[0]->nsrc ? n->src[0]->src[0]->lanes : 0;
+    bool all =
+        n->dt != DT_BOOL && (bytes == 4   ? wide == 4 && (n->lanes == 4 || n->lanes == 8 || n->lanes == 16)
+                             : bytes == 2 ? n->lanes == 4 && (wide == 8 || wide == 4)
+                                          : bytes == 1 && n->lanes == 8 && (wide == 8 || wide == 4));
+    for (uint32_t i = 0; i < n->nsrc && all; i++) {
+        const uop *x = n->src[i];
+        all = x->op == OP_EXTRACT && x->arg.i == n->src[0]->arg.i && x->src[0]->lanes == wide &&
+              (x->src[0]->op == OP_LOAD || x->src[0]->op == OP_PRED_LOAD) &&
+              (!i || x->src[0] != n->src[i - 1]->src[0]);
+    }
+    return all ? wide : 0;
+}
+
+static struct c_text column(struct render *r, const uop *n, unsigned wide) {
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
+    const char *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
+    struct str s;
+    unsigned at = (unsigned)n->src[0]->arg.i;
+    str_init(&s, r->a);
+    if (dtype_info[n->dt].bytes == 4)
+        str_printf(&s, "COLUMN%u_%u(%s", n->lanes, at, type);
+    else
+        str_printf(&s, "COLUMN%u_OF%u(%s, %u, %s, %s", n->lanes, wide, type, at,
+                   at < wide / 2 ? "LOW" : "HIGH", at % 4 < 2 ? "LOW" : "HIGH");
+    for (uint32_t i = 0; i < n->nsrc; i++) str_printf(&s, ", %s", named(r, operand(r, n->src[i]->src[0])).s);
+    str_add(&s, ")");
+    t.s = s.p;
+    return t;
+}
+
+static int by_id(const void *p, const void *q) {
+    uint32_t x = (*(const uop *const *)p)->id, y = (*(const uop *const *)q)->id;
+    return (x > y) - (x < y);
+}
+
+/* A vector of two neighbouring columns of the same rows, the end of one and the beginning of the next: packing of rows that are
+ * no power of two. Rows, at most 16, by their ids; 0: it is none. */
+static unsigned mixed_rows(const uop *n, const uop *row[16]) {
+    unsigned rows = 0;
+    if (n->lanes != 16 || dtype_info[n->dt].bytes != 4 || n->dt == DT_BOOL) return 0;
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        const uop *x = n->src[i];
+        unsigned k = 0;
+        if (x->op != OP_EXTRACT || x->src[0]->op != OP_LOAD || x->src[0]->lanes != 4) return 0;
+        int64_t step = x->arg.i - n->src[0]->arg.i;
+        if (step < 0 || step > 1 || (i && x->arg.i < n->src[i - 1]->arg.i)) return 0;
+        while (k < rows && row[k] != x->src[0]) k++;
+        if (k == rows && rows == 16) return 0;
+        if (k == rows) row[rows++] = x->src[0];
+    }
+    qsort(row, rows, sizeof *row, by_id);
+    return rows;
+}
+
+static struct c_text mixed(struct render *r, const uop *n, const uop *const *row, unsigned rows) {
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
+    const char *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
+    struct str s, all;
+    int first = (int)n->src[0]->arg.i;
+    str_init(&s, r->a), str_init(&all, r->a);
+    for (unsigned i = 0; i < 16; i++)
+        str_printf(&all, ", %s", named(r, operand(r, row[RG_MIN(i, rows - 1)])).s);
+    str_printf(&s, "MIX16(%s, COLUMN16_%d(%s%s), COLUMN16_%d(%s%s)", type, first, type, all.p,
+               RG_MIN(first + 1, 3), type, all.p);
+    for (uint32_t i = 0; i < 16; i++) {
+        unsigned k = 0;
+        while (row[k] != n->src[i]->src[0]) k++;
+        str_printf(&s, ", %u", k + (n->src[i]->arg.i > first ? 16 : 0));
+    }
+    str_add(&s, ")");
+    t.s = s.p;
+    return t;
+}
+
+/* The same the other way: one element of four vectors, all of which are transposed for the elements next to it. */
+static bool is_quad(const uop *n) {
+    bool all = n->lanes == 4 && dtype_info[n->dt].bytes == 4;
+    for (uint32_t i = 0; i < n->nsrc && all; i++) {
+        const uop *x = n->src[i];
+        all = x->op == OP_EXTRACT && x->arg.i == n->src[0]->arg.i &&
+              (x->src[0]->lanes == 8 || x->src[0]->lanes == 16) &&
+              x->src[0]->lanes == n->src[0]->src[0]->lanes && (!i || x->src[0] != n->src[i - 1]->src[0]);
+    }
+    return all;
+}
+
+static struct c_text quad(struct render *r, const uop *n) {
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
+    struct str s;
+    int at = (int)n->src[0]->arg.i;
+    str_init(&s, r->a);
+    str_printf(&s, "QUAD(%s, %u, %s, %s, %d, %d", type_of(r, (enum dtype)n->dt, n->lanes, 0),
+               n->src[0]->src[0]->lanes, at % 4 < 2 ? "LOW" : "HIGH", at % 2 ? "ODD" : "EVEN", at,
+               at / 4 * 4);
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        struct c_text x = operand(r, n->src[i]->src[0]);
+        t.moving |= x.moving;
+        str_printf(&s, ", %s", named(r, x).s);
+    }
+    str_add(&s, ")");
+    t.s = s.p;
+    return t;
+}
+
 static struct c_text build(struct render *r, const uop *n) {
     int ways = interleaved(n);
     if (ways) return interleave(r, n, ways);
+    unsigned wide = column_width(n);
+    if (wide) return column(r, n, wide);
+    if (is_quad(n)) return quad(r, n);
+    const uop *row[16];
+    unsigned rows = mixed_rows(n, row);
+    if (rows > 8) return mixed(r, n, row, rows);
     struct c_text t = {.dt = n->dt, .lanes = n->lanes, .mask = n->dt == DT_BOOL && n->lanes > 1};
     struct str s;
     if (n->lanes == 1) return operand(r, n->src[0]);
@@ -412,9 +529,9 @@ static void prefetch(struct render *r, const uop *n) {
 static void multiply_tiles(struct render *r, const uop *n) {
     struct c_access a = access_of_index(r, n->src[n->nsrc - 2]), b = access_of_index(r, n->src[n->nsrc - 1]);
     const char *tile = val(r, n->src[0])->s;
-    line(r, "mma_%s(%.*s, %s + (%s), %s + (%s), %u);", mma_info[n->arg.mma.instr].name,
+    line(r, "mma_%s(%.*s, %s + (%s), %s + (%s), %u, %u);", mma_info[n->arg.mma.instr].name,
          (int)strcspn(tile, "["), tile, a.base, bare(r, a.index.s), b.base, bare(r, b.index.s),
-         n->arg.mma.rows[MMA_A]);
+         n->arg.mma.rows[MMA_A], n->arg.mma.zero_init);
 }
 
 /* An MMA instruction of a CPU: one or more machine instructions, each with the next accumulator and, if a is in memory, the next

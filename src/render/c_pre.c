@@ -55,6 +55,100 @@ static const char basics[] =
     "#define VS(N) V(i8, N) V(i16, N) V(i32, N) V(i64, N) V(u8, N) V(u16, N) V(u32, N) V(u64, N) \\\n"
     "    V(f8e4m3, N) V(f8e5m2, N) V(f16, N) V(bf16, N) V(f32, N) V(f64, N)\n";
 
+/* COLUMN16_2(T, a, .., p): element 2 of 16 rows of four. Rows i, i + 4, i + 8 .. make one vector, and four of those are transposed
+ * within their 16 bytes: two instructions per column. QUAD: element `at` of four vectors, by the same transposition. */
+static const char transposition[] =
+    "#if __has_builtin(__builtin_shufflevector)\n"
+    "#define LOW4(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)\n"
+    "#define HIGH4(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)\n"
+    "#define EVEN4(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)\n"
+    "#define ODD4(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)\n"
+    "#define LOW8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)\n"
+    "#define HIGH8(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)\n"
+    "#define EVEN8(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)\n"
+    "#define ODD8(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)\n"
+    "#define LOW16(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, "
+    "29)\n"
+    "#define HIGH16(a, b) __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, "
+    "15, 31)\n"
+    "#define EVEN16(a, b) __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, "
+    "29)\n"
+    "#define ODD16(a, b) __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, "
+    "31)\n"
+    "#define JOIN4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)\n"
+    "#define JOIN8(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)\n"
+    "#define COLUMN4_0(T, a, b, c, d) ((T)EVEN4(LOW4(a, b), LOW4(c, d)))\n"
+    "#define COLUMN4_1(T, a, b, c, d) ((T)ODD4(LOW4(a, b), LOW4(c, d)))\n"
+    "#define COLUMN4_2(T, a, b, c, d) ((T)EVEN4(HIGH4(a, b), HIGH4(c, d)))\n"
+    "#define COLUMN4_3(T, a, b, c, d) ((T)ODD4(HIGH4(a, b), HIGH4(c, d)))\n"
+    "#define COLUMN8_0(T, a, b, c, d, e, f, g, h) ((T)EVEN8(LOW8(JOIN4(a, e), JOIN4(b, f)), LOW8(JOIN4(c, g), "
+    "JOIN4(d, h))))\n"
+    "#define COLUMN8_1(T, a, b, c, d, e, f, g, h) ((T)ODD8(LOW8(JOIN4(a, e), JOIN4(b, f)), LOW8(JOIN4(c, g), "
+    "JOIN4(d, h))))\n"
+    "#define COLUMN8_2(T, a, b, c, d, e, f, g, h) ((T)EVEN8(HIGH8(JOIN4(a, e), JOIN4(b, f)), HIGH8(JOIN4(c, "
+    "g), JOIN4(d, h))))\n"
+    "#define COLUMN8_3(T, a, b, c, d, e, f, g, h) ((T)ODD8(HIGH8(JOIN4(a, e), JOIN4(b, f)), HIGH8(JOIN4(c, g), "
+    "JOIN4(d, h))))\n"
+    "#define COLUMN16_0(T, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) ((T)EVEN16(LOW16(JOIN8(JOIN4(a, e), "
+    "JOIN4(i, m)), JOIN8(JOIN4(b, f), JOIN4(j, n))), LOW16(JOIN8(JOIN4(c, g), JOIN4(k, o)), JOIN8(JOIN4(d, h), "
+    "JOIN4(l, p)))))\n"
+    "#define COLUMN16_1(T, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) ((T)ODD16(LOW16(JOIN8(JOIN4(a, e), "
+    "JOIN4(i, m)), JOIN8(JOIN4(b, f), JOIN4(j, n))), LOW16(JOIN8(JOIN4(c, g), JOIN4(k, o)), JOIN8(JOIN4(d, h), "
+    "JOIN4(l, p)))))\n"
+    "#define COLUMN16_2(T, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) ((T)EVEN16(HIGH16(JOIN8(JOIN4(a, "
+    "e), JOIN4(i, m)), JOIN8(JOIN4(b, f), JOIN4(j, n))), HIGH16(JOIN8(JOIN4(c, g), JOIN4(k, o)), "
+    "JOIN8(JOIN4(d, h), JOIN4(l, p)))))\n"
+    "#define COLUMN16_3(T, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) ((T)ODD16(HIGH16(JOIN8(JOIN4(a, e), "
+    "JOIN4(i, m)), JOIN8(JOIN4(b, f), JOIN4(j, n))), HIGH16(JOIN8(JOIN4(c, g), JOIN4(k, o)), JOIN8(JOIN4(d, "
+    "h), JOIN4(l, p)))))\n"
+    "#define WHOLE4(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5, 2, 6, 3, 7)\n"
+    "#define WHOLE8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15)\n"
+    "#define ZIPLOW8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)\n"
+    "#define ZIPHIGH8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)\n"
+    "#define ZIPLOW16(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)\n"
+    "#define ZIPHIGH16(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)\n"
+    "#define HALF8(T, at, x) ({ __typeof__(x) t_ = (x); (T)__builtin_shufflevector(t_, t_, at % 2 * 4 + 0, at % 2 * 4 + 1, at % 2 * 4 + 2, at % 2 * 4 + 3); })\n"
+    "#define HALF16(T, at, x) ({ __typeof__(x) t_ = (x); (T)__builtin_shufflevector(t_, t_, at % 2 * 8 + 0, at % 2 * 8 + 1, at % 2 * 8 + 2, at % 2 * 8 + 3, at % 2 * 8 + 4, at % 2 * 8 + 5, at % 2 * 8 + 6, at % 2 * 8 + 7); })\n"
+    "#define COLUMN4_OF4(T, at, P, Q, a, b, c, d) HALF8(T, at, ZIP##Q##8(WHOLE4(a, c), WHOLE4(b, d)))\n"
+    "#define COLUMN4_OF8(T, at, P, Q, a, b, c, d) HALF8(T, at, ZIP##Q##8(ZIP##P##8(a, c), ZIP##P##8(b, d)))\n"
+    "#define COLUMN8_OF4(T, at, P, Q, a, b, c, d, e, f, g, h) HALF16(T, at, ZIP##Q##16(WHOLE8(WHOLE4(a, e), WHOLE4(c, g)), "
+    "WHOLE8(WHOLE4(b, f), WHOLE4(d, h))))\n"
+    "#define COLUMN8_OF8(T, at, P, Q, a, b, c, d, e, f, g, h) HALF16(T, at, ZIP##Q##16(ZIP##P##16(WHOLE8(a, e), WHOLE8(c, g)), "
+    "ZIP##P##16(WHOLE8(b, f), WHOLE8(d, h))))\n"
+    "#define MIX16(T, a, b, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, i10, i11, i12, i13, i14, i15) ((T)__builtin_shufflevector(a, b, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, i10, i11, i12, i13, i14, i15))\n"
+    "#define QUAD(T, N, L, E, at, G, a, b, c, d) ({ __typeof__(a) t_ = E##N(L##N(a, b), L##N(c, d)); "
+    "(T)__builtin_shufflevector(t_, t_, G, G + 1, G + 2, G + 3); })\n"
+    "#else\n"
+    "#define COLUMN4_OF4(T, at, P, Q, a, b, c, d) ((T){(a)[at], (b)[at], (c)[at], (d)[at]})\n"
+    "#define COLUMN8_OF4(T, at, P, Q, a, b, c, d, e, f, g, h) ((T){(a)[at], (b)[at], (c)[at], (d)[at], (e)[at], (f)[at], "
+    "(g)[at], (h)[at]})\n"
+    "#define COLUMN4_OF8 COLUMN4_OF4\n"
+    "#define COLUMN8_OF8 COLUMN8_OF4\n"
+    "#define MIX16(T, a, b, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, i10, i11, i12, i13, i14, i15) ({ union { T t[2]; __typeof__((a)[0]) e[32]; } x_ = {{(a), (b)}}; "
+    "(T){x_.e[i0], x_.e[i1], x_.e[i2], x_.e[i3], x_.e[i4], x_.e[i5], x_.e[i6], x_.e[i7], x_.e[i8], x_.e[i9], x_.e[i10], x_.e[i11], x_.e[i12], x_.e[i13], x_.e[i14], x_.e[i15]}; })\n"
+    "#define QUAD(T, N, L, E, at, G, a, b, c, d) ((T){(a)[at], (b)[at], (c)[at], (d)[at]})\n"
+    "#define COLUMN4_0(T, a, b, c, d) ((T){(a)[0], (b)[0], (c)[0], (d)[0]})\n"
+    "#define COLUMN4_1(T, a, b, c, d) ((T){(a)[1], (b)[1], (c)[1], (d)[1]})\n"
+    "#define COLUMN4_2(T, a, b, c, d) ((T){(a)[2], (b)[2], (c)[2], (d)[2]})\n"
+    "#define COLUMN4_3(T, a, b, c, d) ((T){(a)[3], (b)[3], (c)[3], (d)[3]})\n"
+    "#define COLUMN8_0(T, a, b, c, d, e, f, g, h) ((T){(a)[0], (b)[0], (c)[0], (d)[0], (e)[0], (f)[0], (g)[0], "
+    "(h)[0]})\n"
+    "#define COLUMN8_1(T, a, b, c, d, e, f, g, h) ((T){(a)[1], (b)[1], (c)[1], (d)[1], (e)[1], (f)[1], (g)[1], "
+    "(h)[1]})\n"
+    "#define COLUMN8_2(T, a, b, c, d, e, f, g, h) ((T){(a)[2], (b)[2], (c)[2], (d)[2], (e)[2], (f)[2], (g)[2], "
+    "(h)[2]})\n"
+    "#define COLUMN8_3(T, a, b, c, d, e, f, g, h) ((T){(a)[3], (b)[3], (c)[3], (d)[3], (e)[3], (f)[3], (g)[3], "
+    "(h)[3]})\n"
+    "#define COLUMN16_0(T, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) ((T){(a)[0], (b)[0], (c)[0], "
+    "(d)[0], (e)[0], (f)[0], (g)[0], (h)[0], (i)[0], (j)[0], (k)[0], (l)[0], (m)[0], (n)[0], (o)[0], (p)[0]})\n"
+    "#define COLUMN16_1(T, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) ((T){(a)[1], (b)[1], (c)[1], "
+    "(d)[1], (e)[1], (f)[1], (g)[1], (h)[1], (i)[1], (j)[1], (k)[1], (l)[1], (m)[1], (n)[1], (o)[1], (p)[1]})\n"
+    "#define COLUMN16_2(T, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) ((T){(a)[2], (b)[2], (c)[2], "
+    "(d)[2], (e)[2], (f)[2], (g)[2], (h)[2], (i)[2], (j)[2], (k)[2], (l)[2], (m)[2], (n)[2], (o)[2], (p)[2]})\n"
+    "#define COLUMN16_3(T, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) ((T){(a)[3], (b)[3], (c)[3], "
+    "(d)[3], (e)[3], (f)[3], (g)[3], (h)[3], (i)[3], (j)[3], (k)[3], (l)[3], (m)[3], (n)[3], (o)[3], (p)[3]})\n"
+    "#endif\n";
+
 /* Scalars. The asm forms are single instructions that do exactly what ops.def asks for. */
 static const char scalars[] =
     "#ifdef __aarch64__\n"
@@ -385,6 +479,21 @@ static const char half_macros[] =
     "I f16 down_f16(f32 a) { return down_f16x2((f32x2){a, 0})[0]; }\n"
     "#endif\n";
 
+/* Instructions that round as down_bf16 does. BFCVTN: every float. VCVTNEPS2BF16 takes subnormals for 0; they take the long way. */
+static const char bf16_convert[] =
+    "#if defined(__aarch64__) && defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)\n"
+    "I bf16x4 bfcvt4(f32x4 a) { bf16x4 r; __asm__(\"bfcvtn %0.4h, %1.4s\" : \"=w\"(r) : \"w\"(a)); return r; }\n"
+    "I bf16x8 bfcvt8(f32x8 a) { union { f32x8 w; f32x4 h[2]; } u = {a}; bf16x8 r;\n"
+    "    __asm__(\"bfcvtn %0.4h, %1.4s\\n\\tbfcvtn2 %0.8h, %2.4s\" : \"=&w\"(r) : \"w\"(u.h[0]), \"w\"(u.h[1])); return r; }\n"
+    "#define down_bf16x4 bfcvt4\n"
+    "#define down_bf16x8 bfcvt8\n"
+    "#elif defined(__AVX512BF16__)\n"
+    "I bf16x16 bfcvt16(f32x16 a) { u16 tiny; bf16x16 r; __asm__(\"vfpclassps $32, %1, %0\" : \"=k\"(tiny) : \"v\"(a));\n"
+    "    if (__builtin_expect(tiny, 0)) return down_bf16x16(a);\n"
+    "    __asm__(\"vcvtneps2bf16 %1, %0\" : \"=v\"(r) : \"v\"(a)); return r; }\n"
+    "#define down_bf16x16 bfcvt16\n"
+    "#endif\n";
+
 /* MMA instructions (ir/mma.def): c + a*b. On Arm both operands are registers; AVX-512 broadcasts a pair or quad of a from memory. */
 static const char matrix_macros[] =
     "#if defined(__aarch64__)\n"
@@ -403,13 +512,15 @@ static const char matrix_macros[] =
     "{1, 0, {0}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};\n"
     "#define AMX_BEGIN __asm__ volatile(\"ldtilecfg %0\" : : \"m\"(amx_tiles));\n"
     "#define AMX_END __asm__ volatile(\"tilerelease\");\n"
-    "#define MT(N, INS, D, A, B) I void mma_##N(D *c, const A *a, const B *b, i64 n) { \\\n"
-    "    __asm__ volatile(\"tileloadd (%0,%1,1), %%tmm0\\n\\ttileloadd 1024(%0,%1,1), %%tmm1\\n\\ttileloadd "
+    "#define AHEAD(p, from) \".set at_, 4096 + \" #from \"\\n\\t.rept 16\\n\\tprefetcht0 at_(%\" #p \")\\n\\t.set at_, at_ + 64\\n\\t.endr\\n\\t\"\n"
+    "#define MT(N, INS, D, A, B) I void mma_##N(D *c, const A *a, const B *b, i64 n, int zero) { \\\n"
+    "    if (zero) __asm__ volatile(\"tilezero %%tmm0\\n\\ttilezero %%tmm1\\n\\ttilezero %%tmm2\\n\\ttilezero %%tmm3\" ::); \\\n"
+    "    else __asm__ volatile(\"tileloadd (%0,%1,1), %%tmm0\\n\\ttileloadd 1024(%0,%1,1), %%tmm1\\n\\ttileloadd "
     "2048(%0,%1,1), %%tmm2\\n\\ttileloadd 3072(%0,%1,1), %%tmm3\" : : \"r\"(c), \"r\"(64l) : \"memory\"); \\\n"
     "    for (; n > 0; n--, a += 2048 / sizeof(A), b += 2048 / sizeof(B)) \\\n"
     "        __asm__ volatile(\"tileloadd (%0,%2,1), %%tmm4\\n\\ttileloadd (%1,%2,1), %%tmm6\\n\\t\" INS \" %%tmm6, "
-    "%%tmm4, %%tmm0\\n\\ttileloadd 1024(%1,%2,1), %%tmm7\\n\\t\" INS \" %%tmm7, %%tmm4, %%tmm1\\n\\ttileloadd "
-    "1024(%0,%2,1), %%tmm5\\n\\t\" INS \" %%tmm6, %%tmm5, %%tmm2\\n\\t\" INS \" %%tmm7, %%tmm5, %%tmm3\" : : "
+    "%%tmm4, %%tmm0\\n\\ttileloadd 1024(%1,%2,1), %%tmm7\\n\\t\" AHEAD(0, 0) INS \" %%tmm7, %%tmm4, %%tmm1\\n\\ttileloadd "
+    "1024(%0,%2,1), %%tmm5\\n\\t\" AHEAD(0, 1024) INS \" %%tmm6, %%tmm5, %%tmm2\\n\\t\" INS \" %%tmm7, %%tmm5, %%tmm3\" : : "
     "\"r\"(a), \"r\"(b), \"r\"(64l) : \"memory\"); \\\n"
     "    __asm__ volatile(\"tilestored %%tmm0, (%0,%1,1)\\n\\ttilestored %%tmm1, 1024(%0,%1,1)\\n\\ttilestored %%tmm2, "
     "2048(%0,%1,1)\\n\\ttilestored %%tmm3, 3072(%0,%1,1)\" : : \"r\"(c), \"r\"(64l) : \"memory\"); }\n"
@@ -432,12 +543,14 @@ static void masked_macros(struct str *o, int n) {
 
 struct needs {
     int lanes;
-    bool half_types, masked, matrix;
+    bool half_types, masked, matrix, columns;
 };
 
 static void preamble(struct str *o, struct needs need) {
+    if (need.half_types) need.lanes = RG_MAX(need.lanes, 16); /* bf16_convert */
     int lanes = need.lanes;
     str_add(o, basics);
+    if (need.columns) str_add(o, transposition);
     for (int n = 2; n <= lanes; n *= 2) { /* S4(T, x): all lanes x */
         str_printf(o, "VS(%d)\n#define S%d(T, x) ((T){", n, n);
         for (int i = 0; i < n; i++) str_add(o, i ? ", x" : "x");
@@ -459,11 +572,12 @@ static void preamble(struct str *o, struct needs need) {
     if (need.half_types) {
         str_add(o, half_macros);
         for (int n = 4; n <= lanes; n *= 2) str_printf(o, "BF(%d) HF(%d) EF(%d)\n", n, n, n);
+        str_add(o, bf16_convert);
     }
     if (need.matrix) str_add(o, matrix_macros);
 }
 
-void render_c_preamble(struct str *o) { preamble(o, (struct needs){MAX_LANES, true, true, true}); }
+void render_c_preamble(struct str *o) { preamble(o, (struct needs){MAX_LANES, true, true, true, true}); }
 
 /* The greatest N in names like f32xN; a hexadecimal number may look like one, which costs nothing. */
 static int widest(const char *s) {
@@ -484,6 +598,7 @@ void render_c_preamble_for(struct str *o, const char *const *text, uint32_t n) {
                        strstr(text[i], "MS8x");
         need.half_types |= strstr(text[i], "f16") != NULL || strstr(text[i], "f8e") != NULL;
         need.matrix |= strstr(text[i], "mma_") != NULL;
+        need.columns |= strstr(text[i], "COLUMN") || strstr(text[i], "QUAD(");
     }
     if (need.matrix) need.lanes = RG_MAX(need.lanes, 16);
     preamble(o, need);

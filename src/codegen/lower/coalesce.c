@@ -18,7 +18,10 @@
 
 #include <stdlib.h>
 
-enum { LEAST_PIECE = 4 }; /* bytes: smaller elements are worth loading together by less than a register */
+enum {
+    LEAST_PIECE = 4, /* bytes: smaller elements are worth loading together by less than a register */
+    ROW = 4,         /* elements of 4 bytes that are worth it where they are transposed */
+};
 
 struct mem_access {  /* one single-element load, or one lane of a store */
     const uop *load; /* LOAD; STORE */
@@ -31,8 +34,9 @@ struct co {
     struct rw *rw;
     struct arena *a;
     int vec_bytes;
-    bool gpu;     /* loads of less than a register pay, and predicated ones */
-    bool threads; /* a program of a block's threads: its stores are laid out already */
+    bool gpu;           /* loads of less than a register pay, and predicated ones */
+    bool threads;       /* a program of a block's threads: its stores are laid out already */
+    struct map strided; /* ids of loads that were lanes of a strided one */
     VEC(struct mem_access) spot;
     uop_vec from, to;
 };
@@ -88,6 +92,7 @@ static const uop *scalarize(struct co *c, const uop *load) {
         if (!lane_at(c, &at, i, &one)) return NULL;
         const uop *to = rw_post(c->rw, affine_build(c->rw->ir, &one, DT_IDX));
         lane[i] = load_as(c->rw->ir, load, mk_index(c->rw->ir, access_buf(load), to, 1));
+        map_put(&c->strided, lane[i]->id, 1);
     }
     return uop_new(c->rw->ir, OP_BUILD, (enum dtype)load->dt, index->lanes, lane, index->lanes, ARG_NONE);
 }
@@ -120,11 +125,22 @@ static void widen(struct co *c, const struct mem_access *first, unsigned lanes) 
     }
 }
 
+/* Elements from s on that are loaded together because they are lanes of as many strided loads, whose rows are transposed
+ * (render/c.c: columns): 16 bytes of words; of narrower types what packing for MMA instructions leaves of a row. */
+static unsigned row_piece(const struct co *c, const struct mem_access *s, unsigned run) {
+    unsigned bytes = dtype_info[s->load->dt].bytes, n = bytes == 1 && run >= 2 * ROW ? 2 * ROW : ROW;
+    if (bytes > 4 || run < n) return 1;
+    for (unsigned i = 0; i < n; i++)
+        if (!map_get(&c->strided, s[i].load->id, NULL)) return 1;
+    return n;
+}
+
 /* How many of `run` consecutive elements from s on one load takes, a power of two up to lanes; 1: no vector. */
 static unsigned piece_of(const struct co *c, const struct mem_access *s, unsigned run, unsigned lanes) {
     const uop *at = access_offset(s->load);
     if (run == lanes && (s->load->op == OP_LOAD || uop_divides(at, lanes))) return lanes;
-    if (!c->gpu || dtype_info[s->load->dt].bytes >= LEAST_PIECE) return 1;
+    if (!c->gpu) return row_piece(c, s, run);
+    if (dtype_info[s->load->dt].bytes >= LEAST_PIECE) return 1;
     while (lanes > 1 && (lanes > run || !uop_divides(at, lanes))) lanes /= 2;
     return lanes * dtype_info[s->load->dt].bytes < LEAST_PIECE ? 1 : lanes;
 }
@@ -196,6 +212,38 @@ static const uop *lane_of(struct co *c, const uop *v, unsigned lane) {
     return v->lanes > 1 ? uop_mk(c->rw->ir, OP_EXTRACT, &v, 1, ARG_INT(lane)) : v;
 }
 
+/* Elements of one store of the spots: a vector; where that is wider than 32 bytes, 16 of them, which are cheaper to transpose
+ * (render/c.c: quad) and need no more registers than there are. */
+static unsigned store_width(const struct co *c, const struct mem_access *s) {
+    unsigned bytes = dtype_info[s->buf->dt].bytes;
+    return !c->gpu && c->vec_bytes > 32 && bytes == 4 ? ROW : (unsigned)c->vec_bytes / bytes;
+}
+
+/* The spots, stored along rows; false: they do not fill rows. What is left of a row of quads is stored by elements. */
+static bool store_pieces(struct co *c, uop_vec *out) {
+    struct ir *ir = c->rw->ir;
+    struct mem_access *s = c->spot.p;
+    bool any = false;
+    qsort(s, c->spot.n, sizeof *s, by_row);
+    for (uint32_t i = 0; i < c->spot.n;) {
+        unsigned lanes = store_width(c, &s[i]), run = 1;
+        const uop **part = arena_array(c->a, const uop *, lanes);
+        while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
+               s[i + run].at.k == s[i].at.k + run)
+            run++;
+        bool quads = lanes * dtype_info[s[i].buf->dt].bytes < (unsigned)c->vec_bytes;
+        if (lanes < 2 || (run < lanes && !quads)) return false;
+        if (run < lanes) lanes = 1;
+        any |= lanes > 1;
+        for (unsigned k = 0; k < lanes; k++) part[k] = lane_of(c, s[i + k].load->src[1], s[i + k].lane);
+        const uop *v = part[0], *at = rw_post(c->rw, affine_build(ir, &s[i].at, DT_IDX));
+        if (lanes > 1) v = uop_new(ir, OP_BUILD, (enum dtype)s[i].buf->dt, lanes, part, lanes, ARG_NONE);
+        vec_push(c->a, out, uop2(ir, OP_STORE, mk_index(ir, s[i].buf, at, lanes), v));
+        i += lanes;
+    }
+    return any;
+}
+
 static const uop *store_rows(struct co *c, const uop *block) {
     struct ir *ir = c->rw->ir;
     uop_vec out = {0}, rows = {0};
@@ -207,21 +255,7 @@ static const uop *store_rows(struct co *c, const uop *block) {
     if (!c->spot.n) return block;
     for (uint32_t i = 0; i < block->nsrc; i++)
         if (strided[i] && changed_after(c, block, i + 1, block->src[i]->src[1])) return block;
-    struct mem_access *s = c->spot.p;
-    qsort(s, c->spot.n, sizeof *s, by_row);
-    for (uint32_t i = 0; i < c->spot.n;) {
-        unsigned lanes = (unsigned)c->vec_bytes / dtype_info[s[i].buf->dt].bytes, run = 1;
-        const uop **part = arena_array(c->a, const uop *, lanes);
-        while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
-               s[i + run].at.k == s[i].at.k + run)
-            run++;
-        if (run < lanes || lanes < 2) return block; /* not whole rows: leave all as they are */
-        for (unsigned k = 0; k < lanes; k++) part[k] = lane_of(c, s[i + k].load->src[1], s[i + k].lane);
-        const uop *v = uop_new(ir, OP_BUILD, (enum dtype)s[i].buf->dt, lanes, part, lanes, ARG_NONE);
-        const uop *at = rw_post(c->rw, affine_build(ir, &s[i].at, DT_IDX));
-        vec_push(c->a, &rows, uop2(ir, OP_STORE, mk_index(ir, s[i].buf, at, lanes), v));
-        i += run;
-    }
+    if (!store_pieces(c, &rows)) return block;
     for (uint32_t i = 0; i < block->nsrc; i++) {
         if (!strided[i]) vec_push(c->a, &out, block->src[i]);
         if (i == last)
@@ -280,14 +314,73 @@ static const uop *subst_leaves(struct co *c, const uop *block) {
     return tree_block(c->rw->ir, &out);
 }
 
+/* A strided load under one predicate keeps it; it is split only where others are its neighbours and rows are loaded instead. */
+static bool keeps_predicate(struct co *c, const uop_vec *nodes, const uop *n) {
+    if (n->op != OP_PRED_LOAD || c->gpu) return false;
+    if (c->vec_bytes <= 16 || dtype_info[n->dt].bytes != 4) return true;
+    struct affine at = affine_of(c->a, access_offset(n));
+    int found = 0;
+    for (uint32_t i = 0; i < nodes->n && found < ROW; i++) {
+        const uop *x = nodes->p[i];
+        if (x->op != OP_PRED_LOAD || x->src[1] != n->src[1] || x->src[2] != n->src[2] ||
+            x->lanes != n->lanes || access_buf(x) != access_buf(n))
+            continue;
+        struct affine other = affine_of(c->a, access_offset(x));
+        found += affine_equal_but_const(&at, &other) && llabs(other.k - at.k) < ROW;
+    }
+    return found < ROW;
+}
+
+/* Does the block only copy single elements into scratch, as packing of rows does that are no power of two? */
+static bool is_copy(const struct co *c, const uop *block) {
+    if (c->gpu || c->vec_bytes <= 16 || block->nsrc < ROW) return false;
+    for (uint32_t i = 0; i < block->nsrc; i++) {
+        const uop *s = block->src[i], *v = s->op == OP_STORE && s->nsrc == 2 ? s->src[1] : NULL;
+        if (!v || v->op != OP_LOAD || v->lanes != 1 || dtype_info[v->dt].bytes != 4 ||
+            access_buf(s)->op != OP_LOCAL || access_buf(v)->op == OP_LOCAL || access_offset(s)->lanes != 1 ||
+            access_offset(v)->lanes != 1)
+            return false;
+    }
+    return true;
+}
+
+/* Stores of a copy by vectors, as wide as neighbouring elements allow. */
+static const uop *join_stores(struct co *c, const uop *block) {
+    struct ir *ir = c->rw->ir;
+    uop_vec out = {0};
+    c->spot.n = 0;
+    for (uint32_t i = 0; i < block->nsrc; i++) {
+        const uop *s = block->src[i];
+        struct mem_access at = {s, access_buf(s), affine_of(c->a, access_offset(s)), 0};
+        vec_push(c->a, &c->spot, at);
+    }
+    struct mem_access *s = c->spot.p;
+    qsort(s, c->spot.n, sizeof *s, by_row);
+    for (uint32_t i = 0; i < c->spot.n;) {
+        unsigned lanes = (unsigned)c->vec_bytes / 4, run = 1;
+        while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
+               s[i + run].at.k == s[i].at.k + run)
+            run++;
+        while (lanes > run) lanes /= 2;
+        if (lanes < ROW) lanes = 1;
+        const uop **part = arena_array(c->a, const uop *, lanes), *v = s[i].load->src[1];
+        for (unsigned k = 0; k < lanes; k++) part[k] = s[i + k].load->src[1];
+        if (lanes > 1) v = uop_new(ir, OP_BUILD, (enum dtype)v->dt, lanes, part, lanes, ARG_NONE);
+        vec_push(c->a, &out, uop2(ir, OP_STORE, mk_index(ir, s[i].buf, access_offset(s[i].load), lanes), v));
+        i += lanes;
+    }
+    return tree_block(ir, &out);
+}
+
 static const uop *coalesce_block(struct co *c, const uop *block) {
     uop_vec topo = {0};
     tree_leaf_nodes(c->rw->ir, block, &topo);
     c->from.n = c->to.n = c->spot.n = 0;
+    map_init(&c->strided, c->a);
     bool scalarized = false;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        if (!is_load(n) || (n->op == OP_PRED_LOAD && !c->gpu) || written_here(block, access_buf(n))) continue;
+        if (!is_load(n) || keeps_predicate(c, &topo, n) || written_here(block, access_buf(n))) continue;
         const uop *lanes = scalarize(c, n);
         if (!lanes) continue;
         vec_push(c->a, &c->from, n);
@@ -295,7 +388,9 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
         scalarized = true;
     }
     block = store_rows(c, subst_leaves(c, block));
-    if (!scalarized && c->vec_bytes > 16) return block; /* broadcasts from memory are free there */
+    bool copy = !scalarized && is_copy(c, block);
+    for (uint32_t i = 0; i < block->nsrc && copy; i++) map_put(&c->strided, block->src[i]->src[1]->id, 1);
+    if (!scalarized && !copy && c->vec_bytes > 16) return block; /* broadcasts from memory are free there */
     c->spot.n = 0;
     tree_leaf_nodes(c->rw->ir, block, &topo);
     c->from.n = c->to.n = 0;
@@ -307,7 +402,9 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
         vec_push(c->a, &c->spot, s);
     }
     group_spots(c);
-    return subst_leaves(c, block);
+    bool rows = c->from.n;
+    block = subst_leaves(c, block);
+    return copy && rows ? join_stores(c, block) : block;
 }
 
 static const uop *coalesce(struct co *c, const uop *n) {

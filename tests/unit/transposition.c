@@ -1,0 +1,160 @@
+/* Tests of transposition in registers (codegen/lower/coalesce.c, render/c.c: columns, quads, mixed columns).
+ * Kernels that pack rows across memory, or store vectors across rows, are scheduled for vectors of 16, 32 and 64 bytes and compiled for
+ * this machine, whatever it has: results equal the interpreter's of the plain program within the bound of docs/semantics.md, and for
+ * wide vectors the text has the shuffles instead of one load or store per element. */
+#include "../../cli/cli.h"
+#include "engine/engine.h"
+#include "irtest.h"
+#include "ref/ref.h"
+#include "render/render.h"
+#include "tune/search/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct packed_case {
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    struct str text;
+    struct program prog;
+    struct io io;
+    const char *opts, *c;
+    int vec_bytes;
+    double terms;
+    struct linear plain, fast;
+};
+
+static void lower_packed(void *arg) {
+    struct packed_case *t = arg;
+    struct str c;
+    ir_init(&t->ir, &t->arena);
+    ir_parse(&t->ir, t->text.p, t->text.n, "packed", &t->prog);
+    io_bind(&t->ir, &t->prog, "packed", &t->io);
+    const struct kernel *k = &t->prog.kernel.p[0];
+    struct lower_opts o = {.opts = "", .target = {.vec_bytes = t->vec_bytes}};
+    lower(&t->ir, k, &o, &t->plain);
+    o.opts = t->opts;
+    lower(&t->ir, k, &o, &t->fast);
+    str_init(&c, &t->arena);
+    render_c(&c, &t->ir, &t->fast);
+    t->c = c.p;
+}
+
+static struct packed_case *open_packed(int vec_bytes, const char *text, const char *opts, double terms) {
+    struct packed_case *t = calloc(1, sizeof *t);
+    arena_init(&t->arena, &t->err);
+    str_init(&t->text, &t->arena);
+    str_add(&t->text, text);
+    t->vec_bytes = vec_bytes, t->terms = terms, t->opts = arena_strdup(&t->arena, opts, strlen(opts));
+    if (err_guard(&t->err, lower_packed, t)) FAIL("%s\n%s\nopts %s", t->err.msg, text, opts);
+    return t;
+}
+
+/* A packed GEMM with register tiles of `rows` by one vector. tb: b is K-major, too. */
+static struct packed_case *open_gemm(int vec_bytes, int rows, int64_t k, bool tb) {
+    char text[1024], opts[512];
+    int64_t m = 5 * rows + 1, n = 3 * vec_bytes / 4 + 2;
+    snprintf(text, sizeof text,
+             "kernel gemm\na = (PARAM<f32>[0 a] %lld)\nb = (PARAM<f32>[1 b] %lld)\nout = (PARAM<f32>[2 out] "
+             "%lld)\n"
+             "m = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\nk = (RANGE[k REDUCE 2] %lld)\n"
+             "s = (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m %lld) k))) (LOAD (INDEX b (ADD (MUL %s %lld) "
+             "%s)))) k)\n"
+             "(SINK (STORE (INDEX out (ADD (MUL m %lld) n)) s))\n",
+             (long long)(m * k), (long long)(k * n), (long long)(m * n), (long long)m, (long long)n,
+             (long long)k, (long long)k, tb ? "n" : "k", (long long)(tb ? k : n), tb ? "k" : "n",
+             (long long)n);
+    snprintf(opts, sizeof opts,
+             "TILE(m,%d,m_r) UNROLL(m_r) TILE(n,%d,n_v) VEC(n_v) TILE(m,2,m_t) TILE(n,2,n_t) TILE(k,4,k_u) "
+             "UNROLL(k_u) ORDER(n_t,m_t,k) STAGE(a,n,m_t,k,k_u,m_r) STAGE(b,n,n_t,k,k_u,n_v) %s(a.m_r) "
+             "UNROLL(a.k_u) VEC(b.n_v) UNROLL(b.k_u)",
+             rows, vec_bytes / 4, rows & (rows - 1) ? "UNROLL" : "VEC");
+    return open_packed(vec_bytes, text, opts, (double)k);
+}
+
+/* out[c][p] = sum over k of a[p][k] b[k][c], with vectors along c. */
+static struct packed_case *open_stores(int vec_bytes, int positions) {
+    char text[1024], opts[256];
+    int lanes = vec_bytes / 4;
+    snprintf(
+        text, sizeof text,
+        "kernel stores\na = (PARAM<f32>[0 a] %d)\nb = (PARAM<f32>[1 b] %d)\nout = (PARAM<f32>[2 out] %d)\n"
+        "c = (RANGE[c GRID 0] 32)\np = (RANGE[p GRID 1] %d)\nk = (RANGE[k REDUCE 2] 20)\n"
+        "s = (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL p 20) k))) (LOAD (INDEX b (ADD (MUL k 32) c)))) k)\n"
+        "(SINK (STORE (INDEX out (ADD (MUL c %d) p)) s))\n",
+        20 * positions, 20 * 32, 32 * positions, positions, positions);
+    snprintf(opts, sizeof opts, "TILE(c,%d,c_v) VEC(c_v) UNROLL(p)", lanes);
+    return open_packed(vec_bytes, text, opts, 20);
+}
+
+static void run_packed(struct engine *en, struct packed_case *t, const struct ekernel *code) {
+    struct io_mem want, got;
+    struct ref_buf b[3];
+    void *p[3];
+    io_alloc(&t->ir, &t->io, &want);
+    io_alloc(&t->ir, &t->io, &got);
+    io_fill(&t->io, &want, false);
+    io_copy(&got, &want);
+    for (uint32_t k = 0; k < 3; k++) {
+        const struct io_buf *io = &t->io.buf[t->io.kernel[0].buf[k]];
+        p[k] = got.p[t->io.kernel[0].buf[k]];
+        b[k] = (struct ref_buf){want.p[t->io.kernel[0].buf[k]], io_bytes(io), io->name, NULL, NULL};
+    }
+    if (ref_linear(&t->err, &t->plain, b, 3, t->io.kernel[0].var, 0, t->plain.grid)) FAIL("%s", t->err.msg);
+    struct engine_list *list = engine_list_new(en, &t->err);
+    if (!list || engine_list_add(list, &t->err, code, p, t->io.kernel[0].var) ||
+        engine_list_run(list, &t->err))
+        FAIL("%s\n%s", t->err.msg, t->text.p);
+    engine_list_free(list);
+    const struct io_buf *out = &t->io.buf[t->io.kernel[0].buf[2]];
+    const float *x = got.p[t->io.kernel[0].buf[2]], *y = want.p[t->io.kernel[0].buf[2]];
+    double bound = 2 * 0x1p-22 * log2(t->terms) * t->terms;
+    for (int64_t i = 0; i < out->n; i++)
+        if (!(fabs((double)x[i] - (double)y[i]) <= bound))
+            FAIL("vectors of %d bytes: out[%lld] is %a, expected %a\n%s", t->vec_bytes, (long long)i,
+                 (double)x[i], (double)y[i], t->text.p);
+    io_free(&want);
+    io_free(&got);
+}
+
+static void run_all(struct packed_case **t, uint32_t n) {
+    struct err err = {0};
+    struct engine *en = search_engine_open(&err, NULL);
+    const struct linear *lin[8];
+    const struct ekernel *code[8];
+    if (!en) FAIL("%s", err.msg);
+    for (uint32_t i = 0; i < n; i++) lin[i] = &t[i]->fast;
+    if (engine_compile(en, &err, lin, n, code)) FAIL("%s", err.msg);
+    for (uint32_t i = 0; i < n; i++) {
+        run_packed(en, t[i], code[i]);
+        arena_free(&t[i]->arena);
+        free(t[i]);
+    }
+    engine_close(en);
+}
+
+static void expect_text(const struct packed_case *t, const char *what) {
+    if (!strstr(t->c, what))
+        FAIL("vectors of %d bytes: no %s in\n%s\nopts %s", t->vec_bytes, what, t->c, t->opts);
+}
+
+TEST(transposition_packs_rows_by_columns) {
+    struct packed_case *t[] = {open_gemm(16, 4, 64, true), open_gemm(32, 8, 65, true),
+                               open_gemm(64, 8, 64, false), open_gemm(64, 16, 33, true)};
+    for (int i = 0; i < 4; i++) expect_text(t[i], "COLUMN");
+    run_all(t, 4);
+}
+
+TEST(transposition_of_rows_that_are_no_power_of_two) {
+    struct packed_case *t[] = {open_gemm(64, 14, 64, false), open_gemm(64, 13, 67, false)};
+    for (int i = 0; i < 2; i++) expect_text(t[i], "MIX16(");
+    run_all(t, 2);
+}
+
+TEST(transposition_stores_rows_by_quads) {
+    struct packed_case *t[] = {open_stores(16, 8), open_stores(32, 7), open_stores(64, 14),
+                               open_stores(64, 16)};
+    for (int i = 2; i < 4; i++) expect_text(t[i], "QUAD(");
+    run_all(t, 4);
+}
