@@ -127,7 +127,7 @@ void lin_cpu_mma(struct machine *m, struct step *s) {
     const struct mma_info *i = &mma_info[s->u->arg.mma.instr];
     struct ref_tile *t = arena_array(m->arena, struct ref_tile, 3);
     unsigned steps = RG_MAX(s->u->arg.mma.rows[MMA_A], 1);
-    gather_tile(m, s, MMA_D, 0, &t[MMA_D], false);
+    if (!s->u->arg.mma.zero_init) gather_tile(m, s, MMA_D, 0, &t[MMA_D], false);
     for (unsigned k = 0; k < steps; k++) {
         gather_tile(m, s, MMA_A, k, &t[MMA_A], false);
         gather_tile(m, s, MMA_B, k, &t[MMA_B], false);

@@ -1,8 +1,7 @@
 /* Tests of MMA instructions on CPUs (rows MMA_CPU of ir/mma.def; codegen/gpu/mma.c, tune/choose/cpu_mma.c, ref/mma.c).
  * GEMMs of random shapes, layouts and types are scheduled for each row, whatever this machine has, and interpreted: integers equal
  * the plain program's, floats are within the bound of docs/semantics.md. Where this machine has the instruction, compiled kernels
- * equal the interpreter bit by bit, on numbers of all magnitudes too: the interpreter knows how the instruction rounds.
- * CPU_MMA_TILES=1: those of AMX too. */
+ * equal the interpreter bit by bit, on numbers of all magnitudes too: the interpreter knows how the instruction rounds. */
 #include "../../cli/cli.h"
 #include "engine/engine.h"
 #include "irtest.h"
@@ -147,6 +146,23 @@ TEST(cpu_mma_interpreted) {
         }
 }
 
+/* An MMA of AMX whose sum begins with it zeroes its tiles in registers: it neither reads accumulators nor needs them set. */
+TEST(cpu_mma_tiles_begin_at_zero) {
+    int tiles = 0;
+    for (int i = 0; i < MMA_COUNT; i++) {
+        if (!mma_is_cpu((enum mma)i) || !mma_has_tiles((enum mma)i)) continue;
+        struct gemm_case *t = open_case((enum mma)i, 977 + (uint64_t)i);
+        for (uint32_t k = 0; k < t->fast.n; k++) {
+            const uop *n = t->fast.u[k];
+            if (n->op == OP_MMA) CHECK(n->arg.mma.zero_init), tiles++;
+            if (n->op == OP_SET && k + 1 < t->fast.n && t->fast.u[k + 1]->op == OP_MMA)
+                FAIL("accumulators are set before an MMA\nopts %s", t->opts);
+        }
+        close_case(t);
+    }
+    CHECK(tiles > 0);
+}
+
 static bool machine_has(const char *flag) {
     const char *p = strstr(os_cpu()->flags, flag);
     return p && (!p[strlen(flag)] || strchr(" +", p[strlen(flag)]));
@@ -181,7 +197,6 @@ TEST(cpu_mma_compiled_rounds_as_interpreted) {
     int ran = 0;
     for (int i = 0; i < MMA_COUNT; i++) {
         if (!mma_is_cpu((enum mma)i) || !machine_has(mma_info[i].feature)) continue;
-        if (mma_has_tiles((enum mma)i) && !getenv("CPU_MMA_TILES")) continue;
         struct gemm_case *t[CASES];
         const struct linear *lin[CASES];
         const struct ekernel *code[CASES];

@@ -783,7 +783,7 @@ static int64_t unrolled_of(struct mma_cx *t, const uop *stmt, const struct laid 
     return free_has(&t->fr, stmt, l->range) ? l->reg[0]->src[0]->hi : 1;
 }
 
-/* Do index expressions of the statement depend on r and n only as coordinates r * size(n) + n? */
+/* Do index expressions of the statement, but for predicates, depend on r and n only as coordinates r * size(n) + n? */
 static bool continues(struct mma_cx *t, const uop *stmt, const uop *r, const uop *n) {
     uop_vec topo = {0};
     int64_t size = n->src[0]->hi;
@@ -791,9 +791,11 @@ static bool continues(struct mma_cx *t, const uop *stmt, const uop *r, const uop
     for (uint32_t i = 0; i < topo.n; i++)
         for (uint32_t k = 0; k < topo.p[i]->nsrc && topo.p[i]->op != OP_ACC; k++) {
             const uop *x = topo.p[i]->src[k];
-            if (x->dt != DT_IDX || topo.p[i]->dt == DT_IDX ||
+            if (x->dt != DT_IDX || topo.p[i]->dt == DT_IDX || topo.p[i]->dt == DT_BOOL ||
                 (!free_has(&t->fr, x, r) && !free_has(&t->fr, x, n)))
                 continue;
+            if (x->op == OP_WHERE && x->src[2]->op == OP_INVALID)
+                x = x->src[1]; /* its predicate is looked at by itself */
             struct affine f = affine_of(t->a, x);
             if (affine_coef(&f, r) != size * affine_coef(&f, n)) return false;
             for (uint32_t j = 0; j < f.n; j++) {
@@ -827,6 +829,18 @@ static const uop *across_tiles(struct mma_cx *t, const uop *stmt, const uop *r, 
                  uop_new(t->ir, OP_BUILD, (enum dtype)topo.p[i]->dt, lane.n, lane.p, lane.n, ARG_NONE));
     }
     const uop *lanes = range(t, "mma.n", AX_VEC, (uint8_t)(REG_POS + LAID_MAX + 1), 2 * size);
+    const uop *tile = rw2(t->rw, OP_ADD, constant(t, v), rw2(t->rw, OP_IDIV, lanes, constant(t, size))),
+              *inside = rw2(t->rw, OP_MOD, lanes, constant(t, size));
+    for (uint32_t i = 0; i < topo.n; i++) { /* predicates need not have both */
+        const uop *x = topo.p[i];
+        if (x->dt != DT_BOOL || !x->nsrc || x->src[0]->dt != DT_IDX ||
+            (!free_has(&t->fr, x, r) && !free_has(&t->fr, x, n->range)))
+            continue;
+        const uop *at = rw_subst(t->rw, x, (const uop *[]){r, n->range, m->range},
+                                 (const uop *[]){tile, inside, constant(t, y)}, 3);
+        vec_push(t->a, &from, x);
+        vec_push(t->a, &to, at);
+    }
     const uop *const rest[][2] = {{r, constant(t, v)}, {m->range, constant(t, y)}, {n->range, lanes}};
     for (int i = 0; i < 3; i++) {
         vec_push(t->a, &from, rest[i][0]);
@@ -902,6 +916,20 @@ static void leaf(void *cx, const uop *stmt, uop_vec *out) {
     vec_push(t->a, out, store && mma_lanes(t->gemm[0].instr) > 1 ? store_once(t, stmt, moved) : moved);
 }
 
+/* AMX: MMAs whose accumulators were set to 0 before start from tiles that are zeroed in registers. */
+static const uop *begin_at_zero(struct ir *ir, const uop *n) {
+    uop_vec all = {0}, out = {0};
+    if (n->op == OP_FOR) return uop2(ir, OP_FOR, n->src[0], begin_at_zero(ir, n->src[1]));
+    if (n->op != OP_BLOCK && n->op != OP_IF) return n;
+    for (uint32_t i = 0; i < n->nsrc; i++) vec_push(ir->arena, &all, begin_at_zero(ir, n->src[i]));
+    for (uint32_t i = 0; i < all.n; i++) {
+        const uop *first = mma_begins(ir, &all, i);
+        vec_push(ir->arena, &out, first ? first : all.p[i]);
+        i += first != NULL;
+    }
+    return uop_mk(ir, (enum op)n->op, out.p, out.n, ARG_NONE);
+}
+
 const uop *tree_mma(struct sched *s, const uop *tree) {
     struct mma_cx t = {
         .s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena, .ngemm = s->ntc, .accs = 1u << 15};
@@ -936,5 +964,6 @@ const uop *tree_mma(struct sched *s, const uop *tree) {
         for (unsigned i = 0, at[2] = {0, 0}; i < d->nreg; i++)
             s->tc[j].reg[i] = laid_of(&t, t.gemm[j].side[d->reg[i].dim])->reg[at[d->reg[i].dim]++];
     }
-    return tree_map_leaves(s->ir, tree, leaf, &t);
+    tree = tree_map_leaves(s->ir, tree, leaf, &t);
+    return mma_has_tiles(t.gemm[0].instr) ? begin_at_zero(s->ir, tree) : tree;
 }

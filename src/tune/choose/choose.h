@@ -143,8 +143,9 @@ struct contraction {
     int nk;                   /* reduced axes */
     const struct access_view *store;
     int lanes;
-    double depth;   /* terms of one sum */
-    int64_t mr, nv; /* register tile: rows, vectors */
+    double depth;          /* terms of one sum */
+    int64_t mr, nv;        /* register tile: rows, vectors */
+    double pack_a, pack_b; /* packing an element costs this many FMAs */
     double in_grid[CHOOSE_AXES];
     const char *name[CHOOSE_AXES];
 };
@@ -158,6 +159,8 @@ static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 double filled(int64_t n, int64_t tile); /* fraction of the tiles that is not padding */
 /* Share of the FMA rate that the loads of a tile of x rows by y vectors leave; 0: it does not fit the registers. */
 double tile_share(const struct isa *, double x, double y, double row_load);
+/* The same where each row of tiles reads a packed panel of `depth` rows of vectors again, from L2 if it does not fit L1. */
+double panel_share(const struct view *, double x, double y, double depth);
 /* The best register tile of mr rows by nv vectors, and its score. `rows` values in rows, `cols` in vectors of `lanes`; loading
  * a row's value costs row_load of a vector load. in_place: partial tiles of rows are predicated. */
 double tile_of(const struct view *, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
@@ -171,6 +174,7 @@ void tile_columns(struct view *, struct contraction *, struct str *out, const ch
 /* The reduced axis along which both operands have stride 1, or -1; the tile of mr by nr accumulators with vectors along it. */
 int dot_axis(const struct view *, const struct contraction *);
 void tile_dot(struct view *, struct contraction *, struct str *out, int k, int64_t mr, int64_t nr);
+void price_packing(struct contraction *); /* pack_a, pack_b */
 /* How many grid tiles in each direction, of mt x nt register tiles. */
 void split_panels(const struct view *, const struct contraction *, int64_t mt, int64_t nt, int64_t *gm,
                   int64_t *gn);

@@ -383,15 +383,19 @@ static void fill_rows(struct str *out, const char *b, const char *axis, int64_t 
     if (*axis) str_printf(out, " %s(%s.%s)", lanes ? "VEC" : "UNROLL", b, axis);
 }
 
-/* The last window has stride 1: several of its elements are transposed in registers at once. */
-static void fill_window(const struct view *v, const struct cpu_conv *k, struct str *out, const char *axis) {
+/* The last window has stride 1: several of its elements are transposed in registers at once. outermost: it is the tile's first
+ * dimension, whose last elements may be fewer. */
+static void fill_window(const struct view *v, const struct cpu_conv *k, struct str *out, const char *axis,
+                        bool outermost) {
     const char *b = access_name(v, k->image.access);
     int pos = k->pos[k->windows - 1], tap = k->tap[k->windows - 1];
     int64_t p = llabs(access_stride(v, k->image.access, pos, 1)),
             t = llabs(access_stride(v, k->image.access, tap, 1));
     int64_t unit = RG_MIN(p, t), n = p / unit * (size_of(v, pos) - 1) + t / unit * (size_of(v, tap) - 1) + 1;
     int64_t u = k_unroll(n);
-    if (n % u || u < 2) return;
+    bool rows = outermost && !v->isa->by_lane && n >= 16; /* of 16 bytes, whatever is left */
+    if (rows) u = 4;
+    if ((n % u && !rows) || u < 2) return;
     if (u == n)
         str_printf(out, " UNROLL(%s.%s)", b, axis);
     else
@@ -451,7 +455,7 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
         fill_rows(out, f, cols.out, c->lanes);
     fill_rows(out, b, rows.out, c->mr);
     if (*inner.out) str_printf(out, " UNROLL(%s.%s)", f, inner.out);
-    fill_window(v, k, out, *inner.loop ? inner.loop : inner.out);
+    fill_window(v, k, out, *inner.loop ? inner.loop : inner.out, !*ml && !strchr(idim, ','));
     return true;
 }
 
@@ -495,24 +499,50 @@ static bool write_dots(struct view *v, struct cpu_conv *k, struct str *out, int 
     return true;
 }
 
+/* What a register tile reads and packs besides its own loads. */
+struct tile_use {
+    double
+        depth; /* terms of a packed panel of columns that every row of tiles reads again; 0: it stays in L1 */
+    double reuse; /* FMAs per packed element and value of the other side; 0: packing does not count */
+};
+
+/* Share of the FMA rate of a tile of x rows by y vectors that is left. */
+static double share_left(const struct view *v, const struct cpu_conv *k, struct tile_use use, double x,
+                         double y) {
+    double e = 1;
+    if (v->isa->by_lane || v->isa->regs < 32) return 1; /* the tile's own loads and registers decide there */
+    if (use.depth) e = panel_share(v, x, y, use.depth);
+    if (use.reuse) e /= 1 + k->c.pack_a / use.reuse * (1 / x + 1 / (y * k->c.lanes));
+    return e;
+}
+
 /* A register tile that divides both axes, if there is a good one; padding is work too. */
-static double even_tile(const struct view *v, int64_t rows, int64_t cols, int lanes, int64_t *mr,
-                        int64_t *nv) {
+static double even_tile(const struct view *v, const struct cpu_conv *k, int64_t rows, int64_t cols, int lanes,
+                        struct tile_use use, int64_t *mr, int64_t *nv) {
     double best = 0;
+    int64_t sums = isa_accumulators(v->isa), most = RG_MAX(12, sums / 2), m, n;
     for (int64_t y = 1; y <= 6; y++)
-        for (int64_t x = 1; x <= 12 && x * y <= isa_accumulators(v->isa); x++) {
+        for (int64_t x = 1; x <= most && x * y <= sums; x++) {
             if (rows % x || cols % (y * lanes)) continue;
-            double sums = (double)(x * y), e = tile_share(v->isa, (double)x, (double)y, 0.25);
-            e *= RG_MIN(1, sums / isa_chains(v->isa)) * (x > 8 && x < rows ? 0.95 : 1);
+            double e = tile_share(v->isa, (double)x, (double)y, 0.25);
+            e *=
+                RG_MIN(1, (double)(x * y) / isa_chains(v->isa)) * share_left(v, k, use, (double)x, (double)y);
+            if (x > 8 && x < rows) e *= 0.95; /* values of several taps do not stay in registers */
             if (e > best * 1.001) best = e, *mr = x, *nv = y;
         }
-    int64_t m, n;
     double other = tile_of(v, rows, cols, lanes, 0.25, true, &m, &n);
+    other *= share_left(v, k, use, (double)m, (double)n) * (m > 8 && m < rows && !v->isa->by_lane ? 0.95 : 1);
     if (other > best) *mr = m, *nv = n;
     return RG_MAX(best, other);
 }
 
 /* ---- the recipe ---------------------------------------------------------------------------------------------------- */
+
+static double positions_of(const struct view *v, const struct cpu_conv *k) {
+    double n = 1;
+    for (int i = 0; i < k->windows; i++) n *= (double)size_of(v, k->pos[i]);
+    return n;
+}
 
 /* More taps than positions: a weight gradient. */
 static bool is_weight_gradient(const struct view *v, const struct cpu_conv *k) {
@@ -531,7 +561,7 @@ static bool write_conv(struct view *v, int level, struct str *out) {
     int64_t wide = size_of(v, inner), channels = size_of(v, k.channel);
     bool pred = k.image.access->pred != NULL, grad = is_weight_gradient(v, &k);
     int64_t step = access_stride(v, k.image.access, inner, 1);
-    reset_grid(v, c);
+    reset_grid(v, c), price_packing(c);
     c->lanes = view_lanes(v, k.channel);
     if (grad) {
         int along = dot_axis(v, c);
@@ -540,14 +570,18 @@ static bool write_conv(struct view *v, int level, struct str *out) {
             return !pred && along == k.tap[k.windows - 1] &&
                    filled(size_of(v, along), view_lanes(v, along)) > 0.7 && write_dots(v, &k, out, along);
         c->m = k.batch, c->n = k.channel;
-        even_tile(v, size_of(v, c->m), channels, c->lanes, &c->mr, &c->nv);
+        even_tile(v, &k, size_of(v, c->m), channels, c->lanes,
+                  (struct tile_use){.reuse = positions_of(v, &k)}, &c->mr, &c->nv);
         shrink_tile(v, &c->mr, &c->nv);
         return c->mr > 1 && write_gradient(v, &k, out);
     }
     if (image_bytes(v, &k, 0) > (double)v->l2 / 2 && pred) return false;
-    double by_position = even_tile(v, channels, wide, view_lanes(v, inner), &mr, &nv);
+    double by_position =
+        even_tile(v, &k, channels, wide, view_lanes(v, inner), (struct tile_use){0}, &mr, &nv);
     if (pred && wide % view_lanes(v, inner)) by_position *= 0.5;
-    double by_channel = channels < c->lanes ? 0 : even_tile(v, wide, channels, c->lanes, &c->mr, &c->nv);
+    struct tile_use filters = {.depth = c->depth};
+    double by_channel =
+        channels < c->lanes ? 0 : even_tile(v, &k, wide, channels, c->lanes, filters, &c->mr, &c->nv);
     if (k.phases) by_position = 0; /* strided stores */
     bool by_channels = by_channel > by_position * 1.1 &&
                        c->depth * (double)(c->nv * c->lanes) * k.filter.access->bytes <= (double)v->l2 / 2;

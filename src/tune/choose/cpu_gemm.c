@@ -15,6 +15,8 @@
  * Requires: struct view. Gives: an opt list. Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
 #include "tune/choose/choose.h"
 
+#include <math.h>
+
 enum {
     PANEL_ROWS = 64,    /* register tiles per grid iteration in each direction: panels of about half of L2 */
     K_BLOCK = 256,      /* terms of a packed block */
@@ -39,7 +41,7 @@ enum {
 /* Scores of register tiles: factors of the peak FMA rate. Tuned with bench/golden. */
 static const struct {
     double load_cost, issue_cost, broadcast_cost, few_sums, all_sums, odd_rows, many_rows, tail_rows,
-        strided_b, better, l2_share;
+        strided_b, better, l2_share, l2_exposed;
 } score = {
     .load_cost = 0.5,       /* of an FMA, per vector load */
     .issue_cost = 0.1,      /* of a cycle, per cycle of loads: they compete for issue slots */
@@ -52,6 +54,8 @@ static const struct {
     .strided_b = 0.3,       /* gathered vectors of b */
     .better = 1.001,        /* a later tile must win by this */
     .l2_share = 0.6,        /* of L2 that a loop may fill with b */
+    .l2_exposed =
+        0.15, /* of the cycles in which a panel of b comes from L2, what prefetching does not hide */
 };
 enum { DOT_REDUCE = 8 }; /* terms per lane that the horizontal reduction costs */
 
@@ -164,6 +168,13 @@ double tile_share(const struct isa *isa, double x, double y, double row_load) {
     return cycles / (RG_MAX(cycles, loads) + score.issue_cost * loads);
 }
 
+double panel_share(const struct view *v, double x, double y, double depth) {
+    enum { L2_BYTES = 32 }; /* per cycle */
+    double bytes = y * v->isa->bytes, cycles = x * y / v->isa->fma;
+    if (v->isa->by_lane || bytes * depth < 0.75 * (double)v->l1) return 1;
+    return cycles / (cycles + score.l2_exposed * bytes / L2_BYTES);
+}
+
 double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
                int64_t *mr, int64_t *nv) {
     double best = 0;
@@ -180,6 +191,7 @@ double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, doub
             if (x % 4 && x < rows) e *= score.odd_rows;
             if (x > 8 && x < rows && v->isa->by_lane) e *= score.many_rows;
             if (in_place && rows % x) e *= score.tail_rows;
+            if (!in_place) e *= panel_share(v, (double)x, (double)y, K_BLOCK);
             if (e > best * score.better) best = e, *mr = x, *nv = y;
         }
     return best;
@@ -233,12 +245,14 @@ void tile_columns(struct view *v, struct contraction *c, struct str *out, const 
 
 /* ---- packed -------------------------------------------------------------------------------------------------- */
 
+/* Rows are transposed, columns copied. Measured with float32 on NEON and AVX-512. */
+void price_packing(struct contraction *c) { c->pack_a = 8, c->pack_b = 4; }
+
 /* How many grid tiles in each direction: few, each small enough for the caches, balanced over threads, with little padding.
  * Packing is work too: a panel of rows is packed once for all columns of the tile, and vice versa. */
 void split_panels(const struct view *v, const struct contraction *c, int64_t mt, int64_t nt, int64_t *gm,
                   int64_t *gn) {
-    /* cost of packing one element, in FMAs: rows are transposed; grid tiles more than needed that are tried */
-    enum { PACK_ROWS = 8, PACK_COLUMNS = 4, MORE = 6 };
+    enum { MORE = 6 }; /* grid tiles more than needed that are tried */
     double rest = 1, best = 1e30, rows = (double)c->mr, cols = (double)(c->nv * c->lanes);
     for (int i = 0; i < v->naxis; i++)
         if (i != c->m && i != c->n) rest *= c->in_grid[i];
@@ -255,7 +269,7 @@ void split_panels(const struct view *v, const struct contraction *c, int64_t mt,
             double idle = (double)ceil_div((int64_t)all, (int64_t)n) * v->threads / all;
             double work = (double)(pm * ceil_div(mt, pm)) * (double)(pn * ceil_div(nt, pn));
             double cost =
-                work * idle * (1 + PACK_COLUMNS / (rows * (double)pm) + PACK_ROWS / (cols * (double)pn));
+                work * idle * (1 + c->pack_b / (rows * (double)pm) + c->pack_a / (cols * (double)pn));
             if (v->finer && all < v->tasks) cost *= v->tasks / all;
             if (cost < 0.999 * best) best = cost, *gm = y, *gn = x;
         }
@@ -500,6 +514,31 @@ static const char *summed_axes(struct view *v, const struct access_view *s, int 
     return all;
 }
 
+/* How many rows of outputs a grid iteration computes: their filters are packed once for all of them, and all threads are busy.
+ * Returns the loop over them, "": one row. */
+static const char *loop_over_rows(struct view *v, struct contraction *c, struct str *out, int axis,
+                                  double grid) {
+    int64_t n = (int64_t)c->in_grid[axis], best = 1;
+    double late = 0.25, least = 1e30;
+    for (int64_t p = 1; p <= n; p++) {
+        double all = grid / (double)p;
+        if (n % p || (p == n && all < 2)) continue;
+        double time = (ceil(all / v->threads) + late) * (double)p;
+        time *= 1 + c->pack_a / ((double)p * (double)v->axis[c->n].size);
+        if (time < 0.999 * least) least = time, best = p;
+    }
+    if (grid / (double)n >= 2 * v->threads) best = n;
+    c->in_grid[axis] = (double)(n / best);
+    if (best == 1) return "";
+    if (best == n) {
+        str_printf(out, " LOOP(%s)", v->axis[axis].name);
+        return v->axis[axis].name;
+    }
+    const char *loop = view_new_axis(v, v->axis[axis].name, "l");
+    str_printf(out, " TILE(%s,%lld,%s)", v->axis[axis].name, (long long)best, loop);
+    return loop;
+}
+
 /* Tiles rows and columns and decides which loops run inside a grid iteration. *row: the loop over rows of outputs, "" where the
  * threads need it in the grid. */
 static bool tile_window(struct view *v, struct contraction *c, struct str *out, struct panels *p,
@@ -534,10 +573,7 @@ static bool tile_window(struct view *v, struct contraction *c, struct str *out, 
         if (v->axis[i].grid && c->in_grid[i] > 1 && i != c->m) inner = i;
         grid *= v->axis[i].grid ? c->in_grid[i] : 1;
     }
-    if (inner >= 0 && grid / c->in_grid[inner] >= 2 * v->threads) {
-        str_printf(out, " LOOP(%s)", *row = v->axis[inner].name);
-        c->in_grid[inner] = 1;
-    }
+    if (inner >= 0) *row = loop_over_rows(v, c, out, inner, grid);
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid && c->in_grid[i] > 1) p->at = v->axis[i].name;
     return p->at && inner >= 0;
@@ -629,7 +665,7 @@ bool recipe_gemm(struct view *v, int level, struct str *out) {
         outer = tile_of(v, m->size, n->size, c.lanes, score.broadcast_cost, true, &c.mr, &c.nv) *
                 (unit ? 1 : score.strided_b);
     shrink_tile(v, &c.mr, &c.nv), shrink_tile(v, &dot_m, &dot_n);
-    reset_grid(v, &c);
+    reset_grid(v, &c), price_packing(&c);
     if (level < 1 && is_packable(v, &c.a) && is_packable(v, &c.b) && has_packable_k(v, &c)) {
         struct contraction by_mma = c;
         if (write_cpu_mma(v, &by_mma, out)) return true;

@@ -11,8 +11,10 @@ enum {
     LEAST_TERMS = 1 << 15,  /* products, likewise */
     K_BYTES = 512,          /* of a row of a packed block .. */
     K_BYTES_EXACT = 1024,   /* .. of integers */
-    K_BYTES_TILES = 4096,   /* .. of AMX, whose accumulators are stored after each */
+    K_BYTES_TILES = 2048,   /* .. of AMX, whose accumulators are stored after each */
     LEAST_TILE = 16,        /* values of m and n worth a padded tile of AMX */
+    PACK_TILES_A = 48,      /* FMAs of AMX in the time to copy an element, three cycles for 64 bytes .. */
+    PACK_TILES_B = 64,      /* .. and to interleave it */
     MOST_ACCUMULATORS = 24, /* of 32 vector registers */
     OPERAND_REGISTERS = 8,  /* what is left for a and b */
 };
@@ -83,7 +85,8 @@ static int64_t k_block(const struct mma_info *i, int64_t k, int64_t least) {
     int64_t step = i->size[MMA_K], bytes = i->sum == MMA_EXACT ? K_BYTES_EXACT : K_BYTES;
     if (*i->map[MMA_B] == '[') bytes = K_BYTES_TILES;
     int64_t most = i->sum == MMA_FMA_PAIRS ? 128 : bytes / dtype_info[i->in].bytes;
-    int64_t parts = RG_MAX(ceil_div(k, most + most / 2 > k ? k : most), least);
+    int64_t whole = i->sum == MMA_ODD_PAIRS ? 2 * most : most + most / 2 - 1; /* one block up to here */
+    int64_t parts = RG_MAX(ceil_div(k, k <= whole ? k : most), least);
     return ceil_div(ceil_div(k, parts), step) * step;
 }
 
@@ -138,6 +141,7 @@ static bool tile_axes(struct view *v, struct contraction *c, const struct mma_in
     c->mr = x * i->size[MMA_M], c->lanes = i->size[MMA_N], c->nv = y;
     int64_t tm = ceil_div(m->size, c->mr), tn = ceil_div(n->size, y * c->lanes);
     bool tiles = *i->map[MMA_B] == '[';
+    if (tiles) c->pack_a = PACK_TILES_A, c->pack_b = PACK_TILES_B;
     split_panels(v, c, tm, tn, &gm, &gn);
     if (tiles) { /* what is packed of a stays in half of L2 */
         int64_t row = RG_MIN(k->size * dtype_info[i->in].bytes, K_BYTES_TILES) * c->mr;

@@ -91,11 +91,6 @@ const char *opts_heuristic_for(struct ir *ir, const struct kernel *k, int vec_by
     return arena_strdup(ir->arena, text, strlen(text));
 }
 
-/* AMX is left to explicit lists until its schedules have been measured. */
 const char *opts_heuristic(struct ir *ir, const struct kernel *k, int vec_bytes, int threads) {
-    char features[sizeof os_cpu()->flags] = "";
-    if (!vec_bytes) snprintf(features, sizeof features, "%s", os_cpu()->flags);
-    char *amx = strstr(features, " -mamx");
-    if (amx) *amx = 0; /* the last flags */
-    return opts_heuristic_for(ir, k, vec_bytes, features, threads);
+    return opts_heuristic_for(ir, k, vec_bytes, vec_bytes ? "" : os_cpu()->flags, threads);
 }
