@@ -74,7 +74,7 @@ struct tally {
     struct kernel_price price;
     uint32_t contractions;
     bool gpu;
-    struct map mma_products; /* GPU: MULs that MMA instructions do */
+    struct map mma_products; /* MULs that MMA instructions do */
     bool rows;               /* keeps rows of values that are never stored */
     uint32_t loops;          /* axes of a row; rows with several are not kept from pass to pass */
     bool columns; /* vectors run along the grid, loops down columns: nothing is kept from pass to pass */
@@ -205,13 +205,17 @@ static bool reads_row(struct tally *t, const uop *red) {
     return false;
 }
 
-/* 8- and 16-bit floats: MMA instructions multiply them. */
+/* Types that MMA instructions multiply: 8- and 16-bit floats; on a CPU bf16. */
+static bool mma_takes(const struct tally *t, enum dtype dt) {
+    if (t->gpu) return dt_is_float(dt) && dtype_info[dt].bytes < 4;
+    return dt == DT_BF16 && model_value(t->m, MODEL_MATRIX_BF16) > model_value(t->m, MODEL_FLOPS_F32);
+}
+
 static bool has_mma_operands(struct tally *t, const uop *m) {
     uop_vec loads = {0};
     uint32_t left = LOADS_WALKED, narrow = 0;
     loads_below(m, &loads, t->r->a, &left);
-    for (uint32_t i = 0; i < loads.n; i++)
-        narrow += dt_is_float((enum dtype)loads.p[i]->dt) && dtype_info[loads.p[i]->dt].bytes < 4;
+    for (uint32_t i = 0; i < loads.n; i++) narrow += mma_takes(t, (enum dtype)loads.p[i]->dt);
     return narrow == loads.n;
 }
 
@@ -251,7 +255,7 @@ static const char *check_reduce(struct tally *t, const uop *red) {
     }
     if (t->gpu && !t->rows && is_row_in_columns(t, red)) return "a row reduction inside a column reduction";
     if (!is_contraction(t, red)) return NULL;
-    if (t->gpu && has_mma_operands(t, product_of(red))) map_put(&t->mma_products, product_of(red)->id, 1);
+    if (has_mma_operands(t, product_of(red))) map_put(&t->mma_products, product_of(red)->id, 1);
     if (++t->contractions > 1 && !t->rows) return "two contractions in one kernel";
     for (uint32_t i = 0; i < f->n; i++) {
         if (f->p[i]->arg.range.kind == AX_REDUCE) {
@@ -432,7 +436,8 @@ static void price_nodes(struct tally *t, traffic_vec *mem) {
             *work_of(&t->work, (enum dtype)n->dt) += k * (fused ? 0 : n->op == OP_SCAN ? W_SCAN : W_SIMPLE);
         } else if (n->op == OP_MUL && map_get(&t->mma_products, n->id, &by)) {
             t->work.mat_bf16 += W_SIMPLE * times(t, f);
-        } else if (t->gpu && t->contractions && n->op == OP_CAST && n->src[0]->op == OP_LOAD) {
+        } else if (t->contractions && n->op == OP_CAST && n->src[0]->op == OP_LOAD &&
+                   (t->gpu || mma_takes(t, (enum dtype)n->src[0]->dt))) {
             /* free: tiles hold what was loaded, and MMA instructions take 16-bit operands */
         } else {
             double w = t->gpu && t->contractions ? epilogue_weight(n) : op_weight(n);

@@ -8,6 +8,7 @@ struct gpu_case {
     struct arena arena;
     struct ir ir;
     const char *text;
+    const struct model *cpu; /* planned for this machine instead */
     struct sched_opts opts;
     struct planned_run run;
     struct str why;
@@ -20,7 +21,7 @@ static void case_run(void *arg) {
     ir_init(&c->ir, &c->arena);
     str_init(&c->why, &c->arena);
     ir_parse(&c->ir, c->text, strlen(c->text), "case.uop", &p);
-    c->opts = (struct sched_opts){.model = planned_h200(), .gpu = true};
+    c->opts = (struct sched_opts){.model = c->cpu ? c->cpu : planned_h200(), .gpu = !c->cpu};
     c->run =
         (struct planned_run){.arena = &c->arena, .ir = &c->ir, .opts = &c->opts, .from = OPTS_GPU, .seed = 7};
     c->run.graph = p.kernel.p[0].sink;
@@ -67,6 +68,24 @@ TEST(schedule_gpu_products_read_16_bits) {
     CHECK_EQ(buffers(&c, DT_F32, 4096 * 4096), 2);  /* what is given, and the result */
     CHECK_EQ(buffers(&c, DT_BF16, 4096 * 4096), 3); /* written; read, with the other factor */
     arena_free(&c.arena);
+}
+
+/* The same on a CPU, where it has MMA instructions for bf16; else packing or a kernel before it widens to fp32. */
+TEST(schedule_cpu_products_read_bf16) {
+    struct model m;
+    for (int has = 0; has < 2; has++) {
+        model_guess(&m);
+        m.theory[MODEL_MATRIX_BF16] = m.theory[MODEL_FLOPS_F32] * (has ? 4 : 1),
+        m.measured[MODEL_MATRIX_BF16] = 0;
+        struct gpu_case c = {.cpu = &m,
+                             .text =
+                                 "kernel g\n(GRAPH " PRODUCT(HALF("(EXP (BUFFER<f32>[0] " SIZE "))"),
+                                                             "(CAST<f32> (BUFFER<bf16>[1] " SIZE "))") ")\n"};
+        plan(&c);
+        if (has) CHECK_EQ(buffers(&c, DT_BF16, 4096 * 4096), 3); /* written; read, with the other factor */
+        if (!has) CHECK(buffers(&c, DT_F32, 4096 * 4096) > 2);
+        arena_free(&c.arena);
+    }
 }
 
 /* A tensor by a number is no product of matrices: the number has no axes to look at. */
