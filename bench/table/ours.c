@@ -21,6 +21,7 @@ enum {
 
 struct side {
     rg_ctx *c;
+    rg_dtype dt;
     rg_jit *jit;
     rg_tensor in[INPUTS], out[OUTPUTS];
     size_t inputs;
@@ -37,6 +38,8 @@ struct row {
     void (*prepare)(struct side *); /* more than float inputs of these shapes */
     int64_t shape[INPUTS][5];       /* 0 ends a shape */
 };
+
+static rg_tensor stored(const struct side *s, rg_tensor x) { return rg_contiguous(rg_cast(x, s->dt)); }
 
 /* ---- flat ------------------------------------------------------------------------------------------------------ */
 
@@ -59,6 +62,9 @@ ROW(layernorm, rg_layernorm(in[0], in[1], in[2]))
 ROW(transpose, rg_contiguous(rg_transpose(in[0], 0, 1)))
 ROW(conv, rg_conv2d(in[0], in[1]))
 ROW(conv_padded, rg_conv2d(in[0], in[1], .padding = RG_SHAPE(1)))
+ROW(conv_stride_2, rg_conv2d(in[0], in[1], .padding = RG_SHAPE(1), .stride = RG_SHAPE(2)))
+ROW(conv_depthwise, rg_conv2d(in[0], in[1], .padding = RG_SHAPE(1), .groups = 128))
+ROW(conv_stem, rg_conv2d(in[0], in[1], .padding = RG_SHAPE(3), .stride = RG_SHAPE(2)))
 ROW(attention, rg_attention(in[0], in[1], in[2], .causal = true))
 
 static rg_status conv_grad(void *user, const rg_tensor *in, rg_tensor *out) {
@@ -120,7 +126,7 @@ static void make_layer(struct side *s, rg_tensor *w) {
         {WIDTH, 0}, {WIDTH, 0}, {WIDTH, 3 * WIDTH}, {3 * WIDTH, 0}, {WIDTH, WIDTH},     {WIDTH, 0},
         {WIDTH, 0}, {WIDTH, 0}, {WIDTH, 4 * WIDTH}, {4 * WIDTH, 0}, {4 * WIDTH, WIDTH}, {WIDTH, 0}};
     for (int i = 0; i < WEIGHTS; i++)
-        w[i] = rg_contiguous(rg_normal(s->c, RG_F32, 0, 0.02, RG_LIST(size[i], size[i][1] ? 2 : 1)));
+        w[i] = stored(s, rg_normal(s->c, RG_F32, 0, 0.02, RG_LIST(size[i], size[i][1] ? 2 : 1)));
     rg_realize_all(RG_ARRAY(w, WEIGHTS));
 }
 
@@ -158,9 +164,9 @@ static rg_status block_both(void *user, const rg_tensor *in, rg_tensor *out) {
 static void prepare_gpt(struct side *s) {
     rg_ctx *c = s->c;
     for (int i = 0; i < LAYERS; i++) make_layer(s, s->layer[i]);
-    s->words = rg_contiguous(rg_normal(c, RG_F32, 0, 0.02, RG_SHAPE(VOCAB, WIDTH)));
-    s->positions = rg_contiguous(rg_normal(c, RG_F32, 0, 0.01, RG_SHAPE(64, WIDTH)));
-    for (int i = 0; i < 2; i++) s->norm[i] = rg_contiguous(rg_normal(c, RG_F32, 0, 0.1, RG_SHAPE(WIDTH)));
+    s->words = stored(s, rg_normal(c, RG_F32, 0, 0.02, RG_SHAPE(VOCAB, WIDTH)));
+    s->positions = stored(s, rg_normal(c, RG_F32, 0, 0.01, RG_SHAPE(64, WIDTH)));
+    for (int i = 0; i < 2; i++) s->norm[i] = stored(s, rg_normal(c, RG_F32, 0, 0.1, RG_SHAPE(WIDTH)));
     s->in[0] = rg_randint(c, RG_I64, 0, VOCAB, RG_SHAPE(1, 64));
     s->inputs = 1;
     rg_realize_all(RG_TENSORS(s->words, s->positions, s->norm[0], s->norm[1], s->in[0]));
@@ -194,6 +200,10 @@ static const struct row rows[] = {
     {"conv mnist backward", conv_grad, 2, NULL, {{512, 32, 24, 24}, {32, 32, 5, 5}, {512, 32, 20, 20}}},
     {"conv resnet forward", conv_padded, 1, NULL, {{8, 64, 56, 56}, {64, 64, 3, 3}}},
     {"conv resnet backward", conv_padded_grad, 2, NULL, {{8, 64, 56, 56}, {64, 64, 3, 3}, {8, 64, 56, 56}}},
+    {"conv 1x1 forward", conv, 1, NULL, {{8, 64, 56, 56}, {256, 64, 1, 1}}},
+    {"conv stride 2 forward", conv_stride_2, 1, NULL, {{8, 64, 56, 56}, {128, 64, 3, 3}}},
+    {"conv depthwise forward", conv_depthwise, 1, NULL, {{8, 128, 56, 56}, {128, 1, 3, 3}}},
+    {"conv stem forward", conv_stem, 1, NULL, {{8, 3, 224, 224}, {64, 3, 7, 7}}},
     {"attention T=1024", attention, 1, NULL, {{1, 12, 1024, 64}, {1, 12, 1024, 64}, {1, 12, 1024, 64}}},
     {"mnist step", mnist, 1, prepare_mnist, {{512, 1, 28, 28}}},
     {"gpt2 block forward", block_forward, 1, prepare_block, {{1, 256, WIDTH}}},
@@ -210,7 +220,7 @@ static void add_input(struct side *s, const int64_t *shape) {
     size_t rank = 0;
     while (rank < 5 && shape[rank]) rank++;
     if (!rank) return;
-    rg_tensor x = rg_contiguous(rg_uniform(s->c, RG_F32, -1, 1, RG_LIST(shape, rank)));
+    rg_tensor x = stored(s, rg_uniform(s->c, RG_F32, -1, 1, RG_LIST(shape, rank)));
     rg_realize(x);
     s->in[s->inputs++] = x;
 }
@@ -223,12 +233,13 @@ static const struct row *find(const char *name) {
     return NULL;
 }
 
-/* Everything but the first call. */
+/* Everything but the first call. "bf16 ROW": with inputs and weights in bfloat16. */
 static const char *prepare(struct side *s, const char *name) {
-    const struct row *r = find(name);
+    bool half = !strncmp(name, "bf16 ", 5);
+    const struct row *r = find(name += half ? 5 : 0);
     if (!r) return "Ridge has no such row";
     if (s->c) rg_close(s->c);
-    *s = (struct side){.c = rg_open(NULL)};
+    *s = (struct side){.c = rg_open(NULL), .dt = half ? RG_BF16 : RG_F32};
     long long m = 0, n = 0, k = 0;
     int got = sscanf(name, "sgemm %lldx%lldx%lld", &m, &n, &k);
     if (got == 1) n = k = m;

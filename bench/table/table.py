@@ -24,9 +24,9 @@ def product(m, n, k):
     return f"sgemm {m}" if m == n == k else f"sgemm {m}x{n}x{k}", 2 * m * n * k, 4 * (m * k + k * n), 4 * m * n
 
 
-def conv(name, batch, ci, co, size, k, pad):
-    out = size + 2 * pad - k + 1
-    flops, x, w, y = 2 * batch * co * out * out * ci * k * k, 4 * batch * ci * size * size, 4 * co * ci * k * k, 4 * batch * co * out * out
+def conv(name, batch, ci, co, size, k, pad, stride=1, groups=1):
+    out, per = (size + 2 * pad - k) // stride + 1, ci // groups
+    flops, x, w, y = 2 * batch * co * out * out * per * k * k, 4 * batch * ci * size * size, 4 * co * per * k * k, 4 * batch * co * out * out
     return [(f"conv {name} forward", flops, x + w, y), (f"conv {name} backward", 2 * flops, x + w + y, x + w)]
 
 
@@ -38,6 +38,9 @@ ROWS += [("a*b+c", 0, 3 * F4, F4), ("relu(a*b+c)*a", 0, 3 * F4, F4), ("exp", 0, 
          ("sum all", 0, F4, 4), ("sum axis 0", 0, F4, 16384), ("sum axis 1", 0, F4, 16384),
          ("softmax", 0, F4, F4), ("layernorm", 0, F4, F4), ("transpose", 0, F4, F4)]
 ROWS += conv("mnist", 512, 32, 32, 24, 5, 0) + conv("resnet", 8, 64, 64, 56, 3, 1)
+for shape in (("1x1", 8, 64, 256, 56, 1, 0), ("stride 2", 8, 64, 128, 56, 3, 1, 2), ("depthwise", 8, 128, 128, 56, 3, 1, 1, 128),
+              ("stem", 8, 3, 64, 224, 7, 3, 2)):
+    ROWS += conv(*shape)[:1]
 ROWS += [("attention T=1024", 2 * 12 * 1024 * 1024 * 64, 3 * 4 * 12 * 1024 * 64, 4 * 12 * 1024 * 64),
          ("mnist step", 40.1e9, 0, 0),
          ("gpt2 block forward", BLOCK, 4 * 12 * 768 * 768, 4 * 256 * 768),

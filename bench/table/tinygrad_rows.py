@@ -34,11 +34,11 @@ def flat(fn, inputs):
     return lambda: jit(fn, *[rand(N, N) for _ in range(inputs)])
 
 
-def conv(batch, ci, co, size, k, pad, backward):
+def conv(batch, ci, co, size, k, pad, backward, stride=1, groups=1):
     out = size + 2 * pad - k + 1
-    x, w, y = rand(batch, ci, size, size), rand(co, ci, k, k), rand(batch, co, out, out)
+    x, w, y = rand(batch, ci, size, size), rand(co, ci // groups, k, k), rand(batch, co, out, out)
     if not backward:
-        return jit(lambda x, w: x.conv2d(w, padding=pad), x, w)
+        return jit(lambda x, w: x.conv2d(w, padding=pad, stride=stride, groups=groups), x, w)
 
     def both(x, w, y):
         gx, gw = (x.conv2d(w, padding=pad) * y).sum().gradient(x, w)
@@ -124,6 +124,10 @@ serve({
     "conv mnist backward": lambda: conv(512, 32, 32, 24, 5, 0, True),
     "conv resnet forward": lambda: conv(8, 64, 64, 56, 3, 1, False),
     "conv resnet backward": lambda: conv(8, 64, 64, 56, 3, 1, True),
+    "conv 1x1 forward": lambda: conv(8, 64, 256, 56, 1, 0, False),
+    "conv stride 2 forward": lambda: conv(8, 64, 128, 56, 3, 1, False, 2),
+    "conv depthwise forward": lambda: conv(8, 128, 128, 56, 3, 1, False, 1, 128),
+    "conv stem forward": lambda: conv(8, 3, 64, 224, 7, 3, False, 2),
     "attention T=1024": attention, "mnist step": mnist, "mnist first": lambda: mnist(warm=0),
     "gpt2 block forward": block_forward, "gpt2 block forward+backward": block_both,
     "gpt2 124M forward T=64": gpt_forward, "1000 tiny kernels": tiny,

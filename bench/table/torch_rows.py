@@ -62,16 +62,16 @@ def transpose():
     return [no_grad(lambda: o.copy_(x.t())), no_grad(lambda: x.t().contiguous())]
 
 
-def conv(batch, ci, co, size, k, pad, backward):
+def conv(batch, ci, co, size, k, pad, backward, stride=1, groups=1):
     ways, out = [], size + 2 * pad - k + 1
     for fmt in FORMATS:
-        x, w = rand(batch, ci, size, size).to(memory_format=fmt), rand(co, ci, k, k).to(memory_format=fmt)
+        x, w = rand(batch, ci, size, size).to(memory_format=fmt), rand(co, ci // groups, k, k).to(memory_format=fmt)
         y = rand(batch, co, out, out).to(memory_format=fmt)
         if backward:
             ways.append(no_grad(lambda x=x, w=w, y=y: torch.ops.aten.convolution_backward(
                 y, x, w, None, [1, 1], [pad, pad], [1, 1], False, [0, 0], 1, [True, True, False])))
         else:
-            ways.append(no_grad(lambda x=x, w=w: F.conv2d(x, w, None, 1, pad)))
+            ways.append(no_grad(lambda x=x, w=w: F.conv2d(x, w, None, stride, pad, 1, groups)))
     return ways
 
 
@@ -158,6 +158,10 @@ serve({
     "conv mnist backward": lambda: conv(512, 32, 32, 24, 5, 0, True),
     "conv resnet forward": lambda: conv(8, 64, 64, 56, 3, 1, False),
     "conv resnet backward": lambda: conv(8, 64, 64, 56, 3, 1, True),
+    "conv 1x1 forward": lambda: conv(8, 64, 256, 56, 1, 0, False),
+    "conv stride 2 forward": lambda: conv(8, 64, 128, 56, 3, 1, False, 2),
+    "conv depthwise forward": lambda: conv(8, 128, 128, 56, 3, 1, False, 1, 128),
+    "conv stem forward": lambda: conv(8, 3, 64, 224, 7, 3, False, 2),
     "attention T=1024": attention, "mnist step": mnist,
     "gpt2 block forward": block_forward, "gpt2 block forward+backward": block_both,
     "gpt2 124M forward T=64": gpt_forward, "1000 tiny kernels": tiny,
