@@ -10,7 +10,7 @@
 #include "schedule/internal.h"
 
 enum {
-    WORTH_IT = 1 << 16, /* elements */
+    WORTH_IT = 1 << 15, /* elements */
     ROW_BLOCK = 16384,  /* of a row */
     ROW_LEAST = 2048,
     WHOLE = 4,             /* elements of a row's vectors */

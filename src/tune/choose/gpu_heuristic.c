@@ -17,6 +17,7 @@
 #define MAX_COOP 512.0    /* threads of a block, four elements each */
 #define BLOCKED_SUM 32768 /* iterations of a cooperative sum that block_sums.c cuts, so that passes differ */
 #define LONE_ROW 52       /* registers of a thread of the largest block for one row: the others compute */
+#define MAX_SCANNED 8     /* elements of a thread in a round of a block scan: 16 are slower (bf16, H200) */
 #define SHORT_ROW 16      /* elements of a row that a thread has in registers */
 #define LONG_K 1024.0     /* terms of a long sum */
 #define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
@@ -203,14 +204,14 @@ static void write_coop(struct view *v, int axis, bool keep, struct str *out) {
     }
 }
 
-/* A block scan: unrolled by 16 bytes of the narrowest contiguous type, 32 of the widest. */
+/* A block scan: unrolled by 32 bytes of the narrowest contiguous type, 64 of the widest. */
 static void write_coop_scan(struct view *v, int axis, struct str *out) {
     int least = 16, most = 1;
     for (int i = 0; i < v->naccess; i++) {
         if (access_stride(v, &v->access[i], axis, 4) != 1 || v->access[i].pred) continue;
         least = RG_MIN(least, v->access[i].bytes), most = RG_MAX(most, v->access[i].bytes);
     }
-    int n = RG_MIN(16 / least, 32 / most);
+    int n = RG_MIN(RG_MIN(32 / least, 64 / most), MAX_SCANNED);
     while (n > 1 && (v->axis[axis].size % n || v->axis[axis].most < 16.0 * n)) n /= 2;
     const char *name = v->axis[axis].name, *inner = view_new_axis(v, name, "u");
     if (n > 1) str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", name, n, inner, inner);
