@@ -159,7 +159,11 @@ static void at_best(struct str *o, const struct diag *d) {
 static void kernels(struct str *o, const struct diag *d) {
     int64_t all = kernel_time(d);
     if (!d->kernels.n) return;
-    report_line(o, "KERNELS  %.1f ms in %u different ones", ms(all), d->kernels.n);
+    int64_t overlap = all - d->budget[BUDGET_KERNELS]; /* the budget counts a moment once */
+    report_line(o, "KERNELS  %.1f ms in %u different ones%s", ms(all), d->kernels.n,
+                overlap * 100 > all
+                    ? arena_printf(o->arena, ", %.1f ms of it beside other kernels", ms(overlap))
+                    : "");
     for (uint32_t i = 0; i < d->kernels.n && i < 6; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
         char name[25], roof[32] = "roof not known";

@@ -204,3 +204,22 @@ TEST(phases_reads_are_no_runs) {
     CHECK(dispatch);
     forget();
 }
+
+/* Kernels that run beside one another take longer in sum than in the budget: the difference is said. */
+TEST(phases_kernels_beside_one_another) {
+    begin();
+    for (int i = 0; i < 10; i++) {
+        for (uint32_t k = 0; k < 2; k++)
+            event_add_row(EVENT_KERNEL, event_name(k ? "r_9" : "E_9"),
+                          event_name("sum m.c:5\t90000\tcompute"), event_row(0, 1 + k), 0, now + 50000 * k,
+                          now + 50000 * k + 100000, 1000, 10);
+        now += 200000;
+    }
+    end();
+    CHECK_EQ(d.budget[BUDGET_KERNELS], 10 * 150000);
+    struct str s;
+    str_init(&s, &d.arena);
+    report_text(&s, &d, "x");
+    CHECK(strstr(s.p, "KERNELS  2.0 ms in 2 different ones, 0.5 ms of it beside other kernels"));
+    forget();
+}
