@@ -205,8 +205,10 @@ static void put_together(void *arg) {
             vec_push(&s->arena, &s->refused, arena_printf(&s->arena, "%s: %.300s", x->path, why));
             continue;
         }
-        struct rank_file t = j->f[n]; /* keep all: their arenas are freed by index */
-        j->f[n] = *x, *x = t;
+        if (n != i) { /* keep all: their arenas are freed by index */
+            struct rank_file t = j->f[n];
+            j->f[n] = *x, *x = t;
+        }
         n++;
     }
     for (uint32_t i = 0; i < n; i++) {
