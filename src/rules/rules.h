@@ -85,6 +85,12 @@ static inline bool fits_in(const uop *x, unsigned dt) {
     return rule_dt_int(dt) && dt != DT_U64 && x->lo >= dt_min((enum dtype)dt) &&
            x->hi <= dt_max((enum dtype)dt);
 }
+static inline bool sum_fits_in(const uop *x, int64_t c, unsigned dt) {
+    int64_t lo, hi;
+    return fits_in(x, dt) && !__builtin_add_overflow(x->lo, c, &lo) &&
+           !__builtin_add_overflow(x->hi, c, &hi) && lo >= dt_min((enum dtype)dt) &&
+           hi <= dt_max((enum dtype)dt);
+}
 /* Bounds that are not those of the whole type show that the value did not wrap. */
 static inline bool no_wrap(const uop *n) {
     return n->lo > dt_min((enum dtype)n->dt) || n->hi < dt_max((enum dtype)n->dt);
