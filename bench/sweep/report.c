@@ -161,7 +161,8 @@ static const char *script(void) {
 struct peer *peer_start(const struct options *o) {
     struct peer *p = calloc(1, sizeof *p);
     struct err e = {0};
-    const char *argv[] = {o->peer,
+    const char *argv[] = {"/usr/bin/env",
+                          o->peer,
                           script(),
                           strncmp(o->device, "CUDA", 4) ? "cpu" : "cuda",
                           o->eager ? "eager" : "both",
