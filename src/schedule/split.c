@@ -37,8 +37,9 @@ enum {
     CHUNK = 64,        /* terms that a warp takes at once */
     TILE_M = 64,       /* of other products */
     TILE_N = 128,
+    LEAST_SIDE = 32,   /* both of a product of few results that is tiled */
     PART_LEAST = 1024, /* terms of a sum that are worth a block */
-    MOST_PARTS = 64,
+    MOST_PARTS = 128,
     MOST_TAPS = 11,
     FACTOR_DEPTH = 6,            /* nested MULs and CASTs whose operands are reshaped */
     PART_ROWS = 8,               /* of an image, per block: the rows it reads besides are the halo */
@@ -433,7 +434,7 @@ static int64_t gemm_splits(struct split_state *s, const uop *n, const struct sha
     }
     int wide = size[1] >= size[0];
     int64_t few = size[!wide], many = size[wide], blocks, want;
-    if (!depth || many < TILE_N) return 1;
+    if (!depth || (many < TILE_N && few < LEAST_SIDE)) return 1;
     const uop *matrix = m->src[wide];
     while (matrix->op == OP_EXPAND || matrix->op == OP_CAST) matrix = matrix->src[0];
     bool along = memory_axis(s, matrix, 12) == n->src[1]->arg.i;

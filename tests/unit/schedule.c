@@ -150,12 +150,14 @@ TEST(schedule_gpu_splits_products) {
         bool transposed;
         int64_t parts; /* 1: one kernel */
     } job[] = {
-        {16, 4096, 14336, true, 4},                                /* 64 strips of 64 columns */
-        {1, 4096, 14336, true, 4},    {16, 14336, 4096, false, 1}, /* 448 of 32 rows */
-        {16, 4096, 4096, false, 2},   {16, 512, 1024, false, 1},   /* parts of 512 are not worth it */
-        {512, 512, 65536, false, 16}, {1024, 1024, 8192, false, 1}, {4096, 4096, 4096, true, 1},
-        {64, 4096, 4096, false, 4},   {64, 4096, 14336, true, 4}, /* memory limits it: no more parts */
-        {64, 8192, 8192, false, 1},   {64, 14336, 4096, false, 1},
+        {16, 4096, 14336, true, 4},                                 /* 64 strips of 64 columns */
+        {1, 4096, 14336, true, 4},     {16, 14336, 4096, false, 1}, /* 448 of 32 rows */
+        {16, 4096, 4096, false, 2},    {16, 512, 1024, false, 1},   /* parts of 512 are not worth it */
+        {512, 512, 65536, false, 16},  {1024, 1024, 8192, false, 1},
+        {4096, 4096, 4096, true, 1},   {64, 4096, 4096, false, 4},
+        {64, 4096, 14336, true, 4}, /* memory limits it: no more parts */
+        {64, 8192, 8192, false, 1},    {64, 14336, 4096, false, 1},
+        {64, 64, 1 << 20, false, 128}, /* one tile: every SM has a part */
     };
     for (size_t i = 0; i < RG_COUNT(job); i++) {
         long long m = job[i].m, n = job[i].n, k = job[i].k;
@@ -178,6 +180,23 @@ TEST(schedule_gpu_splits_products) {
             CHECK(!strncmp(o.run.sched.prog.p[o.run.sched.call.p[0].prog].kernel.name, first, strlen(first)));
         arena_free(&o.arena);
     }
+}
+
+/* So is K of operands that are copied: the weights of a pointwise convolution, summed over images and positions. */
+TEST(schedule_gpu_splits_repacked_products) {
+    static const char text[] =
+        "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (CAST<f32> (BUFFER<bf16>[0] 64 256 1 196)) 64 256 "
+        "1024 196) "
+        "(EXPAND (CAST<f32> (BUFFER<bf16>[1] 64 1 1024 196)) 64 256 1024 196)) 0 3))\n";
+    struct one o = {.opts = {.model = gpu_model(), .gpu = true, .capability = 90}};
+    bool split = false;
+    arena_init(&o.arena, &o.err);
+    if (err_guard(&o.err, plan_text, &(struct split_case){&o, text})) FAIL("%s", o.err.msg);
+    for (uint32_t i = 0; i < o.run.sched.prog.n; i++)
+        split |= !strncmp(o.run.sched.prog.p[i].kernel.name, "r_7_256_1024_", 13);
+    CHECK(split);
+    CHECK_EQ(o.run.sched.call.n, 4u); /* two copies, seven partial sums, their sum */
+    arena_free(&o.arena);
 }
 
 /* The gradient of a convolution's weights is summed in blocks of images, each with the taps outermost and the channels innermost,
