@@ -228,6 +228,7 @@ TEST_SLOW(simgpu_gemm, 200) {
         {"f32 split-K", .fn = gemm, .in = {{RG_F32, {16, 4096}}, {RG_F32, {4096, 16}}}},
         {"f32 vector", .fn = gemm, .in = {{RG_F32, {1, 512}}, {RG_F32, {512, 64}}}},
         {"f32 batch", .fn = gemm, .grads = true, .in = {{RG_F32, {3, 20, 24}}, {RG_F32, {3, 24, 28}}}},
+        {"f64", .fn = gemm, .in = {{RG_F64, {70, 66}, 9}, {RG_F64, {66, 72}, 9}}},
         {"bf16 nn", .fn = gemm, .in = {{RG_BF16, {128, 128}}, {RG_BF16, {128, 128}}}, .most = 1e-2},
         {"bf16 nt grads", .fn = gemm, .n = {0, 1}, .grads = true,
          .in = {{RG_BF16, {64, 64}}, {RG_BF16, {128, 64}}}, .most = 1e-2},

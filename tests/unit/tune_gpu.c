@@ -234,6 +234,26 @@ TEST(predict_gpu_unaligned_rows) {
     }
 }
 
+/* f64: both operands in shared memory, by FMAs; sizes that no tile divides too. */
+TEST(heuristic_gpu_f64_gemm) {
+    static const int side[] = {2048, 1021};
+    for (size_t i = 0; i < RG_COUNT(side); i++) {
+        struct ir_test t;
+        char text[512];
+        int n = side[i];
+        ir_test_open(&t);
+        snprintf(text, sizeof text,
+                 "kernel mm\na = (PARAM<f64>[0 a] %d)\nb = (PARAM<f64>[1 b] %d)\no = (PARAM<f64>[2 o] %d)\n"
+                 "m = (RANGE[m GRID 0 0] %d)\nn = (RANGE[n GRID 1 0] %d)\nk = (RANGE[k REDUCE 2 0] %d)\n"
+                 "x = (LOAD (INDEX a (ADD (MUL m %d) k)))\ny = (LOAD (INDEX b (ADD (MUL k %d) n)))\n"
+                 "(SINK (STORE (INDEX o (ADD (MUL m %d) n)) (REDUCE[ADD] (MUL x y) k)))\n",
+                 n * n, n * n, n * n, n, n, n, n, n, n);
+        const char *list = opts_heuristic_gpu(&t.ir, parse(&t, text), GPU_OF_CC(90));
+        CHECK(strstr(list, " STAGE(a,k,") && strstr(list, " STAGE(b,k,") && strstr(list, " PIPE(b,k,"));
+        ir_test_close(&t);
+    }
+}
+
 /* The reduction of split-K has few blocks, so that PDL starts it early, and vectors along its rows. */
 TEST(heuristic_gpu_splitk_reduce) {
     static const struct {

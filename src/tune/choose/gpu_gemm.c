@@ -94,6 +94,7 @@ struct gemm {
     struct joined_axes m, n, k;
     struct gemm_config f; /* the config at hand */
     bool mma, tf32, wgmma;
+    bool f64; /* by FMAs, at half the rate and with two registers for each accumulator */
     bool
         promote; /* fp8: the tensor core's accumulators are short; each k tile's are added to f32 registers */
     const char *instr; /* operand type in the names of mma.def */
@@ -473,11 +474,13 @@ static bool find_gemm(struct gemm *x) {
     enum dtype a, b;
     struct view *v = x->v;
     if (!contraction_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
-    if (x->c.reduce->dt != DT_F32 || !find_axes(x)) return false;
+    x->f64 =
+        x->c.reduce->dt == DT_F64 && x->c.a.root == x->c.a.access->node && x->c.b.root == x->c.b.access->node;
+    if ((x->c.reduce->dt != DT_F32 && !x->f64) || !find_axes(x)) return false;
     x->elem_bytes = RG_MAX(x->c.a.access->bytes, x->c.b.access->bytes);
-    if (x->elem_bytes > 4) return false;
+    if (x->elem_bytes > 4 && !x->f64) return false;
     x->mma = is_widened_float(&x->c.a, &a) && is_widened_float(&x->c.b, &b) && a == b;
-    x->tf32 = !x->mma && env_int(ENV_TF32) && x->c.a.root == x->c.a.access->node &&
+    x->tf32 = !x->mma && !x->f64 && env_int(ENV_TF32) && x->c.a.root == x->c.a.access->node &&
               x->c.b.root == x->c.b.access->node;
     bool along_k = is_contiguous(x, x->c.a.access, &x->k) && is_contiguous(x, x->c.b.access, &x->k);
     x->wgmma = (x->mma || (x->tf32 && along_k)) && v->gpu->cc / 10 == 9 && x->k.size >= 192 &&
@@ -604,9 +607,10 @@ static void count_math(const struct gemm *x, struct gpu_work *w, int warps, int 
         w->shared_bytes += warps * (wm + wn) * depth * x->elem_bytes;
         w->issue += area * depth / (16 * 8 * x->k_step) * 1.3;
     } else {
-        w->registers = sums + (int)(wm / 4 + wn / 8) + 40;
-        w->fma = area * depth;
-        w->shared_bytes += warps * (wm / 16 + wn / 32) * 128 * depth;
+        int words = x->f64 ? 2 : 1;
+        w->registers = words * (sums + (int)(wm / 4 + wn / 8)) + 40;
+        w->fma = words * area * depth;
+        w->shared_bytes += words * warps * (wm / 16 + wn / 32) * 128 * depth;
         w->issue += area * depth / 32 + warps * (wm / 16 + wn / 32) * depth;
     }
 }
@@ -712,6 +716,7 @@ static void price_config(struct pricing *p) {
     if (x->f.cluster > 2 && grid_blocks(x) > gpu_whole(x->v->gpu, gpu_cost.blocks_cluster4)) return;
     if (x->f.stages < least || is_duplicate(p->out, p->found, &x->f)) return;
     count_work(x, &w);
+    if (x->f64 && w.registers > RG_MIN(255, x->v->gpu->regs_sm / w.threads)) return; /* would spill */
     if (w.registers > RG_MIN(255, x->v->gpu->regs_sm / w.threads / 8 * 8) + SPILL_SLACK &&
         staging_regs(x, w.threads))
         return;
