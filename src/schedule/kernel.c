@@ -77,9 +77,21 @@ static int64_t period_of(struct kernel_builder *b, const uop *range) {
     return n < size ? n : 0;
 }
 
+/* A sum of products: tiles are cut from whole axes, whatever the layout of an operand (repack.c: weights by digits). */
+static bool contracts(struct kernel_builder *b) {
+    uop_vec topo = {0};
+    uop_topo(b->a, &b->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        if (n->op == OP_REDUCE && n->arg.i == OP_ADD && uop_uncast(n->src[0])->op == OP_MUL) return true;
+    }
+    return false;
+}
+
 /* An axis with a period (a repeated tensor, a broadcast one that was flattened) becomes two: no IDIV or MOD remains. */
 static void cut_outputs(struct kernel_builder *b) {
     struct rangeify *r = b->r;
+    if (contracts(b)) return;
     for (uint32_t i = 0; i < r->dims && r->dims < SHAPE_MAX; i++) {
         const uop *range = r->dim[i], *n;
         int64_t period = range->op == OP_RANGE ? period_of(b, range) : 0;
