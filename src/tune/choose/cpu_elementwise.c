@@ -738,10 +738,15 @@ static int write_pooled(struct view *v, struct elementwise_plan *f, struct str *
     return pooled;
 }
 
-/* Short loops of reductions (the taps of a pooling window) are unrolled whole. */
+/* Short reductions (the taps of a pooling window) are unrolled whole. Parts of longer ones are not: their order would depend on the loops
+ * around them, and those on the number of threads. */
 static void write_taps(struct view *v, const struct elementwise_plan *f, const struct twins *t,
                        struct str *out) {
     int64_t taps = 1;
+    double all = 1;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce && i != f->axis) all *= v->axis[i].most;
+    if (all > MOST_TAPS) return;
     for (int i = v->naxis; i-- > 0;) {
         const struct axis_view *a = &v->axis[i];
         bool done = i == f->axis || i == f->transposed || (a->ranges & t->ranges);
