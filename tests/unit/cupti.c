@@ -65,9 +65,10 @@ static rg_jit *jit;
 /* Runs the step: `before` times without a recording, `times` with. */
 static void run_steps(rg_ctx *c, int before, int times) {
     static rg_tensor in, out;
-    float x[64], y[64];
-    for (int i = 0; i < 64; i++) x[i] = (float)i;
-    if (!jit) in = rg_from(c, RG_F32, x, RG_SHAPE(64)), jit = rg_jit_new(c, step, NULL, 1);
+    enum { N = 4000 }; /* a sort of few elements is one kernel */
+    static float x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = (float)i;
+    if (!jit) in = rg_from(c, RG_F32, x, RG_SHAPE(N)), jit = rg_jit_new(c, step, NULL, 1);
     for (int i = 0; i < before; i++)
         if (rg_jit_call(jit, (rg_tensors){&in, 1}, &out)) FAIL("%s", rg_error(c));
     if (rg_profile_start(c, file)) FAIL("%s", rg_error(c));
