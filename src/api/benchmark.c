@@ -1,8 +1,9 @@
 /* benchmark.c: rg_benchmark: how long a piece of a program takes.
  *
- * A sample is as many calls as last a millisecond, between two looks at one clock: the device's own where it has one, so
- * that launches overlap kernels as in a program. Cold: before each call all caches are overwritten by a kernel on all
- * cores; the clock starts after it.
+ * A sample is as many calls as last a millisecond, between two looks at one clock: the device's own where it has one (CUDA
+ * events), so that launches overlap kernels as in a program. There a call goes before the first look: an empty stream would
+ * count the time until the first launch. Cold: before each call all caches are overwritten by a kernel on all cores; the
+ * clock starts after it.
  * Tests: tests/unit/benchmark.c */
 #include "internal.h"
 
@@ -59,7 +60,10 @@ static void overwrite_caches(struct bench *b) {
 }
 
 static bool sample(struct bench *b, int calls) {
-    if (b->flush.id) overwrite_caches(b);
+    if (b->flush.id)
+        overwrite_caches(b);
+    else if (engine_has_clock(b->c->engine))
+        call_once(b);
     clock_at(b, NULL);
     for (int i = 0; i < calls && !b->c->err.code; i++) call_once(b);
     clock_at(b, &b->ns);
@@ -126,8 +130,10 @@ static rg_status measure(struct bench *b, const rg_benchmark_opts *o, rg_benchma
     if (!c->err.code) {
         summarize(t, n, out);
         out->calls = (uint64_t)n * (uint64_t)calls;
-        out->kernels = (double)(c->kernels - kernels - (o->cold ? (uint64_t)n : 0)) / (double)out->calls;
         out->device_clock = engine_has_clock(c->engine);
+        uint64_t before = out->device_clock && !o->cold ? (uint64_t)n : 0; /* calls outside of the clock */
+        out->kernels =
+            (double)(c->kernels - kernels - (o->cold ? (uint64_t)n : 0)) / (double)(out->calls + before);
     }
     mem_free(t);
     return (rg_status)c->err.code;

@@ -84,6 +84,31 @@ TEST(cuda_fake_kernel_costs_by_the_device) {
     check_empty(f);
 }
 
+static float two_ms(const char *kernel, unsigned launches) {
+    (void)kernel, (void)launches;
+    return 2;
+}
+
+/* The event before a sample stands behind a call: what is timed begins while the device is busy. */
+TEST(cuda_fake_benchmark_times_a_busy_device) {
+    struct fake *f = fake();
+    rg_ctx *c = fake_open(f);
+    rg_tensor x = ramp(c, 64), y;
+    rg_jit *j = rg_jit_new(c, diamond, NULL, 1);
+    for (int i = 0; i < 20; i++)
+        if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s", rg_error(c));
+    uint32_t before = f->replays;
+    f->clock = two_ms; /* one call is a sample */
+    rg_benchmark_result r;
+    struct bench_jit b = {j, x};
+    if (rg_benchmark(c, call_jit, &b, &r, .warmup = 3, .samples = 5)) FAIL("%s", rg_error(c));
+    CHECK_EQ(f->replays - before, 3 + 2 + 5 * 2);
+    CHECK(r.calls == 5 && r.kernels == 4 && fabs(r.median - 2e-3) < 1e-9);
+    f->clock = NULL;
+    rg_close(c);
+    check_empty(f);
+}
+
 /* One kernel is started by itself, if it has few blocks before what it waits for is done; two are a graph .. */
 static rg_status chain(void *user, const rg_tensor *in, rg_tensor *out) {
     const int *kernels = user;

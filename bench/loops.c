@@ -1,0 +1,120 @@
+/* loops.c: rg_benchmark beside the loop that one would write by hand, over 20 kernels.
+ *
+ *     build/release/bench/loops [DEVICE]      CPU by default
+ *
+ * On CUDA the loop is timed by events in the stream that the kernels run in, else by the clock around rg_sync. Both are measured
+ * in turns and compared by their medians, so that a change of clock rates meets both. Exit status 1 if any differs by more
+ * than 2 %: only a machine that runs nothing else can tell. */
+#include "base/base.h"
+
+#include <ridge.h> /* before what is internal: calls with their sites */
+
+#include "api/internal.h"
+#include "device/cuda/internal.h"
+#include "engine/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { KINDS = 5, SIZES = 4, TURNS = 5, SAMPLES = 3 };
+
+struct loop_work {
+    rg_ctx *c;
+    rg_tensor a, b;
+    int kind;
+    struct cuda_device *gpu; /* NULL: the host's clock */
+    cu_event begin, end;
+};
+
+static rg_tensor build(const struct loop_work *w) {
+    switch (w->kind) {
+    case 0: return rg_matmul(w->a, w->b);
+    case 1: return rg_relu(rg_add(rg_mul(w->a, w->b), 1.0));
+    case 2: return rg_softmax(w->a, 1);
+    case 3: return rg_sum(w->a);
+    default: return rg_exp(rg_add(w->a, rg_permute(w->b, RG_SHAPE(1, 0))));
+    }
+}
+
+static void one_call(rg_ctx *c, void *user) {
+    (void)c;
+    rg_realize(build(user));
+}
+
+static double by_events(const struct loop_work *w, int calls) {
+    float ms = 0;
+    const struct cuda_driver *cu = w->gpu->cu;
+    for (int i = -2; i < calls; i++) {
+        RG_SCOPE(w->c);
+        if (i == 0) cu->event_record(w->begin, w->gpu->stream);
+        rg_realize(build(w));
+    }
+    cu->event_record(w->end, w->gpu->stream);
+    cu->event_wait(w->end);
+    cu->event_between(&ms, w->begin, w->end);
+    return ms * 1e-3 / calls;
+}
+
+static double by_clock(const struct loop_work *w, int calls) {
+    rg_sync(w->c);
+    uint64_t t0 = os_now_ns();
+    for (int i = 0; i < calls; i++) {
+        RG_SCOPE(w->c);
+        rg_realize(build(w));
+    }
+    rg_sync(w->c);
+    return (double)(os_now_ns() - t0) * 1e-9 / calls;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *t, int n) {
+    qsort(t, (size_t)n, sizeof *t, by_value);
+    return t[n / 2];
+}
+
+/* The difference, as a share of the loop's time. */
+static double compare(struct loop_work *w, int64_t size) {
+    double bench[TURNS], loop[TURNS * SAMPLES];
+    rg_benchmark_result r = {0};
+    for (int i = 0; i < TURNS; i++) {
+        if (rg_benchmark(w->c, one_call, w, &r, .seconds = 0.04)) {
+            printf("%s\n", rg_error(w->c));
+            exit(1);
+        }
+        bench[i] = r.median;
+        int calls = (int)RG_MAX(2.0, RG_MIN(100.0, 0.01 / r.median));
+        for (int k = 0; k < SAMPLES; k++)
+            loop[i * SAMPLES + k] = w->gpu ? by_events(w, calls) : by_clock(w, calls);
+    }
+    double x = median(bench, TURNS), y = median(loop, TURNS * SAMPLES);
+    printf("kind %d size %5lld: rg_benchmark %9.2f us, loop %9.2f us, %+.1f%%\n", w->kind, (long long)size,
+           x * 1e6, y * 1e6, (x / y - 1) * 100);
+    return x / y - 1;
+}
+
+int main(int argc, char **argv) {
+    rg_ctx *c = rg_open(argc > 1 ? argv[1] : "CPU");
+    const int64_t many[SIZES] = {2048, 2560, 3072, 4096}, few[SIZES] = {512, 640, 768, 1024};
+    struct loop_work w = {.c = c};
+    if (c->engine && c->engine->ops->text == DEV_CUDA) {
+        w.gpu = cuda_of(c->engine->dev);
+        w.gpu->cu->event_new(&w.begin, 0), w.gpu->cu->event_new(&w.end, 0);
+    }
+    int within = 0;
+    for (w.kind = 0; w.kind < KINDS; w.kind++)
+        for (int s = 0; s < SIZES; s++) {
+            RG_SCOPE(c);
+            int64_t n = (w.gpu ? many : few)[s] * (w.kind ? 4 : 1);
+            w.a = rg_contiguous(rg_rand(c, RG_F32, RG_SHAPE(n, n)));
+            w.b = rg_contiguous(rg_rand(c, RG_F32, RG_SHAPE(n, n)));
+            rg_realize(w.a), rg_realize(w.b);
+            double off = compare(&w, n);
+            within += off < 0.02 && off > -0.02;
+        }
+    printf("%s: %d of %d within 2%%\n", argc > 1 ? argv[1] : "CPU", within, KINDS * SIZES);
+    return rg_close(c) || within < KINDS * SIZES;
+}
