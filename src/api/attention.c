@@ -5,7 +5,11 @@
 
 static const uop *b_attention(struct api_call *k) {
     const rg_attention_opts *o = k->p;
-    struct t_attention a = {.mask = k->u[3], .causal = o->causal, .scale = o->scale, .dropout = o->dropout};
+    struct t_attention a = {.mask = k->u[3],
+                            .causal = o->causal,
+                            .stream = k->c->engine && !engine_on_cpu(k->c->engine),
+                            .scale = o->scale,
+                            .dropout = o->dropout};
     return t_attention(k->g, RNG(k), k->u[0], k->u[1], k->u[2], &a);
 }
 rg_tensor rg_attention_at(const char *file, int line, rg_tensor q, rg_tensor k, rg_tensor v,

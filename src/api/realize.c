@@ -391,7 +391,8 @@ static const uop *leaf_of(void *cx, const uop *n) {
     struct api_plan *p = cx;
     n = gr_now(p->c, n);
     if (n->op == OP_BUFFER || n->op == OP_VAR) return program_leaf(p, n);
-    if (n->op == OP_GRAD_THROUGH || n->op == OP_ONCE_DIFF || n->op == OP_RECOMPUTE || n->op == OP_DETACH)
+    if (n->op == OP_GRAD_THROUGH || n->op == OP_GRAD_STORED || n->op == OP_ONCE_DIFF ||
+        n->op == OP_RECOMPUTE || n->op == OP_DETACH)
         return p->copy[n->src[0]->id]; /* the rest is for gradients */
     if (n->op != OP_ASSIGN) return NULL;
     p->chain[n->id] = program_assign(p, n);

@@ -276,6 +276,7 @@ static const struct shape *shape_node(struct shapes *s, const uop *n) {
     case OP_INLINE:
     case OP_ONCE_DIFF:
     case OP_RECOMPUTE:
+    case OP_GRAD_STORED:
     case OP_DETACH: return j.in;
     case OP_GRAD_THROUGH:
         if (shape_of(s, n->src[1]) != j.in || n->src[1]->dt != n->dt)

@@ -725,6 +725,7 @@ static struct tensor ev_node(struct eval *e, const uop *n) {
     case OP_ONCE_DIFF:
     case OP_GRAD_THROUGH:
     case OP_RECOMPUTE:
+    case OP_GRAD_STORED:
     case OP_DETACH: return view(in, s);
     case OP_ASSIGN: return ev_assign(e, n, in);
     case OP_CALL: return ev_call(e, n, in, s);

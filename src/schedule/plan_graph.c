@@ -302,6 +302,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     case OP_DETACH:
     case OP_ONCE_DIFF:
     case OP_RECOMPUTE:
+    case OP_GRAD_STORED:
     case OP_GRAD_THROUGH: return src[0];
     case OP_INLINE: {
         const uop *x = src[0];

@@ -19,7 +19,9 @@
  * fp16 and bf16: sums are float32, operands of products 16-bit: P is rounded before it is multiplied by v, and so is what
  * flows to S before it is multiplied by k and q. That is what MMA instructions compute, so every device agrees.
  * A query that sees no key has the result 0, and no gradient, as in PyTorch.
- * Grouped queries: the heads of q are (Hk, G), and k and v are broadcast along G.
+ * Grouped queries: the heads of q are (Hk, G), and k and v are broadcast along G. On a GPU what flows to them is stored for each
+ * head of q and then summed over G (GRAD_STORED): the kernel is the one without groups, where a row over G and the queries
+ * in one would have no tile to stream. A CPU sums in one kernel.
  * Tests: tests/unit/attention.c, tests/values/attention.txt */
 #include <math.h>
 
@@ -68,6 +70,14 @@ static const uop *in_groups(struct tg *g, const uop *x, int64_t heads) {
         if (i + 3 != s->n) d[k++] = s->d[i];
     }
     return tg_reshape(g, x, shape_make(&g->shapes, d, k));
+}
+
+/* k or v in groups (.., Hk, 1, S, D) for each of G heads of q. */
+static const uop *for_each_head(struct tg *g, const uop *x, int64_t group) {
+    const struct shape *s = tg_shape(g, x);
+    int64_t d[SHAPE_MAX];
+    for (uint32_t i = 0; i < s->n; i++) d[i] = i + 3 == s->n ? group : s->d[i];
+    return uop1(g->ir, OP_GRAD_STORED, tg_to_shape(g, x, shape_make(&g->shapes, d, s->n)));
 }
 
 /* A mask that broadcasts to (.., Hq, T, S), as one that broadcasts to the scores in groups. */
@@ -201,10 +211,14 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     int64_t heads = sq->n > 2 ? sk->d[sk->n - 3] : 1, d[SHAPE_MAX];
     if (opts.mask) opts.mask = group_mask(g, opts.mask, sq, a.s, heads);
     for (int i = 0; i < 3 && sq->n > 2; i++) x[i] = in_groups(g, x[i], heads);
+    int64_t group = sq->n > 2 && o->stream ? sq->d[sq->n - 3] / heads : 1;
+    for (int i = 1; i < 3 && group > 1; i++) x[i] = for_each_head(g, x[i], group);
     for (uint32_t i = 0; i < sq->n; i++) d[i] = sq->d[i];
     d[sq->n - 1] = sv->d[sv->n - 1];
     const struct shape *shape = shape_make(&g->shapes, d, sq->n);
     if (!shape_size(shape) || !a.s) return tg_to_shape(g, uop_flt(g->ir, out, 0), shape);
     if (opts.dropout > 0) drop_out(&a, rng, tg_shape(g, x[0]));
-    return tg_reshape(g, attend(&a, x[0], x[1], x[2], out), shape);
+    const uop *y = attend(&a, x[0], x[1], x[2], out);
+    if (group > 1) y = uop1(g->ir, OP_GRAD_STORED, y); /* a number for all would leave no row to keep */
+    return tg_reshape(g, y, shape);
 }

@@ -31,6 +31,7 @@ const uop *grad_zeros(struct rw *, const uop *like);
 const uop *grad_pow(struct rw *, const uop *a, double k);
 const uop *grad_reshape(struct rw *, const uop *g, const uop *a); /* to a's shape */
 const uop *grad_expand(struct rw *, const uop *g, const uop *a);  /* repeated to a's shape */
+const uop *grad_stored(struct rw *, const uop *g, const uop *a);  /* the same, in memory */
 const uop *grad_sum_to(struct rw *, const uop *g, const uop *a);  /* summed to a's shape */
 const uop *grad_permute(struct rw *, const uop *g, const uop *n);
 const uop *grad_flip(struct rw *, const uop *g, const uop *n);

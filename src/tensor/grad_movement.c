@@ -31,6 +31,14 @@ const uop *grad_expand(struct rw *rw, const uop *d, const uop *a) {
     return tg_to_shape(g, d, tg_shape(g, a));
 }
 
+/* What is computed, and a number for all elements. A view of memory, or of a result that its kernel stores, stays one. */
+const uop *grad_stored(struct rw *rw, const uop *d, const uop *a) {
+    const uop *base = d = grad_expand(rw, d, a);
+    while (base->op == OP_RESHAPE) base = base->src[0];
+    bool view = op_is_movement((enum op)base->op) && base->op != OP_EXPAND;
+    return view || base->op == OP_BUFFER || base->op == OP_ASSIGN ? d : t_contiguous(tg_of(rw), d);
+}
+
 /* A sum of a sum is one sum. */
 static const uop *sum_of(struct tg *g, const uop *d, uint32_t mask) {
     enum dtype dt = (enum dtype)d->dt;

@@ -348,6 +348,7 @@ const uop *t_adaptive_avg_pool(struct tg *, const uop *, const int64_t *size, ui
 struct t_attention {
     const uop *mask; /* may be NULL */
     bool causal;
+    bool stream; /* its kernels stream one head of q each: a GPU's */
     double scale, dropout;
 };
 struct t_rng; /* only asked with dropout */

@@ -220,6 +220,7 @@ static const uop *scan_min(struct fix *f, const uop *x) {
     X(adaptive,     -2,    2,    t_exp(g, t_adaptive_avg_pool(g, t_reshape(g, x, D(1, 1, 6)), D(4))))         \
     X(pad_reflect,  -2,    2,    t_exp(g, t_pad_with(g, x, (int64_t[]){0, 1, 2, 1}, 2, T_PAD_REFLECT)))       \
     X(inlined,      -2,    2,    t_inline(g, t_exp(g, x)))                                                     \
+    X(grad_stored,  -2,    2,    t_square(g, uop1(g->ir, OP_GRAD_STORED, t_exp(g, x))))                        \
     X(via,          -2,    2,    t_grad_through(g, t_square(g, x), t_mul(g, t_add(g, x, t_number(g, DT_F64, 1)), t_sub(g, x, t_number(g, DT_F64, 1)))))\
     X(flip,         -2,    2,    t_square(g, t_flip(g, x, D(1))))                                              \
     X(pad,          -2,    2,    t_exp(g, t_pad(g, x, (int64_t[]){1, 2, -1, 1}, 2, 0.5)))                      \
