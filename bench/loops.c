@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KINDS = 5, SIZES = 4, TURNS = 5, SAMPLES = 3 };
+enum { KINDS = 5, SIZES = 4, TURNS = 9, SAMPLES = 3 };
 
 struct loop_work {
     rg_ctx *c;

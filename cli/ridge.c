@@ -33,6 +33,7 @@
     X("diagnose", cmd_diagnose, "where the time of a PyTorch or JAX trace went, and what to do")    \
     X("profile",  cmd_profile,  "run a Ridge program and show where its time went")                 \
     X("bench",    cmd_bench,    "run a Ridge program several times: its steps and kernels, with spread") \
+    X("top",      cmd_top,      "the Ridge programs that run now, and NVIDIA's GPUs")                \
     X("report",   cmd_report,   "show a recorded profile: screen, tables, page; export it")         \
     X("diff",     cmd_diff,     "why one recording took longer than another")                       \
     X("kernels",  cmd_kernels,  "kernels of a profile or program; all about one of them")           \

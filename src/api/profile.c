@@ -123,6 +123,7 @@ static void do_step(struct api_call *k) {
     pthread_mutex_lock(&state.lock);
     uint64_t now = os_now_ns();
     event_add(EVENT_STEP, event_name("step"), state.began, now, state.steps, 0);
+    live_step(state.began, now);
     set_mode(wanted(&state.o, ++state.steps));
     state.began = now;
     mark_step();

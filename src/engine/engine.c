@@ -14,6 +14,7 @@ static void open_guarded(void *arg) {
     if (en->warnings.n) warn_line("%.*s", (int)en->warnings.n - 1, en->warnings.p);
     en->event_name = event_name(en->ops->name);
     en->observer->open(en);
+    if (en->ops->kind == DEV_RUNS) en->live = live_open(en->ops->name, en->ops->unit);
 }
 
 struct engine *engine_open(struct err *e, const struct device_ops *ops) {
@@ -37,6 +38,7 @@ struct engine *engine_open(struct err *e, const struct device_ops *ops) {
 
 void engine_close(struct engine *en) {
     if (!en) return;
+    live_close(en->live);
     if (en->tuner) en->tuner->end(en);
     en->observer->close(en);
     plans_free(en);

@@ -206,7 +206,9 @@ struct realize_stats {          /* of one call; engine_totals sums them up */
     double predicted;           /* seconds */
     uint64_t identity;          /* of the kernels and what they are called with: equal for equal plans */
     uint64_t plan_ns, lower_ns, compile_ns, run_ns;
-    bool cached; /* the schedule was known */
+    uint64_t kernel_ns; /* of its kernels, by the device where it was asked */
+    double roof;        /* the same at best, seconds */
+    bool cached;        /* the schedule was known */
 };
 /* stats may be NULL. After an error results and buffers hold what they held, unless the device failed while running. */
 int engine_realize(struct engine *, struct err *, const struct realize *, struct realize_stats *);

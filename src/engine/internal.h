@@ -52,6 +52,7 @@ struct engine {
     const struct observer *observer;
     struct cost_table costs;
     uint32_t machine_told; /* the recording that knows the machine's roofs */
+    struct live_row *live; /* NULL: not shown by `ridge top` */
     uint64_t span_began;   /* engine_span on a device without a clock of its own */
     struct debug_totals shown;
 };

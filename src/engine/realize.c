@@ -692,6 +692,7 @@ static void run(struct realize_call *c, struct exec_plan *x) {
             struct kernel_call *d = &x->call[k];
             uint64_t ns = engine_list_ns(x->list, k);
             d->calls++, d->ns += ns;
+            c->stats.kernel_ns += ns, c->stats.roof += d->roof;
             c->en->observer->kernel(c->en, d, ns, !log_on(2) ? "" : c->key.topo.n ? site_of(c, d) : d->site);
         }
     }
@@ -837,11 +838,16 @@ static void add_stats(struct realize_stats *t, const struct realize_stats *s) {
     t->run_ns += s->run_ns;
 }
 
-static void end_run(const struct engine *en, struct event_span s, const struct exec_plan *x, uint32_t kernels,
-                    int how) {
+static void end_run(const struct engine *en, struct event_span s, const struct exec_plan *x,
+                    const struct realize_stats *r, int how) {
     const struct mem_block *b = x && x->nplanned ? memory_block(en, en->plans.temp) : NULL;
-    event_add_info(EVENT_RUN, s.name, x ? x->name : 0, s.t0, os_now_ns(), kernels,
+    const struct memory *m = &en->memory;
+    uint64_t now = os_now_ns();
+    event_add_info(EVENT_RUN, s.name, x ? x->name : 0, s.t0, now, r->kernels,
                    how + 256 * (b ? (int64_t)b->number : 0));
+    live_run(en->live, &(struct live_run){x ? x->name : 0, how, s.t0, now, r->kernels, r->kernel_ns,
+                                          (uint64_t)(r->roof * 1e9), m->in_use,
+                                          m->held + m->kept + m->small.kept, m->peak});
 }
 
 static int start(struct engine *en, struct err *e, const struct realize *r, struct realize_stats *stats,
@@ -851,7 +857,7 @@ static int start(struct engine *en, struct err *e, const struct realize *r, stru
     struct arena_mark mark = arena_mark(c.work);
     struct event_span span = event_begin(EVENT_RUN, en->event_name);
     int code = err_guard(c.err, realize, &c);
-    if (run_it) end_run(en, span, en->plans.latest, c.stats.kernels, c.stats.cached);
+    if (run_it) end_run(en, span, en->plans.latest, &c.stats, c.stats.cached);
     if (code && e != c.err) err_set(e, code, "%s", c.err->msg);
     plan_free(en, c.made);
     arena_release(c.work, mark);
@@ -870,6 +876,7 @@ static void run_again(void *arg) {
     struct again *a = arg;
     a->c.stats = a->x->stats;
     a->c.stats.plan_ns = a->c.stats.lower_ns = a->c.stats.compile_ns = 0;
+    a->c.stats.kernel_ns = 0, a->c.stats.roof = 0;
     a->c.stats.cached = true;
     if (!a->x->list) {
         run_nothing(&a->c, a->x);
@@ -884,7 +891,7 @@ int plan_run(struct engine *en, struct err *e, struct exec_plan *x, const struct
     struct again a = {.c = {.en = en, .r = r, .err = e, .work = &en->plans.work, .run = true}, .x = x};
     struct event_span span = event_begin(EVENT_RUN, en->event_name);
     int code = err_guard(e, run_again, &a);
-    end_run(en, span, x, a.c.stats.kernels, 2);
+    end_run(en, span, x, &a.c.stats, 2);
     if (!code) add_stats(&en->plans.totals, &a.c.stats);
     if (stats) *stats = a.c.stats;
     return code;

@@ -197,6 +197,43 @@ const char *event_memory_text(uint32_t kind); /* "parameters" .. */
 int event_save(struct err *, struct arena *, const char *path, const struct event_list *);
 void event_print(struct str *, const struct event_list *);
 
+/* ---- live.c: figures of a running program, for `ridge top` --------------------------------------------------- */
+
+#define LIVE_NAME "ridge-live"
+enum { LIVE_VERSION = 1, LIVE_ROWS = 16, LIVE_PLANS = 8 };
+struct live_plan {
+    uint32_t name; /* the plan's number */
+    uint64_t runs, steps, ns;
+};
+struct live_row {       /* of an engine; everything is summed since it was opened */
+    uint64_t turn;      /* odd: being written */
+    uint64_t since, at; /* opened, 0: nobody's; end of the latest run */
+    char device[16];    /* "CUDA:1" */
+    int32_t unit;
+    uint64_t runs, replays, kernels, kernel_ns, roof_ns;
+    uint64_t in_use, reserved, peak; /* bytes of device memory */
+    struct live_plan plan[LIVE_PLANS];
+    int32_t last; /* plan that ran last; -1: its step has no end */
+    uint64_t last_t0;
+};
+struct live_page {
+    uint32_t version, pid;
+    char program[32];
+    uint64_t marks, mark_ns; /* rg_profile_step */
+    struct live_row row[LIVE_ROWS];
+};
+struct live_run {
+    uint32_t plan;
+    int how; /* as RUN's */
+    uint64_t t0, t1;
+    uint64_t kernels, kernel_ns, roof_ns, in_use, reserved, peak;
+};
+struct live_row *live_open(const char *device, int unit); /* NULL: not shown */
+void live_close(struct live_row *);
+void live_run(struct live_row *, const struct live_run *);
+void live_step(uint64_t t0, uint64_t t1);
+bool live_read(uint32_t pid, struct live_page *out); /* false: the process has no page, or hides it */
+
 /* ---- warn.c ------------------------------------------------------------------------------------------------ */
 
 /* Something works, but probably not as was meant: a line at DEBUG=1, and a call of the program's function, if it gave
