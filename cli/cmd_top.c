@@ -1,6 +1,6 @@
 /* cmd_top.c: ridge top: the Ridge programs that run now, and NVIDIA's GPUs.
  *
- * A program's figures are those it adds up itself after each run (src/event/live.c); two looks give rates. Between them only
+ * A program sums its own figures after each run (src/event/live.c); two looks give rates. Between them only
  * whole runs count: from the end of the last run before the first look to that of the last one before the second, or to the
  * second look, if the program has been silent for longer than two of its runs take. Kernels of a GPU are counted with the times
  * that the device gave them when they were sampled, as in rg_kernels.

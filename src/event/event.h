@@ -207,7 +207,7 @@ struct live_plan {
 };
 struct live_row {       /* of an engine; everything is summed since it was opened */
     uint64_t turn;      /* odd: being written */
-    uint64_t since, at; /* opened, 0: nobody's; end of the latest run */
+    uint64_t since, at; /* opened, 0: a free row; end of the latest run */
     char device[16];    /* "CUDA:1" */
     int32_t unit;
     uint64_t runs, replays, kernels, kernel_ns, roof_ns;

@@ -1,7 +1,7 @@
 /* live.c: figures of a running program, which `ridge top` reads while it runs.
  *
  * One page of shared memory per process: a memfd, so there is no file to clean up, and /proc/PID/fd leads to it for those who may
- * look at the process. A row belongs to an open engine, its only writer, which adds up once per run of a program, not per kernel.
+ * look at the process. A row belongs to an open engine, its only writer, which sums once per run of a program, not per kernel.
  * `turn` is odd while a row is written: a reader takes the row again then. Without memory or descriptors there is no page, and
  * nothing else changes. A child of fork has the row of its parent: it gets memory of its own there, and a new page when it opens
  * an engine.
