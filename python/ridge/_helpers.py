@@ -120,6 +120,8 @@ def stack_list(items):
 
 def asarray(x, dtype=None, device=None, copy=None):
     """x as a tensor: itself if it is one of this dtype on this device."""
+    if "complex" in str(dtype) or isinstance(x, complex) or "complex" in str(getattr(x, "dtype", "")):
+        return complex_of(x, dtype)
     if isinstance(x, Tensor) and not copy:
         if (dtype is None or x.dtype == globals()["dtype"](dtype)) and (device is None or x.device == str(device).upper()):
             return x
@@ -128,6 +130,13 @@ def asarray(x, dtype=None, device=None, copy=None):
             raise ValueError("asarray: this needs a copy")
         return _ridge.from_numpy(x) if not hasattr(x, "__dlpack__") else _ridge._from_dlpack(x)
     return tensor(x, dtype, device)
+
+
+def complex_of(x, dtype=None):
+    """x as a ComplexTensor."""
+    from . import _complex
+
+    return _complex.of(x, dtype)
 
 
 def dlpack_of(x):
@@ -343,4 +352,4 @@ from . import _index, _methods  # noqa: E402
 
 _ridge._set_helpers(dict(
     error_of=error_of, dtype=dtype, tensor=tensor, stack_list=stack_list, repr_of=repr_of, reduce_of=reduce_of, dlpack_of=dlpack_of,
-    getitem=_index.getitem, setitem=_index.setitem, bind=bind))
+    complex_of=complex_of, getitem=_index.getitem, setitem=_index.setitem, bind=bind))

@@ -1,13 +1,14 @@
 """The Python array API standard 2024.12 over Ridge: import ridge.array_api as xp, or x.__array_namespace__().
 
-Arrays are ridge.Tensor. There are no complex dtypes and hence no fft; the default float is float32. Functions whose result has a
-size that depends on data (nonzero, unique_*, indexing with masks) read that size on the host. Operators promote by PyTorch's rules,
-which agree with the standard's wherever it defines a result.
+Arrays are ridge.Tensor, and ridge.ComplexTensor of complex64 and complex128 (_complex.py); the default float is float32. Functions whose
+result has a size that depends on data (nonzero, unique_*, indexing with masks) read that size on the host. Operators promote by PyTorch's
+rules, which agree with the standard's wherever it defines a result.
 """
 import builtins as _b
 import math as _math
 
-from . import _helpers, _methods, _ridge
+from . import _complex, _helpers, _methods, _ridge
+from ._complex import ComplexTensor, complex64, complex128
 from ._ridge import Tensor as _Tensor
 from ._ridge import (bool_ as bool, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64)  # noqa: F401,A004
 from ._helpers import finfo as _finfo, iinfo as _iinfo
@@ -17,7 +18,9 @@ __array_api_version__ = "2024.12"
 e, pi, inf, nan, newaxis = _math.e, _math.pi, float("inf"), float("nan"), None
 _FLOAT = (float32, float64)
 _SIGNED, _UNSIGNED = (int8, int16, int32, int64), (uint8, uint16, uint32, uint64)
-_DTYPES = (bool,) + _SIGNED + _UNSIGNED + _FLOAT
+_COMPLEX = (complex64, complex128)
+_DTYPES = (bool,) + _SIGNED + _UNSIGNED + _FLOAT + _COMPLEX
+_ARRAY, _DTYPE = (_Tensor, ComplexTensor), (_ridge.DType, _complex.ComplexDType)
 
 
 def _t(x, like=None):
@@ -54,7 +57,8 @@ class _Limits:
 
 
 def finfo(type, /):
-    i = _finfo(type)
+    t = type.dtype if isinstance(type, _ARRAY) else type
+    i = _finfo(t.part if t in _COMPLEX else t)
     return _Limits(bits=i.bits, eps=i.eps, max=i.max, min=i.min, smallest_normal=i.smallest_normal, dtype=i.dtype)
 
 
@@ -64,6 +68,9 @@ def iinfo(type, /):
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
+    if _complex.dtype_of(dtype) or isinstance(x, ComplexTensor):
+        x = _complex.of(x) if isinstance(x, ComplexTensor) else _complex.of(x.astype(_complex.dtype_of(dtype).part))
+        return x.astype(dtype, copy)
     if not copy and x.dtype is _helpers.dtype(dtype):
         return x
     return _methods.to(x.astype(dtype), device) if device else x.astype(dtype)
@@ -71,7 +78,7 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 def isdtype(dtype, kind):
     kinds = {"bool": (bool,), "signed integer": _SIGNED, "unsigned integer": _UNSIGNED, "integral": _SIGNED + _UNSIGNED,
-             "real floating": _FLOAT, "complex floating": (), "numeric": _SIGNED + _UNSIGNED + _FLOAT}
+             "real floating": _FLOAT, "complex floating": _COMPLEX, "numeric": _SIGNED + _UNSIGNED + _FLOAT + _COMPLEX}
     if isinstance(kind, tuple):
         return _b.any(isdtype(dtype, k) for k in kind)
     if isinstance(kind, str):
@@ -82,7 +89,7 @@ def isdtype(dtype, kind):
 
 
 def can_cast(from_, to, /):
-    f = from_.dtype if isinstance(from_, _Tensor) else from_
+    f = from_.dtype if isinstance(from_, _ARRAY) else from_
     try:
         return result_type(f, to) is to
     except TypeError:
@@ -90,7 +97,7 @@ def can_cast(from_, to, /):
 
 
 def _rank(d):
-    return 0 if d is bool else 2 if d in _FLOAT else 1
+    return 0 if d is bool else 2 if d in _FLOAT + _COMPLEX else 1
 
 
 def _promote(a, b):
@@ -98,6 +105,8 @@ def _promote(a, b):
         return a
     if _rank(a) != _rank(b):
         raise TypeError("the standard has no common dtype of %s and %s" % (a.name, b.name))
+    if a in _COMPLEX or b in _COMPLEX:
+        return complex128 if {a, b} & {float64, complex128} else complex64
     if a in _FLOAT:
         return float64
     if (a in _SIGNED) == (b in _SIGNED):
@@ -109,15 +118,17 @@ def _promote(a, b):
 
 
 def result_type(*args):
-    types = [a.dtype if isinstance(a, _Tensor) else a for a in args if isinstance(a, (_Tensor, _ridge.DType))]
-    numbers = [a for a in args if not isinstance(a, (_Tensor, _ridge.DType))]
+    types = [a.dtype if isinstance(a, _ARRAY) else a for a in args if isinstance(a, _ARRAY + _DTYPE)]
+    numbers = [a for a in args if not isinstance(a, _ARRAY + _DTYPE)]
     if not types:
         raise ValueError("result_type: an array or a dtype is needed")
     t = types[0]
     for u in types[1:]:
         t = _promote(t, u)
     for n in numbers:
-        if isinstance(n, float) and t not in _FLOAT:
+        if isinstance(n, complex):
+            t = complex128 if t in (float64, complex128) else complex64
+        elif isinstance(n, float) and t not in _FLOAT + _COMPLEX:
             t = float32
         elif isinstance(n, int) and not isinstance(n, _b.bool) and t is bool:
             t = int64
@@ -137,7 +148,7 @@ class _Info:
         return [_ridge.device()]
 
     def default_dtypes(self, *, device=None):
-        return {"real floating": float32, "complex floating": None, "integral": int64, "indexing": int64}
+        return {"real floating": float32, "complex floating": complex64, "integral": int64, "indexing": int64}
 
     def dtypes(self, *, device=None, kind=None):
         kind = ("bool", "numeric") if kind is None else kind
@@ -152,11 +163,22 @@ def __array_namespace_info__():
 
 
 def asarray(obj, /, *, dtype=None, device=None, copy=None):
+    if _complex.dtype_of(dtype) or _complex.is_complex(obj):
+        return _as_complex(obj, dtype, copy)
     if isinstance(obj, int) and not isinstance(obj, _b.bool) and (dtype is None or dtype in _SIGNED + _UNSIGNED):
         return _methods.full((), obj, dtype or int64, device)
     if dtype is uint64 and isinstance(obj, (list, tuple)):
         return _u64(obj)
     return _helpers.asarray(obj, dtype, device, copy)
+
+
+def _as_complex(obj, dtype, copy):
+    if dtype is not None and not _complex.dtype_of(dtype):
+        raise TypeError("asarray: complex numbers cannot be cast to %s" % _helpers.dtype(dtype).name)
+    made = _complex.of(obj, dtype)
+    if copy is False and made is not obj:
+        raise ValueError("asarray: this needs a copy")
+    return +made if copy and made is obj else made
 
 
 def _u64(obj):
@@ -209,6 +231,7 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
 
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     m = n_rows if n_cols is None else n_cols
+    k = _b.min(_b.max(k, -n_rows), m)
     i, j = _ridge._arange(0, n_rows, 1, int64, device), _ridge._arange(0, m, 1, int64, device)
     return (i.reshape(-1 if n_rows else 0, 1) + k == j).astype(dtype or float32)
 
@@ -240,6 +263,10 @@ def meshgrid(*arrays, indexing="xy"):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
+    if _complex.is_complex(x):
+        if copy is False:
+            raise BufferError("from_dlpack: complex numbers are copied into two tensors")
+        return +_complex.of(x)
     return _helpers.from_dlpack(x, device=device, copy=copy)
 
 
@@ -598,12 +625,18 @@ def unique_all(x, /):
         return _All(flat, z, z.reshape(x.shape), z)
     order = _ridge.argsort(flat, 0)
     s = flat.take(order, 0)
-    first = _ridge.cat([_methods.full((1,), True, bool), s[1:] != s[:-1]], 0)
+    return _groups(order, s[1:] != s[:-1], x.shape, lambda at: s.take(at, 0))
+
+
+def _groups(order, changes, shape, values):
+    """unique_all's result from the sorted order, and from where its elements change."""
+    n = order.shape[0]
+    first = _ridge.cat([_methods.full((1,), True, bool), changes], 0)
     where_ = _methods.nonzero(first)[0]
     counts = _ridge.cat([where_[1:], _methods.full((1,), n, int64)], 0) - where_
     group = _ridge.cumsum(first.astype(int64), 0) - 1
     inverse = _ridge.scatter(zeros((n,), dtype=int64), 0, order, group)
-    return _All(s.take(where_, 0), order.take(where_, 0), inverse.reshape(x.shape), counts)
+    return _All(values(where_), order.take(where_, 0), inverse.reshape(shape), counts)
 
 
 def unique_values(x, /):
@@ -654,7 +687,19 @@ def _install():
 
     _Tensor.__array_namespace__ = namespace
     _Tensor.to_device = lambda x, device, /, *, stream=None: _methods.to(x, device)
+    for name in _complex.NAMES & set(globals()):
+        globals()[name] = _complex.dispatching(name, globals()[name])
 
 
 _install()
-__all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("any_", "annotations")]
+
+
+def __getattr__(name):
+    if name == "fft":  # it needs this module
+        import importlib
+
+        return importlib.import_module(".fft", __package__)
+    raise AttributeError("module 'ridge.array_api' has no attribute %r" % name)
+
+
+__all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("any_", "annotations")] + ["fft"]

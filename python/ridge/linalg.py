@@ -1,13 +1,14 @@
 """Linear algebra of matrices and stacks of them. Products are kernels; factorizations are computed on the host in float64, by NumPy's
 LAPACK where NumPy is installed and by plain loops otherwise.
 
-det, inv, solve, cholesky can be differentiated once: the value comes from the host, and a correction that is zero to first order
-carries the gradient (for inv, a step of Newton's iteration).
+det, inv, solve, cholesky of real matrices can be differentiated once: the value comes from the host, and a correction that is zero to
+first order carries the gradient (for inv, a step of Newton's iteration).
 """
 import collections
 import math
 
-from . import _methods, _ridge
+from . import _complex, _methods, _ridge
+from ._complex import ComplexTensor
 from ._ridge import Tensor, tensor
 
 __all__ = """cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose norm outer pinv qr
@@ -25,7 +26,7 @@ class LinAlgError(ValueError):
 def _square(x, fn):
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise LinAlgError("%s: square matrices are needed; the shape is %s" % (fn, x.shape))
-    if "float" not in x.dtype.name:
+    if "float" not in x.dtype.name and "complex" not in x.dtype.name:
         raise TypeError("%s: floats are needed; the dtype is %s" % (fn, x.dtype.name))
     return x
 
@@ -47,13 +48,24 @@ def _host(fn, x, *more):
     np = _numpy()
     if np is not None:
         try:
-            out = fn(np, *(np.asarray(_ridge._contiguous(v).double().numpy()) for v in (x,) + more))
+            out = fn(np, *(_values(np, v) for v in (x,) + more))
         except np.linalg.LinAlgError as e:
             raise LinAlgError(str(e)) from None
         many = isinstance(out, tuple)
-        made = [tensor(np.asarray(o, order="C")).astype(x.dtype) for o in (out if many else (out,))]
+        made = [_made(np.asarray(o, order="C"), x) for o in (out if many else (out,))]
         return tuple(made) if many else made[0]
     raise LinAlgError("this factorization needs NumPy, which is not installed")
+
+
+def _values(np, x):
+    return x.numpy().astype("complex128") if isinstance(x, ComplexTensor) else np.asarray(_ridge._contiguous(x).double().numpy())
+
+
+def _made(a, x):
+    """A result on the host as a tensor of x's precision."""
+    if a.dtype.kind == "c":
+        return _complex.of(a, x.dtype)
+    return tensor(a).astype(x.dtype.part if isinstance(x, ComplexTensor) else x.dtype)
 
 
 def _matrices(x):
@@ -127,6 +139,8 @@ def _inverse(x):
 def inv(x, /):
     """The inverse of square matrices."""
     x = _square(x, "inv")
+    if isinstance(x, ComplexTensor):
+        return _inverse(x)
     y = _inverse(x).detach()
     return y - y @ (x - x.detach()) @ y
 
@@ -134,6 +148,9 @@ def inv(x, /):
 def solve(x1, x2, /):
     """The solution of x1 @ y = x2; x2 is a vector or a stack of matrices."""
     a, vector = _square(x1, "solve"), x2.ndim == 1
+    if isinstance(x1, ComplexTensor) or isinstance(x2, ComplexTensor):
+        a, b = _complex._pair(x1, x2)
+        return _host(lambda np, p, q: np.linalg.solve(p, q[:, None])[..., 0] if vector else np.linalg.solve(p, q), a, b)
     b = x2.unsqueeze(-1) if vector else x2
     if _numpy():
         y = _host(lambda np, p, q: np.linalg.solve(p, q), a, b)
@@ -147,6 +164,8 @@ def solve(x1, x2, /):
 def det(x, /):
     """The determinant."""
     x = _square(x, "det")
+    if isinstance(x, ComplexTensor):
+        return _host(lambda np, a: np.asarray(np.linalg.det(a)), x)
     if _numpy():
         d = _host(lambda np, a: np.asarray(np.linalg.det(a)), x)
     else:
@@ -168,6 +187,9 @@ def slogdet(x, /):
 def cholesky(x, /, *, upper=False):
     """The lower triangular L with L @ L.T = x, or its transpose."""
     x = _square(x, "cholesky")
+    if isinstance(x, ComplexTensor):
+        low = _host(lambda np, a: np.linalg.cholesky(a), x)
+        return _complex.conj(low.mT) if upper else low
     low = (_host(lambda np, a: np.linalg.cholesky(a), x) if _numpy() else _plain_cholesky(x)).detach()
     back = _inverse(low).detach()
     m = back @ (x - x.detach()) @ back.mT
@@ -208,7 +230,7 @@ def pinv(x, /, *, rtol=None):
 def _limit(x, rtol):
     from ._helpers import finfo
 
-    return float(rtol.item() if isinstance(rtol, Tensor) else rtol) if rtol is not None else max(x.shape[-2:]) * finfo(x.dtype).eps
+    return float(rtol.item() if isinstance(rtol, Tensor) else rtol) if rtol is not None else max(x.shape[-2:]) * finfo(getattr(x.dtype, "part", x.dtype)).eps
 
 
 def matrix_rank(x, /, *, rtol=None):
@@ -236,6 +258,7 @@ def matrix_power(x, n, /):
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    x = _complex.absolute(x) if isinstance(x, ComplexTensor) else x
     axes = _methods._axes(axis, x.ndim)
     if not axes:
         return x.abs()
@@ -249,6 +272,8 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    if isinstance(x, ComplexTensor) and ord not in ("nuc", 2, -2):
+        x = _complex.absolute(x)
     if ord == "fro":
         out = (x * x).sum((-2, -1)).sqrt()
     elif ord in (1, -1, float("inf"), float("-inf")):
@@ -283,6 +308,9 @@ def outer(x1, x2, /):
 
 def cross(x1, x2, /, *, axis=-1):
     return _methods.cross(x1, x2, axis)
+
+
+diagonal, trace, outer, cross = (_complex.dispatching(f.__name__, f) for f in (diagonal, trace, outer, cross))
 
 
 def matmul(x1, x2, /):

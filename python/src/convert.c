@@ -240,9 +240,19 @@ int py_operand(struct py_call *k, PyObject *o, rg_operand *out) {
     return py_tensor(k, o, &out->t);
 }
 
+/* __array_ufunc__ = None says, as to NumPy, that the other's operators are to be used. */
+static int has_own_operators(PyObject *o) {
+    PyObject *f = PyObject_GetAttrString(o, "__array_ufunc__");
+    if (!f) PyErr_Clear();
+    Py_XDECREF(f);
+    return f == Py_None;
+}
+
 int py_is_operand(PyObject *o) {
-    return py_is_tensor(o) || PyFloat_Check(o) || PyLong_Check(o) || PyObject_CheckBuffer(o) ||
-           PyObject_HasAttrString(o, "__dlpack__") || PyObject_HasAttrString(o, "__array__");
+    if (py_is_tensor(o) || PyFloat_Check(o) || PyLong_Check(o)) return 1;
+    if (has_own_operators(o)) return 0;
+    return PyObject_CheckBuffer(o) || PyObject_HasAttrString(o, "__dlpack__") ||
+           PyObject_HasAttrString(o, "__array__");
 }
 
 int py_flatten(struct py_call *k, rg_tensor *x) {

@@ -29,6 +29,20 @@ static PyObject *binary(PyObject *a, PyObject *b, binary_fn *fn) {
     return r;
 }
 
+/* With a Python complex number: of complex tensors (ridge/_complex.py). */
+typedef PyObject *number_fn(PyObject *, PyObject *);
+static bool with_complex(PyObject *a, PyObject *b) { return PyComplex_Check(a) || PyComplex_Check(b); }
+static PyObject *as_complex(PyObject *x) {
+    PyObject *f = py_helper("complex_of");
+    return PyComplex_Check(x) ? Py_NewRef(x) : f ? PyObject_CallFunctionObjArgs(f, x, NULL) : NULL;
+}
+static PyObject *complex_binary(PyObject *a, PyObject *b, number_fn *fn) {
+    PyObject *x = as_complex(a), *y = x ? as_complex(b) : NULL, *r = y ? fn(x, y) : NULL;
+    Py_XDECREF(x);
+    Py_XDECREF(y);
+    return r;
+}
+
 static PyObject *unary(PyObject *a, unary_fn *fn) {
     struct py_call k;
     py_begin(&k);
@@ -52,10 +66,15 @@ static PyObject *op_matmul(PyObject *a, PyObject *b) {
 
 #define BINARY(name, fn) \
     static PyObject *op_##name(PyObject *a, PyObject *b) { return binary(a, b, rg_##fn##_at); }
-BINARY(add, add)
-BINARY(subtract, sub)
-BINARY(multiply, mul)
-BINARY(true_divide, div)
+#define ARITHMETIC(name, fn, number)                                 \
+    static PyObject *op_##name(PyObject *a, PyObject *b) {           \
+        if (with_complex(a, b)) return complex_binary(a, b, number); \
+        return binary(a, b, rg_##fn##_at);                           \
+    }
+ARITHMETIC(add, add, PyNumber_Add)
+ARITHMETIC(subtract, sub, PyNumber_Subtract)
+ARITHMETIC(multiply, mul, PyNumber_Multiply)
+ARITHMETIC(true_divide, div, PyNumber_TrueDivide)
 BINARY(floor_divide, floordiv)
 BINARY(remainder, mod)
 BINARY(and, bitwise_and)
@@ -63,8 +82,10 @@ BINARY(or, bitwise_or)
 BINARY(xor, bitwise_xor)
 BINARY(lshift, shl)
 BINARY(rshift, shr)
+static PyObject *power(PyObject *a, PyObject *b) { return PyNumber_Power(a, b, Py_None); }
 static PyObject *op_power(PyObject *a, PyObject *b, PyObject *mod) {
     if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
+    if (with_complex(a, b)) return complex_binary(a, b, power);
     return binary(a, b, rg_pow_at);
 }
 static PyObject *op_negative(PyObject *a) { return unary(a, rg_neg_at); }
@@ -75,6 +96,10 @@ static PyObject *op_invert(PyObject *a) { return unary(a, rg_bitwise_not_at); }
 static PyObject *compare(PyObject *a, PyObject *b, int op) {
     static binary_fn *const fn[] = {[Py_LT] = rg_lt_at, [Py_LE] = rg_le_at, [Py_EQ] = rg_eq_at,
                                     [Py_NE] = rg_ne_at, [Py_GT] = rg_gt_at, [Py_GE] = rg_ge_at};
+    if (with_complex(a, b) && (op == Py_EQ || op == Py_NE)) {
+        PyObject *x = as_complex(a), *r = x ? PyObject_RichCompare(x, b, op) : NULL;
+        return Py_XDECREF(x), r;
+    }
     return binary(a, b, fn[op]);
 }
 
