@@ -109,6 +109,8 @@ $(OUT)/prefix: FORCE
 	@$(call keep_if_same,$(PREFIX) $(LIBDIR) $(MULTIARCH) $(ABI))
 $(OUT)/objects: FORCE
 	@$(call keep_if_same,$(LIB_OBJ))
+$(OUT)/test-objects: FORCE
+	@$(call keep_if_same,$(TEST_OBJ))
 FORCE:
 
 # What a bare machine lacks, checked once: see tools/setup.
@@ -366,7 +368,7 @@ test-opencl: $(TEST) # the OpenCL device, on PoCL or what there is; part of `mak
 test-large: $(TEST) # accuracy of sums to 2^28 elements, minutes and 4 GiB; RIDGE_DEVICE=CUDA: there
 	@$(TEST) -a -v sums_large sums_many_draws
 
-test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers must find each, minutes
+test-mutants: $(TEST) $(OUT)/test-objects # planted bugs: fuzzers or the tests that they name must find each, minutes
 	@tests/mutants/run $(OUT)
 
 # Random programs over every public function against PyTorch (docs/testing.md). PYTHON has torch; DEVICE=REF|CPU|CUDA, SEED, N.

@@ -161,6 +161,34 @@ CASE(jit_follows_a_tensor_that_moved) {
     IS(s.w, 16, 8);
 }
 
+CASE(jit_follows_a_tensor_that_moved_while_nothing_waits) {
+    struct step s = {.c = c, .w = V(8, 16), .lr = rg_scalar(c, RG_F32, 0.5)};
+    rg_jit *j = rg_jit_new(c, decay, &s, 1);
+    rg_tensor y;
+    for (int i = 0; i < 3; i++) CHECK_EQ(rg_jit_call(j, (rg_tensors){0}, &y), 0);
+    rg_tensor view = rg_flip(s.w, RG_AXES(0));
+    rg_assign(s.w, V(64, 32));
+    IS(s.w, 64, 32);
+    rg_free(view);
+    rg_collect(c);
+    CHECK_EQ(rg_jit_call(j, (rg_tensors){0}, &y), 0);
+    IS(y, 96);
+    IS(s.w, 32, 16);
+}
+
+CASE(jit_leaves_gradients_of_what_it_assigns) {
+    struct step s = {.c = c, .w = rg_param(V(8, 16)), .lr = rg_scalar(c, RG_F32, 0.5)};
+    rg_jit *j = rg_jit_new(c, decay, &s, 1);
+    rg_tensor y;
+    for (int i = 0; i < 5; i++) {
+        rg_zero_grad(c);
+        rg_backward(rg_sum(rg_square(s.w)));
+        CHECK_EQ(rg_jit_call(j, (rg_tensors){0}, &y), 0);
+        IS(rg_param_grad(s.w), 16 / pow(2, i), 32 / pow(2, i));
+        IS(s.w, 8 / pow(2, i + 1), 16 / pow(2, i + 1));
+    }
+}
+
 CASE(jit_leaves_tensors_made_before_as_they_were) {
     struct step s = {.c = c, .w = V(8, 16), .lr = rg_scalar(c, RG_F32, 0.5)};
     rg_jit *j = rg_jit_new(c, decay, &s, 1);
@@ -227,6 +255,25 @@ CASE(jit_input_that_the_step_writes) {
     }
     CHECK_EQ(rg_jit_call(j, RG_TENSORS(V(-1, -1)), &y), 0);
     IS(s.w, 31, 63);
+}
+
+/* The state is written before the input is read. */
+static rg_status feed_late(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct step *s = user;
+    rg_assign(s->w, rg_add(s->w, 1));
+    rg_realize(s->w);
+    out[0] = rg_mul(in[0], 2);
+    return RG_OK;
+}
+CASE(jit_input_that_is_read_after_the_step_wrote_it) {
+    struct step s = {.c = c, .w = V(1, 2)};
+    rg_jit *j = rg_jit_new(c, feed_late, &s, 1);
+    rg_tensor y;
+    for (int i = 0; i < 5; i++) {
+        CHECK_EQ(rg_jit_call(j, RG_TENSORS(s.w), &y), 0);
+        IS(y, 2 * (i + 1), 2 * (i + 2));
+        IS(s.w, i + 2, i + 3);
+    }
 }
 
 static rg_status writes_input(void *user, const rg_tensor *in, rg_tensor *out) {

@@ -152,3 +152,33 @@ TEST(outside_corners_that_one_element_decides) {
     gives(c, "gradient of flip", rg_param_grad(p), 3, (double[]){10, 20, -5});
     CHECK_EQ(rg_close(c), 0);
 }
+
+static rg_tensor numbers(rg_ctx *c, int n, const float *v) { return rg_from(c, RG_F32, v, RG_SHAPE(n)); }
+
+/* Gradients of x and src through what the elements of src at index 0 make of x. */
+static void scattered(rg_ctx *c, const char *what, rg_combine how, float x, int n, const float *src,
+                      const double *want) {
+    rg_tensor in = numbers(c, 1, &x), from = numbers(c, n, src), index = rg_zeros(c, RG_I64, RG_SHAPE(n)),
+              d[2];
+    rg_grad(rg_sum(rg_scatter_reduce(in, 0, index, from, .how = how)), RG_TENSORS(in, from), d);
+    gives(c, what, d[0], 1, want);
+    gives(c, what, d[1], n, want + 1);
+}
+
+TEST(outside_corners_of_ties_zeros_and_nan) {
+    rg_ctx *c = rg_open("REF");
+    scattered(c, "maximum of equals", RG_COMBINE_MAX, 2, 2, (float[]){2, 1}, (double[]){0.5, 0.5, 0});
+    scattered(c, "product of two zeros", RG_COMBINE_PROD, 3, 3, (float[]){0, 0, 2}, (double[]){0, 0, 0, 0});
+    scattered(c, "product of one zero", RG_COMBINE_PROD, 3, 2, (float[]){0, 2}, (double[]){0, 6, 0});
+    rg_tensor odd = numbers(c, 4, (float[]){1, NAN, 3, NAN});
+    gives(c, "argmax", rg_argmax(odd), 1, (double[]){1});
+    gives(c, "argmin", rg_argmin(odd), 1, (double[]){1});
+    /* the sum has nine digits: rounded to bf16 before it is divided, the mean would be 0.83203125 */
+    rg_tensor three = rg_cast(numbers(c, 3, (float[]){1.5f, 1, 0.0078125f}), RG_BF16);
+    gives(c, "mean of bf16", rg_mean(three), 1, (double[]){0.8359375});
+    rg_tensor z = rg_from(c, RG_F32, (float[]){1, 2, 3, 4, 5, 6, 7, 8}, RG_SHAPE(2, 2, 2)), d;
+    rg_tensor x = rg_from(c, RG_F32, (float[]){1, 1}, RG_SHAPE(1, 2, 1));
+    rg_grad(rg_sum(rg_mul(x, rg_max(z, RG_AXES(2), .keep = true))), RG_TENSORS(x), &d);
+    gives(c, "sum of maxima", d, 2, (double[]){8, 12});
+    CHECK_EQ(rg_close(c), 0);
+}

@@ -4,6 +4,8 @@
 #include "planned.h"
 #include "tensor/tensor.h"
 
+#include <ridge.h>
+
 struct sized {
     struct ir_test t;
     struct tg g;
@@ -251,4 +253,19 @@ TEST(plan_size_of_a_gru_with_gradients) {
                   s.run.sched.buf.p[i].elements < GRU_ROWS * GRU_WIDTH * 3 * GRU_WIDTH);
         ir_test_close(&s.t);
     }
+}
+
+/* x - sin x and sin x - x are two kernels, though they have the same nodes; a sort between them keeps them apart. */
+TEST(plan_size_operands_in_another_order_are_another_kernel) {
+    enum { N = 8 };
+    float v[N], got[N];
+    for (int i = 0; i < N; i++) v[i] = 0.25f * (float)i;
+    rg_ctx *c = rg_open("CPU");
+    rg_tensor x = rg_from(c, RG_F32, v, RG_SHAPE(N)), s = rg_sort(rg_sub(x, rg_sin(x)), 0);
+    CHECK_EQ(rg_read(rg_sub(rg_sin(s), s), got, sizeof got), 0);
+    for (int i = 0; i < N; i++) {
+        double y = v[i] - sin(v[i]);
+        CHECK_NEAR(got[i], sin(y) - y, 1e-6);
+    }
+    CHECK_EQ(rg_close(c), 0);
 }
