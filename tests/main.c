@@ -194,7 +194,8 @@ static void finish(struct job *j, int status, const struct rusage *used) {
     bool ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (ok) {
         run.passed++;
-        if (run.verbose) printf("ok    %-44s %8.1f ms\n", j->test->name, took * 1e3);
+        if (run.verbose)
+            printf("ok    %-44s %8.1f ms, CPU %.2f s\n", j->test->name, took * 1e3, cpu_seconds(used));
     } else if (skip) {
         run.skipped++;
         printf("skip  %s: %.*s\n", j->test->name, (int)strcspn(j->out ? j->out : "", "\n"),

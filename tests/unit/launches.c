@@ -428,5 +428,5 @@ static void compile_forms(uint32_t every) {
 }
 
 /* Some of them wherever there is NVRTC, all of them as a manual test: minutes of all cores. Search leaves out those that spill. */
-TEST_SLOW(cuda_compile_forms, 300) { compile_forms(29); }
+TEST_SLOW(cuda_compile_forms, 300) { compile_forms(83); }
 TEST_MANUAL(cuda_compile_forms_all, 3000) { compile_forms(1); }

@@ -80,7 +80,7 @@ static uint32_t count(uint32_t n) {
 }
 
 TEST(schedule_random_exact) {
-    CHECK(many(first_seed(), count(3000), (struct graph_gen){.exact = true}, (struct sched_opts){0},
+    CHECK(many(first_seed(), count(2000), (struct graph_gen){.exact = true}, (struct sched_opts){0},
                OPTS_NONE));
 }
 
@@ -96,12 +96,12 @@ TEST(schedule_random_floats) {
 
 TEST_SLOW(schedule_random_opts, 300) {
     struct graph_gen gen = {.assigns = true, .vars = true};
-    CHECK(many(first_seed() + 30000, count(3000), gen, (struct sched_opts){0}, OPTS_RANDOM));
+    CHECK(many(first_seed() + 30000, count(1500), gen, (struct sched_opts){0}, OPTS_RANDOM));
 }
 
 TEST_SLOW(schedule_random_heuristic, 400) {
     struct graph_gen gen = {.exact = true, .all_dtypes = true, .assigns = true};
-    CHECK(many(first_seed() + 40000, count(4000), gen, (struct sched_opts){0}, OPTS_HEURISTIC));
+    CHECK(many(first_seed() + 40000, count(2000), gen, (struct sched_opts){0}, OPTS_HEURISTIC));
 }
 
 /* Planned and lowered as for a GPU, but interpreted. */
@@ -468,7 +468,13 @@ TEST_SLOW(schedule_random_through_cc, 900) {
     struct err err = {0};
     struct engine *en = engine_open(&err, NULL);
     if (!en) FAIL("%s", err.msg);
-    through_compiler(en, false, first_seed() + 60000, count(1000));
+    through_compiler(en, false, first_seed() + 60000, count(300)); /* tests/outside runs thousands */
+}
+TEST_MANUAL(fuzz_schedule_through_cc, 3600) {
+    struct err err = {0};
+    struct engine *en = engine_open(&err, NULL);
+    if (!en) FAIL("%s", err.msg);
+    through_compiler(en, false, first_seed() + 60300, count(4000));
 }
 
 /* In two parts, for two cores. */
@@ -476,8 +482,9 @@ static void opencl_part(uint64_t first, uint32_t n) {
     opencl_hurry();
     through_compiler(opencl_engine(), true, first, n);
 }
-TEST_SLOW(opencl_random_0, 900) { opencl_part(first_seed() + 80000, count(300)); }
-TEST_SLOW(opencl_random_1, 900) { opencl_part(first_seed() + 80300, count(200)); }
+TEST_SLOW(opencl_random_0, 900) { opencl_part(first_seed() + 80000, count(100)); }
+TEST_SLOW(opencl_random_1, 900) { opencl_part(first_seed() + 80100, count(100)); }
+TEST_MANUAL(fuzz_opencl_random, 3600) { opencl_part(first_seed() + 80200, count(1000)); }
 
 /* Scatter-adds of floats as functions of the device: every program has a plan. */
 static void plan_ordered(void *arg) {
