@@ -238,6 +238,8 @@ const struct engine_cost *engine_costs(struct engine *, uint32_t *n); /* until t
 void engine_costs_reset(struct engine *);
 const struct model *engine_model(struct engine *, struct err *); /* the machine it plans for; NULL on error */
 bool engine_on_cpu(const struct engine *);                       /* plans, opts and C of a CPU */
+int engine_capability(
+    struct engine *); /* compute capability of a CUDA device, times ten; 0: another device */
 
 /* For measurements and tests: how this engine plans from now on, whatever RIDGE_PLAN, RIDGE_PLAN_RANK and RIDGE_MULTI
  * say. NULL: as they say. Programs planned one way and another are kept side by side. */

@@ -18,6 +18,8 @@
  * a logarithm to base two as well.
  * fp16 and bf16: sums are float32, operands of products 16-bit: P is rounded before it is multiplied by v, and so is what
  * flows to S before it is multiplied by k and q. That is what MMA instructions compute, so every device agrees.
+ * Where a GPU has no streaming form (float32, odd head sizes) and scores take up to 1 GB they are not INLINE: GEMM, softmax,
+ * GEMM (is_plain).
  * A query that sees no key has the result 0, and no gradient, as in PyTorch.
  * Grouped queries: the heads of q are (Hk, G), and k and v are broadcast along G. On a GPU what flows to them is stored for each
  * head of q and then summed over G (GRAD_STORED): the kernel is the one without groups, where a row over G and the queries
@@ -34,6 +36,7 @@ struct attend {
     int64_t t, s;
     const struct t_attention *o;
     const uop *keep; /* dropout: 0 or 1 / (1 - share) for each weight; or NULL */
+    bool plain;      /* scores and weights may be stored: see is_plain */
 };
 
 /* ---- shapes -------------------------------------------------------------------------------------------------- */
@@ -99,6 +102,9 @@ static const uop *group_mask(struct tg *g, const uop *m, const struct shape *q, 
 
 /* ---- the scores ---------------------------------------------------------------------------------------------- */
 
+/* One row in scratch memory, unless scores may be stored. */
+static const uop *row_of(struct attend *a, const uop *x) { return a->plain ? x : t_inline(a->g, x); }
+
 static const uop *number(struct attend *a, double v) { return uop_flt(a->g->ir, a->dt, v); }
 
 /* true where query i sees key j: keys 0 .. i, if there are more keys than queries the queries are the last ones. */
@@ -118,7 +124,7 @@ static const uop *rounded(struct attend *a, const uop *x) {
 static const uop *weights(struct attend *a, const uop *s, const uop *m) {
     const uop *p = t_exp2(a->g, t_sub(a->g, s, m));
     if (a->o->causal) p = t_where(a->g, causal(a), p, number(a, 0));
-    return t_inline(a->g, p);
+    return row_of(a, p);
 }
 
 /* q k^T; what flows back to it is rounded. */
@@ -126,7 +132,7 @@ static const uop *products(struct attend *a, const uop *q, const uop *k) {
     struct tg *g = a->g;
     const uop *x = tg_contract(g, t_unsqueeze(g, q, -2), t_unsqueeze(g, k, -3), 1);
     if (a->half != DT_VOID) x = t_grad_through(g, x, rounded(a, x));
-    return t_inline(g, x); /* INLINE: the gradient scales the row that is kept */
+    return row_of(a, x); /* INLINE: the gradient scales the row that is kept */
 }
 
 /* The scores in `unit`s: 1, or log2 e for powers of two. */
@@ -140,7 +146,7 @@ static const uop *scores(struct attend *a, const uop *x, double scale, double un
         x = t_add(g, x, unit == 1 ? m : t_mul(g, m, number(a, unit)));
     }
     if (a->o->causal) x = t_where(g, causal(a), x, number(a, -INFINITY));
-    return t_inline(g, x);
+    return row_of(a, x);
 }
 
 /* Recomputed from counters wherever it is used, in the gradient too: never stored. */
@@ -156,7 +162,7 @@ static void drop_out(struct attend *a, struct t_rng *rng, const struct shape *s)
 /* The sum over the keys of weights (.., T, S) times v (.., S, Dv). */
 static const uop *weighted(struct attend *a, const uop *p, const uop *v) {
     struct tg *g = a->g;
-    if (a->keep) p = t_inline(g, t_mul(g, p, a->keep));
+    if (a->keep) p = row_of(a, t_mul(g, p, a->keep));
     if (a->half != DT_VOID) p = t_grad_through(g, rounded(a, p), p);
     const uop *x = t_mul(g, t_unsqueeze(g, p, -1), t_unsqueeze(g, v, -3)); /* (.., T, S, Dv) */
     uint32_t keys = 1u << (tg_shape(g, x)->n - 2);
@@ -194,6 +200,18 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     return t_grad_through(g, o, uop1(g->ir, OP_ONCE_DIFF, t_cast(g, back, out)));
 }
 
+/* On a GPU without wgmma for these types and head sizes a row is filled by a thread, at a hundredth of the FMA rate. Where that
+ * matters, and scores take no more than a bounded amount of memory, attention is two GEMMs and a softmax. */
+enum { PLAIN_LEAST_FMAS = 1 << 22, PLAIN_MOST_BYTES = 1 << 30, WGMMA_HEAD = 256, WGMMA_CHUNK = 8 };
+
+static bool is_plain(const struct attend *a, const struct shape *q, const struct shape *v) {
+    int64_t d = q->d[q->n - 1], dv = v->d[v->n - 1], rows = shape_size(q) / RG_MAX(d, 1);
+    bool heads = d % WGMMA_CHUNK == 0 && dv % WGMMA_CHUNK == 0 && RG_MAX(d, dv) <= WGMMA_HEAD;
+    if (!a->o->stream || (a->o->wgmma && a->half != DT_VOID && heads)) return false;
+    double scores = (double)rows * (double)a->s;
+    return scores * (double)d >= PLAIN_LEAST_FMAS && scores * dtype_info[a->dt].bytes <= PLAIN_MOST_BYTES;
+}
+
 const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop *k, const uop *v,
                        const struct t_attention *o) {
     const uop *x[3] = {tg_float(g, tg_value(g, q)), tg_float(g, tg_value(g, k)), tg_float(g, tg_value(g, v))};
@@ -205,6 +223,7 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     struct attend a = {.g = g, .dt = out == DT_F64 ? DT_F64 : DT_F32, .o = &opts};
     if (out == DT_F16 || out == DT_BF16) a.half = out;
     a.t = sq->d[sq->n - 2], a.s = sk->d[sk->n - 2];
+    a.plain = is_plain(&a, sq, sv);
     if (!(opts.dropout >= 0 && opts.dropout < 1))
         tg_bad(g, "attention with dropout %g: expected a share from 0 to less than 1", opts.dropout);
     for (int i = 0; i < 3; i++) x[i] = t_cast(g, x[i], a.dt);

@@ -300,6 +300,19 @@ TEST_SLOW(simgpu_attention_head_sizes, 300) {
     say(3, 3, 3, 0);
 }
 
+/* No streaming form: GEMMs and a softmax over stored scores. */
+TEST_SLOW(simgpu_attention_plain, 300) {
+    const struct sim_case s[] = {
+        {"attention f32 128 grads", .fn = attention, .n = {CAUSAL}, .grads = true,
+         .in = {QKV(RG_F32, 1, 1, 180, 190, 128)}, .most = 5e-5},
+        {"attention f32 groups masked", .fn = attention, .n = {MASKED},
+         .in = {QKV(RG_F32, 2, 1, 130, 170, 100), {RG_F32, {130, 170}}}, .most = 5e-5},
+    };
+    unsigned before = simgpu_count.launches;
+    check_all(s, RG_COUNT(s), "SIM90");
+    CHECK(simgpu_count.launches - before > 12); /* not one kernel each */
+}
+
 /* Heads of q that share keys: dK and dV are tensor-core kernels too. */
 TEST_SLOW(simgpu_attention_groups, 300) {
     const struct sim_case s[] = {

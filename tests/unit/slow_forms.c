@@ -29,6 +29,16 @@ static rg_tensor layernorm(rg_tensor x) {
     return y;
 }
 
+static rg_tensor attention(rg_tensor x) {
+    int64_t t = rg_dim(x, 0) / 4, d = rg_dim(x, 1);
+    rg_tensor q = rg_reshape(x, RG_SHAPE(1, 4, t, d)), g[3];
+    rg_tensor k = rg_contiguous(rg_neg(q)), v = rg_contiguous(rg_exp(q));
+    rg_grad(rg_attention(q, k, v, .causal = true), RG_TENSORS(q, k, v), g, .seed = rg_contiguous(rg_sin(q)));
+    rg_realize_all(RG_TENSORS(g[0], g[1], g[2]));
+    return rg_attention(q, k, v,
+                        .mask = rg_contiguous(rg_gt(rg_rand(rg_ctx_of(x), RG_F32, RG_SHAPE(t, t)), 0.5)));
+}
+
 static const struct {
     const char *name;
     program *fn;
@@ -49,6 +59,9 @@ static const struct {
     {"one running sum", running0, RG_F32, 3000017, 1},
     {"running sums of columns", running0, RG_F32, 20011, 33},
     {"running maxima of rows", running1, RG_F32, 64, 50257},
+    {"attention of float32", attention, RG_F32, 4096, 64},
+    {"attention of float32, odd", attention, RG_F32, 4 * 1053, 256},
+    {"attention of bf16, odd heads", attention, RG_BF16, 2048, 60},
     {"layer norm, many short rows", layernorm, RG_BF16, 262144, 96},
     {"layer norm, odd", layernorm, RG_F32, 100003, 65},
 };
