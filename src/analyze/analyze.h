@@ -331,6 +331,7 @@ struct kernel_row {
     bool modelled; /* flops and bytes are known */
     int64_t ns, min_ns, max_ns;
     double flops, bytes;    /* of one launch; bytes is the least that must move */
+    double same;            /* of these: inputs that may be one tensor with another */
     double roof;            /* share of the roof reached, 0 unknown */
     double compute, memory; /* share of the arithmetic and of the bandwidth roof */
     int64_t m, n, k, batch; /* GEMM; 0: none */
@@ -384,7 +385,8 @@ struct class_row {
     X(ALLOC,        "allocator",          "measured")                                              \
     X(DEVCOPY,      "copy.device",        "measured")                                              \
     X(IDLE_GPUS,    "idle_gpus",          "measured")                                              \
-    X(SHARED,       "gpu_shared",         "measured")
+    X(SHARED,       "gpu_shared",         "measured")                                              \
+    X(PRECISION,    "precision",          "model")
 /* clang-format on */
 enum cause_id {
 #define X(name, id, conf) CAUSE_##name,
@@ -548,6 +550,7 @@ struct diag {
         uint8_t cause;
     } * idle;
     uint32_t idle_n;
+    int64_t mapped_ns;              /* of a program on the CPU: its own code while large blocks are freed */
     uint32_t *dev, *dev_row, dev_n; /* device work in order of start, and its kernel_row (or ~0) */
     bool has_python;
     int64_t residual; /* wall - sum of the budget: always 0, tested */

@@ -247,6 +247,15 @@ static const char *line_of_kernel(struct diag *d, const struct kernel_row *k) {
     return trace_str(d->t, k->name);
 }
 
+/* The line of the longest of the kernels that are marked. */
+static const char *cause_of_kernels(struct diag *d, const bool *taken) {
+    const struct kernel_row *top = NULL;
+    for (uint32_t i = 0; i < d->dev_n; i++)
+        if (taken[i] && d->dev_row[i] != UINT32_MAX && (!top || d->kernels.p[d->dev_row[i]].ns > top->ns))
+            top = &d->kernels.p[d->dev_row[i]];
+    return top ? line_of_kernel(d, top) : "";
+}
+
 static bool fusible(const struct kernel_row *k) {
     return k->modelled && k->bytes >= FUSIBLE_BYTES && k->bound == BOUND_MEMORY &&
            (k->cls == KC_ELEMENTWISE || k->cls == KC_NORM || k->cls == KC_COPY);
@@ -261,17 +270,34 @@ static bool same_step(const struct diag *d, uint32_t x, uint32_t y) {
     return true;
 }
 
+static void attention_cause(struct diag *d, bool *taken) {
+    uint32_t count;
+    int64_t lost = attention_unfused(d, taken, &count);
+    if (!cause_worth(d, lost)) return;
+    cause_add(d, CAUSE_TRAFFIC, lost, lost, cause_of_kernels(d, taken),
+              arena_printf(&d->arena,
+                           "%u times attention is two products with a softmax between them, and the scores "
+                           "cross the memory several times",
+                           count),
+              is_jax(d) ? "jax.nn.dot_product_attention(.., implementation=\"cudnn\")"
+                        : "torch.nn.functional.scaled_dot_product_attention: one kernel that keeps the "
+                          "scores on the chip")
+        ->bound = "one kernel with the same arithmetic at 60% of the unit's peak";
+}
+
 /* Consecutive kernels of one stream that pass a value through memory. */
 static void memory_traffic(struct diag *d) {
     struct trace *t = d->t;
     int64_t lost = 0;
     uint32_t pairs = 0, last[64], best_row = UINT32_MAX, triton = 0;
     int64_t best = 0;
+    bool *taken = arena_array(&d->arena, bool, d->dev_n + 1);
+    attention_cause(d, taken);
     memset(last, 0xff, sizeof last);
     for (uint32_t i = 0; i < d->dev_n; i++) {
         const struct trace_event *e = &t->ev[d->dev[i]];
         uint32_t r = d->dev_row[i], *prev = &last[e->lane & 63];
-        if (r == UINT32_MAX || !fusible(&d->kernels.p[r]) || e->flags & TF_GRAPH) {
+        if (r == UINT32_MAX || taken[i] || !fusible(&d->kernels.p[r]) || e->flags & TF_GRAPH) {
             *prev = UINT32_MAX;
             continue;
         }
@@ -613,6 +639,7 @@ void diag_causes(struct diag *d) {
         memory_traffic(d);
         layout(d);
         shapes(d);
+        precision_causes(d);
         occupancy(d);
         graph_opaque(d);
     }

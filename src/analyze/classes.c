@@ -239,7 +239,7 @@ static void cost_of(struct diag *d, struct kernel_row *k) {
         shapes_parse(trace_str(t, k->shape), trace_str_len(t, k->shape), &s);
         struct op_cost c = op_cost(trace_str(t, k->op), k->cls, &s);
         k->flops = c.flops;
-        k->bytes = c.bytes;
+        k->bytes = c.bytes, k->same = c.same;
         k->m = c.m, k->n = c.n, k->k = c.k, k->batch = c.batch;
         k->modelled = c.known;
         type = c.type;
@@ -264,6 +264,10 @@ static void judge(struct diag *d, struct kernel_row *k) {
         double peak = g->peak[k->unit] * 1e12, bw = g->bw * 1e9;
         k->compute = peak ? k->flops / (peak * t) : 0;
         k->memory = bw ? k->bytes / (bw * t) : 0;
+        if (k->memory > 1.05 && k->same > 0) { /* x * x reads x once */
+            k->bytes -= k->same, k->same = 0;
+            k->memory = bw ? k->bytes / (bw * t) : 0;
+        }
         /* Faster than the hardware: the data stayed in the cache, or the formula does not apply. */
         if (k->compute > 1.05 || k->memory > 1.05) k->modelled = false, k->compute = k->memory = 0;
         k->roof = RG_MAX(k->compute, k->memory);
@@ -311,7 +315,7 @@ static void borrow(struct diag *d) {
         if (k->modelled || k->graph || !k->unlinked) continue;
         if (!map_get(&m, (uint64_t)k->name << 32 | k->args, &from)) continue;
         const struct kernel_row *o = &d->kernels.p[from];
-        k->flops = o->flops, k->bytes = o->bytes, k->unit = o->unit;
+        k->flops = o->flops, k->bytes = o->bytes, k->same = o->same, k->unit = o->unit;
         k->m = o->m, k->n = o->n, k->k = o->k, k->batch = o->batch;
         k->op = o->op, k->shape = o->shape, k->cls = o->cls, k->where = o->where;
         k->modelled = true;

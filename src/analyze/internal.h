@@ -111,12 +111,14 @@ void clock_align(struct diag *);    /* clock.c: the GPU's times on the host's cl
 void list_processes(struct diag *); /* devices.c */
 void idle_gpus_cause(struct diag *);
 void shared_gpu_cause(struct diag *);
-void cpu_rows(struct diag *);        /* cpu.c: operators as the kernels of a program without a device */
-void cpu_causes(struct diag *);      /* .. and what its time went to */
-void transfer_causes(struct diag *); /* transfers.c: copies between host and device, and on the device */
-void allocator_cause(struct diag *); /* .. and the driver's allocations */
-void foreign_checks(struct diag *);  /* checks.c: the checklist */
-void diag_evidence(struct diag *);   /* evidence.c: bound, condition and confirmation of each advice */
+void cpu_rows(struct diag *);         /* cpu.c: operators as the kernels of a program without a device */
+void cpu_causes(struct diag *);       /* .. and what its time went to */
+void transfer_causes(struct diag *);  /* transfers.c: copies between host and device, and on the device */
+void allocator_cause(struct diag *);  /* .. and the driver's allocations */
+void foreign_checks(struct diag *);   /* checks.c: the checklist */
+void precision_causes(struct diag *); /* foreign/kernels.c */
+int64_t attention_unfused(const struct diag *, bool *taken, uint32_t *count);
+void diag_evidence(struct diag *); /* evidence.c: bound, condition and confirmation of each advice */
 
 int kernel_class_of(const char *name, const char *op);
 /* The user's line around a host event (1 + index): the innermost Python frame outside of library

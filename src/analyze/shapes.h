@@ -21,6 +21,7 @@ struct op_shapes {
 struct op_cost {
     bool known;
     double flops, bytes;
+    double same; /* of these bytes: inputs equal in shape to an earlier one, which may be the same tensor */
     int64_t m, n, k, batch; /* GEMM */
     int64_t numel;          /* of the result, elementwise */
     int elt;

@@ -5,11 +5,17 @@
  * Tests: tests/unit/foreign.c */
 #include "analyze/internal.h"
 
+#include <stdlib.h>
+
 enum {
     SMALL_OP_NS = 20000,     /* mean own time of operators that are dominated by their dispatch */
     CHAIN_BYTES = 1 << 20,   /* of an operator's traffic, for fusion to matter */
     LARGE_FLOPS = 200000000, /* of a product whose rate says something about threads */
+    MAPPED_BYTES = 32 << 20, /* glibc: DEFAULT_MMAP_THRESHOLD_MAX */
+    PAGE_BYTES = 4096,
 };
+#define FAULT_NS 120.0  /* a page faulted in and cleared, with several threads at it */
+#define WIDE_SHARE 0.15 /* of the wall time */
 
 /* clang-format off */
 static const struct {
@@ -179,7 +185,7 @@ static void elsewhere(struct diag *d) {
                   "DataLoader(num_workers=2 or more, persistent_workers=True, prefetch_factor=4); leave "
                   "cores to the workers "
                   "(torch.set_num_threads)");
-    lost = d->budget[BUDGET_USER];
+    lost = d->budget[BUDGET_USER] - d->mapped_ns;
     if (cause_worth(d, lost))
         cause_add(d, CAUSE_USER, lost, lost, cause_line(d, BUDGET_USER),
                   "the program runs code that is neither an operator nor the loader",
@@ -198,8 +204,60 @@ static void elsewhere(struct diag *d) {
                   "async_op=True and compute meanwhile; fewer and larger messages");
 }
 
+/* Twice as many elements of 32 bits as of 64 fit into a vector and into a cache. */
+static void wide_products(struct diag *d) {
+    int64_t ns = 0, best = 0;
+    const struct kernel_row *top = NULL;
+    for (uint32_t i = 0; i < d->kernels.n; i++) {
+        const struct kernel_row *k = &d->kernels.p[i];
+        if (k->cls > KC_ATTENTION || k->unit != GPU_F64 || !k->flops) continue;
+        ns += k->ns;
+        if (k->ns > best) best = k->ns, top = k;
+    }
+    if (!top || (double)ns / 2 < WIDE_SHARE * (double)d->wall_ns) return;
+    struct cause *c =
+        cause_add(d, CAUSE_PRECISION, ns / 2, ns / 2, trace_str(d->t, top->where ? top->where : top->op),
+                  arena_printf(&d->arena, "products in fp64 take %.1f ms", (double)ns / 1e6),
+                  "float32, where its digits are enough");
+    c->bound = "vectors hold twice as many elements of 32 bits";
+}
+
+/* Blocks above glibc's largest threshold are mapped when they are allocated and unmapped when they are freed: each page is faulted in
+ * and cleared every time. Unmapping shows as time of the program outside of operators. */
+static void mapped_blocks(struct diag *d) {
+    const struct trace *t = d->t;
+    int64_t bytes = 0, blocks = 0, unmapping = 0;
+    for (uint32_t i = 0, at = 0; i < t->n; i++) {
+        const struct trace_event *e = &t->ev[i];
+        const struct trace_copy_args *c =
+            e->kind == TK_MEM && e->flags & TF_HOST ? trace_blob(t, e->args, sizeof *c) : NULL;
+        if (!c || llabs(c->bytes) < MAPPED_BYTES || e->t0 < d->w0 || e->t0 >= d->w1) continue;
+        if (!(e->flags & TF_FREE)) bytes += c->bytes, blocks++;
+        while (at < d->idle_n && d->idle[at].t1 < e->t0) at++;
+        if (at == d->idle_n || d->idle[at].t0 > e->t0 || d->idle[at].cause != BUDGET_USER) continue;
+        unmapping += d->idle[at].t1 - d->idle[at].t0;
+        at++; /* a piece counts once */
+    }
+    int64_t lost =
+        unmapping + RG_MIN((int64_t)((double)bytes / PAGE_BYTES * FAULT_NS), d->wall_ns - unmapping);
+    if (!blocks || !cause_worth(d, lost)) return;
+    d->mapped_ns = unmapping;
+    struct cause *c = cause_add(
+        d, CAUSE_ALLOC, lost, lost, cause_line(d, BUDGET_USER),
+        arena_printf(&d->arena,
+                     "%lld blocks of %.1f MB on average are mapped anew; unmapping them takes %.1f ms",
+                     (long long)blocks, (double)bytes / 1e6 / (double)blocks, (double)unmapping / 1e6),
+        "write into tensors that stay (out=, add_, mul_); or an allocator that keeps large blocks "
+        "(jemalloc or tcmalloc by LD_PRELOAD)");
+    c->bound = "the time outside of operators in which blocks are freed, and 0.12 us for each page";
+    c->confirm = "give the operators out=: the step is faster by the gain";
+    c->how = "measured where blocks are freed, modelled by their pages";
+}
+
 void cpu_causes(struct diag *d) {
     between_operators(d);
+    wide_products(d);
+    mapped_blocks(d);
     chains(d);
     elsewhere(d);
     rate_of_products(d);

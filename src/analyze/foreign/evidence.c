@@ -24,6 +24,8 @@ static const struct {
     {CAUSE_COMPILE,      "the time spent compiling or loading in the window", "record again after more warm-up steps"},
     {CAUSE_TRAFFIC,      "bytes written and read again, at the bandwidth those kernels reach",
                          "torch.compile the chain alone and time it; in a chain of equal kernels one remains"},
+    {CAUSE_PRECISION,    "the same arithmetic at 60% of the faster unit's peak, or the least bytes at 80% of the bandwidth",
+                         "time the largest product alone in both types"},
     {CAUSE_LAYOUT,       "the time of those kernels", "run the layer with inputs and weights in the layout it wants"},
     {CAUSE_ALIGNMENT,    "against 70% of the roof, which aligned products reach",
                          "time the product alone with padded sizes (`ridge shape M N K` names them)"},
