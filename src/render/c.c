@@ -415,12 +415,36 @@ static struct c_text quad(struct render *r, const uop *n) {
     return t;
 }
 
+/* Lanes of one vector of eight doubles. gcc 12 and 13 take such a permutation for one inside 128-bit lanes (vpermilpd) where only
+ * its third and fourth element cross them, and give lanes 2 and 3 for 6 and 7: as integers it is right. */
+static bool permutes_doubles(const uop *n) {
+    bool all = n->dt == DT_F64 && n->lanes >= 4;
+    for (uint32_t i = 0; i < n->nsrc && all; i++)
+        all = n->src[i]->op == OP_EXTRACT && n->src[i]->src[0] == n->src[0]->src[0] &&
+              n->src[0]->src[0]->lanes == 8;
+    return all;
+}
+
+static struct c_text permuted_doubles(struct render *r, const uop *n) {
+    struct c_text v = named(r, operand(r, n->src[0]->src[0]));
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes, .moving = v.moving};
+    struct str s;
+    str_init(&s, r->a);
+    str_printf(&s, "((f64x%u)(i64x%u){", n->lanes, n->lanes);
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        str_printf(&s, "%s((i64x8)%s)[%d]", i ? ", " : "", v.s, (int)n->src[i]->arg.i);
+    str_add(&s, "})");
+    t.s = s.p;
+    return t;
+}
+
 static struct c_text build(struct render *r, const uop *n) {
     int ways = interleaved(n);
     if (ways) return interleave(r, n, ways);
     unsigned wide = column_width(n);
     if (wide) return column(r, n, wide);
     if (is_quad(n)) return quad(r, n);
+    if (permutes_doubles(n)) return permuted_doubles(r, n);
     const uop *row[16];
     unsigned rows = mixed_rows(n, row);
     if (rows > 8) return mixed(r, n, row, rows);

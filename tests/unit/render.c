@@ -423,6 +423,32 @@ static void preds(void) {
         }
 }
 
+/* Lanes of one vector in any order, as compilers turn into shuffles: the sixth and seventh of eight doubles where the third and fourth
+ * were (gcc 12 and 13), and what else is drawn. */
+static void permutations(enum dtype dt, unsigned wide, unsigned lanes) {
+    enum { PERMS = 24 };
+    static const unsigned crossing[4] = {0, 0, 6, 6};
+    struct prog p;
+    uint64_t state = 88172645463325252u + (uint64_t)dt * 64 + lanes;
+    prog_init(&p, &ir, arena_printf(&arena, "permute_%s_%u_%u", dtype_info[dt].name, wide, lanes));
+    const uop *out = param(&p, dt, 0, PERMS * lanes), *in = param(&p, dt, 1, wide);
+    const uop *v = load(&p, in, INT(0), wide);
+    for (unsigned i = 0; i < PERMS; i++) {
+        const uop *lane[16];
+        for (unsigned k = 0; k < lanes; k++) {
+            state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+            unsigned from = (state >> 33) % wide;
+            if (i == 0) from = k < 4 ? crossing[k] : k;
+            if (i == 1) from = k == 2 || k == 3 ? k + 4 : k;
+            lane[k] = opn(&p, OP_EXTRACT, dt, 1, v, NULL, NULL, ARG_INT(from));
+        }
+        const uop *built = push(&p, uop_new(&ir, OP_BUILD, dt, lanes, lane, lanes, ARG_NONE));
+        store(&p, out, INT((int64_t)i * lanes), built, lanes);
+    }
+    size_t bytes = dtype_info[dt].bytes;
+    against_ref(&p, (size_t[]){PERMS * lanes * bytes, wide * bytes}, NULL);
+}
+
 /* Two lanes, and several iterations, add to the same elements. */
 static void adding(enum dtype dt) {
     struct prog p;
@@ -550,6 +576,10 @@ static void all_programs(const char *cc) {
     order();
     pick_buffer();
     bool wide = strcmp(cc, "cuda") && strcmp(cc, "opencl"); /* those have vectors of 16 bytes */
+    for (unsigned l = 4; wide && l <= 8; l += 4) {
+        permutations(DT_F64, 8, l), permutations(DT_I64, 8, l);
+        permutations(DT_F32, 16, l), permutations(DT_I16, 16, l);
+    }
     for (int i = 0; wide && i < 4; i++) interleaving((enum dtype[]){DT_U8, DT_BF16, DT_F16, DT_I32}[i]);
     engine_close(en);
 }
