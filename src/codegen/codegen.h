@@ -3,7 +3,7 @@
  *   verify -> opts -> finalize-axes -> block-sums -> loop-tree
  *          -> GPU: tma-stores -> mma -> warp-specialize | pipeline -> threads
  *          -> CPU: peel
- *          -> predicate -> expand -> coalesce -> prefetch -> decompose -> index-width
+ *          -> predicate -> expand -> coalesce -> slp -> prefetch -> decompose -> index-width
  *          -> linearize -> cold-branch -> estimate
  *
  * passes.def is that line as a table, with what each pass requires and gives; lower.c runs it.

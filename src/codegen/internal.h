@@ -90,7 +90,8 @@ void fill_cooperative(struct sched *, const uop *stmt, const uop *filler, int64_
 const uop *tree_peel(struct rw *, const uop *tree, const struct target *);
 const uop *tree_expand(struct rw *, const uop *tree); /* expand.c: unrolls UNROLL and REG, vectorizes VEC */
 const uop *tree_coalesce(struct rw *, const uop *tree, const struct target *); /* coalesce.c: vector loads */
-const uop *tree_prefetch(struct sched *, const uop *tree);                     /* prefetch.c: prefetches */
+const uop *tree_slp(struct ir *, const uop *tree, const struct target *); /* slp.c: epilogues of scalars */
+const uop *tree_prefetch(struct sched *, const uop *tree);                /* prefetch.c: prefetches */
 /* index_width.c: IDX becomes i64 or i32 */
 const uop *tree_index(struct rw *, const uop *tree, const struct target *);
 void linearize(struct ir *, const uop *tree, struct linear *);  /* linearize.c */

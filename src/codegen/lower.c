@@ -14,6 +14,7 @@ static const uop *rewrite(struct ir *ir, rw_fn rules, const uop *root) {
 static bool always(const struct lowering *l) { return (void)l, true; }
 static bool block(const struct lowering *l) { return sched_has_threads(&l->sched); }
 static bool no_block(const struct lowering *l) { return !block(l); } /* copies have predicates of their own */
+static bool on_cpu(const struct lowering *l) { return no_block(l) && !target_is_gpu(&l->target); }
 static bool has_mma(const struct lowering *l) { return l->sched.ntc != 0; }
 static bool warp_spec(const struct lowering *l) { return block(l) && l->sched.ws.consumers; }
 static bool warp_spec_mma(const struct lowering *l) { return warp_spec(l) && has_mma(l); }
@@ -58,6 +59,7 @@ static const uop *expand(struct lowering *l) {
 }
 
 static const uop *coalesce(struct lowering *l) { return tree_coalesce(&l->pred, l->tree, &l->target); }
+static const uop *slp(struct lowering *l) { return tree_slp(l->ir, l->tree, &l->target); }
 static const uop *prefetch(struct lowering *l) { return tree_prefetch(&l->sched, l->tree); }
 
 static const uop *decompose(struct lowering *l) {

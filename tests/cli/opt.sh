@@ -30,7 +30,7 @@ has 0 "matmul" $small/matmul.uop --emit asm
 has 0 "; after index-width:" $small/matmul.uop --dump all
 has 0 "; after opts:" $small/matmul.uop --dump opts,loop-tree
 has 0 "linearize" $small/matmul.uop --passes
-for p in verify opts finalize-axes loop-tree peel predicate expand coalesce decompose index-width linearize cold-branch estimate; do
+for p in verify opts finalize-axes loop-tree peel predicate expand coalesce slp decompose index-width linearize cold-branch estimate; do
     has 0 "; after $p:" $small/matmul.uop --dump $p
     has 0 "  $p " --help
 done
