@@ -4,8 +4,8 @@ import builtins
 from . import _ridge
 from ._ridge import DType, Tensor, tensor
 
-__all__ = """Error InvalidError OutOfMemoryError FileError CompilerError DeviceError UnsupportedError dtype finfo iinfo grad no_grad
-enable_grad is_grad_enabled manual_seed save load realize asarray from_dlpack value_and_grad scalar set_printoptions""".split()
+__all__ = """Error InvalidError AxisError OutOfMemoryError FileError CompilerError DeviceError UnsupportedError dtype finfo iinfo grad
+no_grad enable_grad is_grad_enabled manual_seed save load realize asarray from_dlpack value_and_grad scalar set_printoptions""".split()
 
 # ---- exceptions ----
 
@@ -18,6 +18,10 @@ class Error(RuntimeError):
 
 class InvalidError(Error, ValueError):
     """Shapes, dtypes or values that do not fit."""
+
+
+class AxisError(InvalidError, IndexError):
+    """An axis that the tensor does not have; a ValueError and an IndexError, as NumPy's."""
 
 
 class OutOfMemoryError(Error, MemoryError):
@@ -44,7 +48,10 @@ _CLASSES = {1: InvalidError, 2: FileError, 5: OutOfMemoryError, 6: FileError, 7:
 
 
 def error_of(status, text):
-    e = _CLASSES.get(status, Error)(text)
+    import re
+
+    is_axis = status == 1 and re.search(r"(^|: )(axis|a new axis at) -?\d+ of ", text)
+    e = (AxisError if is_axis else _CLASSES.get(status, Error))(text)
     e.status = status
     return e
 

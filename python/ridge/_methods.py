@@ -185,8 +185,16 @@ def expand_dims(x, axis):
     return x
 
 
+def _invalid(text):
+    from ._helpers import InvalidError
+
+    raise InvalidError(text)
+
+
 def _bad_axis(a, n):
-    raise IndexError("axis %d of a tensor of %d axes" % (a, n))
+    from ._helpers import AxisError
+
+    raise AxisError("axis %d of a tensor of %d axes" % (a, n))
 
 
 def flip(x, *axis, dims=None, axes=None):
@@ -294,6 +302,8 @@ def meshgrid(*xs, indexing="xy"):
     """Grids of coordinate vectors, as numpy.meshgrid."""
     xs = xs[0] if len(xs) == 1 and not isinstance(xs[0], Tensor) else xs
     xs = [_t(x).reshape(-1) for x in xs]
+    if indexing not in ("xy", "ij"):
+        _invalid('meshgrid: indexing is "xy" or "ij"; found %r' % (indexing,))
     if indexing == "ij" or len(xs) < 2:
         return _ridge._meshgrid(xs) if xs else []
     out = _ridge._meshgrid([xs[1], xs[0]] + xs[2:])
@@ -435,7 +445,7 @@ def _moment(fn):
         n = 1
         for a in axes or range(x.ndim):
             n *= x.shape[a]
-        v = _ridge._var(x, axes, keepdims, True) * (n / builtins.max(n - less, 0) if n > less else float("nan"))
+        v = _ridge._var(x, axes, keepdims, True) * (n / (n - less) if n > less else float("inf"))
         return v.sqrt() if fn is _ridge._std else v
 
     reduce.__doc__ = "Divided by n - ddof: 1 unless you say otherwise, as PyTorch's (NumPy's default is 0)."
@@ -650,6 +660,8 @@ def rad2deg(x):
 
 
 def divide(x, y, rounding_mode=None):
+    if rounding_mode not in (None, "floor", "trunc"):
+        _invalid('divide: rounding_mode is None, "floor" or "trunc"; found %r' % (rounding_mode,))
     if rounding_mode == "floor":
         return _ridge.floordiv(x, y)
     if rounding_mode == "trunc":
@@ -661,6 +673,29 @@ def divide(x, y, rounding_mode=None):
 
 def gelu(x, approximate="none"):
     return _ridge.gelu_tanh(x) if approximate == "tanh" else _ridge.gelu(x)
+
+
+def softplus(x, beta=1.0):
+    """log(1 + exp(beta x)) / beta."""
+    return _ridge.softplus(x) if beta == 1 else _ridge.softplus(x * beta) / beta
+
+
+def softmin(x, axis=-1, dim=None):
+    return _ridge.softmax(-x, axis if dim is None else dim)
+
+
+def diagonal(x, offset=0, axis1=0, axis2=1, *, dim1=None, dim2=None):
+    """Elements (i, i + offset) of two axes, as the last axis."""
+    return _ridge.diagonal(x, offset, axis1 if dim1 is None else dim1, axis2 if dim2 is None else dim2)
+
+
+_COMBINE = {"amax": "max", "amin": "min", "add": "sum", "multiply": "prod"}
+
+
+def scatter_reduce(x, dim, index, src, reduce="sum", include_self=True, axis=None):
+    """x with the elements of src combined into it: sum, prod, mean, amax or amin, as PyTorch's."""
+    how = _COMBINE.get(reduce, reduce)
+    return _ridge.scatter_reduce(x, dim if axis is None else axis, index, src, how=how, exclude_self=not include_self)
 
 
 def one_hot(x, num_classes=-1):
@@ -701,11 +736,11 @@ _INPLACE = "add sub mul div clamp relu exp sqrt neg abs masked_fill".split()
 FUNCTIONS = """astype transpose swapaxes moveaxis expand_dims flip broadcast_to broadcast_shapes broadcast_arrays tile chunk unbind
 meshgrid pad atleast_1d atleast_2d hstack vstack unstack concat rot90 full full_like arange linspace randint tri norm topk median average
 count_nonzero nonzero masked_select ptp allclose array_equal diff trapezoid einsum tensordot vecdot inner trace addmm cross clip where
-hypot atan2 signbit nan_to_num deg2rad rad2deg divide one_hot cov equal clone numel""".split()
+hypot atan2 signbit nan_to_num deg2rad rad2deg divide one_hot cov equal clone numel softplus softmin diagonal scatter_reduce""".split()
 METHODS = """window astype to numpy __array__ tolist clone cpu cuda dim numel element_size data_ptr __format__ __contains__ __deepcopy__
 __complex__ type_as view transpose swapaxes moveaxis expand_dims flip broadcast_to expand_as reshape_as view_as tile repeat split chunk
 unbind norm topk median count_nonzero nonzero masked_select ptp allclose diff trace clip where hypot atan2 nan_to_num fill_ zero_ divide
-tensordot inner vecdot signbit equal gelu""".split()
+tensordot inner vecdot signbit equal gelu softplus softmin diagonal scatter_reduce""".split()
 
 var, std = _moment(_ridge._var), _moment(_ridge._std)
 zeros_like, ones_like = _like(_ridge._zeros_like), _like(_ridge._ones_like)

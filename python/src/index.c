@@ -18,7 +18,7 @@ struct basic {
 };
 
 static int bad_index(PyObject *at, int64_t axis, int64_t size) {
-    PyErr_Format(PyExc_IndexError, "index %R is out of range for axis %lld, which has size %lld", at,
+    PyErr_Format(PyExc_IndexError, "index %R is out of bounds for axis %lld, which has size %lld", at,
                  (long long)axis, (long long)size);
     return -1;
 }
@@ -81,7 +81,7 @@ static int add_key(struct basic *b, PyObject *o, int64_t *rest) {
     }
     if (o != Py_Ellipsis) return PySlice_Check(o) ? add_slice(b, o) : add_int(b, o);
     if (*rest < 0) {
-        PyErr_SetString(PyExc_IndexError, "an index can have one ellipsis (...) only");
+        PyErr_SetString(PyExc_IndexError, "an index can only have a single ellipsis (...)");
         return -1;
     }
     add_whole(b, *rest);

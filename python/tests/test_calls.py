@@ -9,7 +9,7 @@ import tracemalloc
 import unittest
 
 import ridge
-from common import Case
+from common import Case, needs_torch, np, torch
 from ridge import nn
 
 
@@ -124,6 +124,41 @@ class Devices(Case):
             x + ridge.ones(3, device="CPU")
         with self.assertRaises(ridge.Error):
             ridge.ones(1, device="NOWHERE")
+
+
+
+@needs_torch
+class AsPyTorch(Case):
+    """Functions whose arguments have PyTorch's names."""
+
+    def test_scatter_reduce(self):
+        g = torch.Generator().manual_seed(1)
+        x, src = torch.randn(3, 4, generator=g), torch.randn(3, 4, generator=g)
+        index = torch.randint(3, (3, 4), generator=g)
+        ours = [ridge.tensor(v.numpy()) for v in (x, index, src)]
+        for how in ("sum", "prod", "mean", "amax", "amin"):
+            for keep in (True, False):
+                want = x.scatter_reduce(0, index, src, how, include_self=keep)
+                self.same(ours[0].scatter_reduce(0, ours[1], ours[2], how, include_self=keep), want.numpy(), what=(how, keep))
+
+    def test_softplus_softmin_diagonal_var(self):
+        x = torch.linspace(-3, 3, 24).reshape(2, 3, 4)
+        y = ridge.tensor(x.numpy())
+        self.same(ridge.softplus(y, beta=3), torch.nn.functional.softplus(x, beta=3).numpy())
+        self.same(y.softmin(1), torch.nn.functional.softmin(x, 1).numpy())
+        self.same(y.diagonal(offset=1, dim1=-2, dim2=-1), x.diagonal(1, -2, -1).numpy())
+        self.same(y.var((1, 2), correction=12), np.full(2, np.inf, "float32"))
+
+    def test_refusals(self):
+        x = ridge.ones(2, 3)
+        for wrong in (lambda: x.sum(2), lambda: x.softmax(5), lambda: ridge.stack([x], 7), lambda: ridge.expand_dims(x, 9)):
+            with self.assertRaises(IndexError):
+                wrong()
+            with self.assertRaises(ridge.AxisError):
+                wrong()
+        for wrong in (lambda: ridge.divide(x, x, "down"), lambda: ridge.meshgrid(x, x, indexing="yx")):
+            with self.assertRaises(ridge.InvalidError):
+                wrong()
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def draw_key(r, shape, arrays):
 class Words(Case):
     def test_errors_say_what_and_where(self):
         x = ridge.ones(2, 3)
-        for key, words in ((5, "index 5 is out of range for axis 0"), ((0, 0, 0), "too many indices"), ((..., 0, ...), "one ellipsis")):
+        for key, words in ((5, "index 5 is out of bounds for axis 0"), ((0, 0, 0), "too many indices"), ((..., 0, ...), "single ellipsis")):
             with self.assertRaisesRegex(IndexError, words):
                 x[key]
         with self.assertRaises(TypeError):

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Exchanges with other libraries, linear algebra and leaks of the Python package, as figures for docs/measurements.
+
+    PYTHONPATH=build/release/python python3 bench/python_checks.py [dlpack] [linalg] [leaks]
+
+dlpack: addresses, and memory over 10^6 exchanges, with NumPy, PyTorch and JAX where they are installed. linalg: residuals on 500 random
+and badly conditioned matrices, beside NumPy's. leaks: blocks and memory after rounds of ordinary programs.
+"""
+import gc
+import os
+import sys
+
+os.environ.setdefault("DEVICE", "REF")
+import ridge  # noqa: E402
+
+EXCHANGES = int(os.environ.get("N", "1000000"))
+
+
+def resident():
+    """KiB"""
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def libraries():
+    """Name, an array of it, its from_dlpack, and the address of one."""
+    import numpy as np
+
+    yield "numpy", np.arange(4096, dtype=np.float32), np.from_dlpack, lambda a: a.__array_interface__["data"][0]
+    try:
+        import torch
+
+        yield "torch", torch.arange(4096, dtype=torch.float32), torch.from_dlpack, lambda a: a.data_ptr()
+    except ImportError:
+        print("torch is not installed")
+    try:
+        import jax
+
+        yield "jax", jax.numpy.arange(4096, dtype="float32"), jax.dlpack.from_dlpack, lambda a: a.unsafe_buffer_pointer()
+    except ImportError:
+        print("jax is not installed")
+
+
+def dlpack():
+    x = ridge.rand(4096).realize()
+    for name, theirs, take, address in libraries():
+        ours, back = ridge.from_dlpack(theirs), take(x)
+        print("%s: to ridge the same address: %s; from ridge: %s" % (name, ours.data_ptr() == address(theirs), address(back) == x.data_ptr()))
+        del ours, back
+        n = EXCHANGES // 2
+        for i in range(min(n, 5000)):
+            ridge.from_dlpack(theirs), take(x)
+        before = resident()
+        for i in range(n):
+            ridge.from_dlpack(theirs), take(x)
+        print("%s: %d exchanges, memory %+d KiB" % (name, 2 * n, resident() - before))
+
+
+def spectrum(np, g, n, condition):
+    """A matrix with singular values from 1 down to 1 / condition."""
+    q = [np.linalg.qr(g.standard_normal((n, n)))[0] for _ in range(2)]
+    return q[0] * np.geomspace(1, 1 / condition, n) @ q[1].T
+
+
+def linalg():
+    """Residuals over n eps times the norms: LAPACK's own tests allow 30."""
+    import numpy as np
+
+    g, worst = np.random.default_rng(5), {}
+    eps = np.finfo(np.float64).eps
+
+    def note(what, who, value):
+        worst[what, who] = max(worst.get((what, who), 0.0), float(value))
+
+    for i in range(500):
+        n = int(g.integers(2, 40))
+        a = spectrum(np, g, n, 10.0 ** g.uniform(0, 14))
+        b = g.standard_normal((n, 3))
+        for who, lib, to, of in (("ridge", ridge.linalg, lambda v: ridge.tensor(v, "float64"), lambda v: v.numpy()), ("numpy", np.linalg, np.asarray, np.asarray)):
+            m, rhs = to(a), to(b)
+            y = of(lib.solve(m, rhs))
+            note("solve |ax-b|/(|a||x|)", who, np.linalg.norm(a @ y - b, 1) / (np.linalg.norm(a, 1) * np.linalg.norm(y, 1) * n * eps))
+            q, r = (of(v) for v in lib.qr(m))
+            note("qr |a-qr|/|a|", who, np.linalg.norm(a - q @ r, 1) / (np.linalg.norm(a, 1) * n * eps))
+            note("qr |1-q'q|", who, np.linalg.norm(np.eye(n) - q.T @ q, 1) / (n * eps))
+            u, s, v = (of(p) for p in lib.svd(m))
+            note("svd |a-usv|/|a|", who, np.linalg.norm(a - u * s @ v, 1) / (np.linalg.norm(a, 1) * n * eps))
+            h = a @ a.T + np.eye(n) / 1e6
+            w, z = (of(p) for p in lib.eigh(to(h)))
+            note("eigh |hz-zw|/|h|", who, np.linalg.norm(h @ z - z * w, 1) / (np.linalg.norm(h, 1) * n * eps))
+            low = of(lib.cholesky(to(h)))
+            note("cholesky |h-ll'|/|h|", who, np.linalg.norm(h - low @ low.T, 1) / (np.linalg.norm(h, 1) * n * eps))
+            inverse = of(lib.inv(m))
+            note("inv |1-a inv|/(|a||inv|)", who, np.linalg.norm(np.eye(n) - a @ inverse, 1) / (np.linalg.norm(a, 1) * np.linalg.norm(inverse, 1) * n * eps))
+    for what in sorted({k[0] for k in worst}):
+        print("%-26s ridge %.2f  numpy %.2f" % (what, worst[what, "ridge"], worst[what, "numpy"]))
+
+
+def programs():
+    """A bit of everything."""
+    x = ridge.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    loss = ((x @ x.T).softmax(1) * x[:, [1, 0]]).sum()
+    loss.backward()
+    x.grad.tolist()
+    y = ridge.arange(12).reshape(3, 4)
+    y[y > 5] = 0
+    y[1:, ::2].sum(0).tolist()
+    memoryview(ridge.cat([y, y]).realize())
+    ridge.fft.fft(ridge.ones(8)).tolist()
+    for wrong in (lambda: ridge.ones(2, 3) @ ridge.ones(2), lambda: y[9], lambda: ridge.tensor("a"), lambda: y.sum(axis=7), lambda: y.sum(nothing=1)):
+        try:
+            wrong()
+        except (ValueError, IndexError, TypeError):
+            pass
+    ridge.linalg.inv(ridge.eye(3) * 2).tolist()
+
+
+def leaks():
+    total = getattr(sys, "gettotalrefcount", None)
+    for i in range(300):
+        programs()
+    for part in range(3):
+        gc.collect()
+        blocks, refs, before = sys.getallocatedblocks(), total() if total else 0, resident()
+        for i in range(1000):
+            programs()
+        gc.collect()
+        print("1000 rounds: blocks %+d%s, memory %+d KiB" % (
+            sys.getallocatedblocks() - blocks, ", references %+d" % (total() - refs) if total else "", resident() - before))
+
+
+def main():
+    for name in sys.argv[1:] or ["dlpack", "linalg", "leaks"]:
+        {"dlpack": dlpack, "linalg": linalg, "leaks": leaks}[name]()
+
+
+main()
