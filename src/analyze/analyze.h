@@ -543,6 +543,7 @@ struct diag {
     double fragmentation;
     bool mem_leak;
     struct heap_peak heap;
+    int64_t (*mem_kind)[HEAP_KINDS]; /* of each point of mem: they sum to it; NULL: not known */
     /* every idle piece, for the page: sorted by time */
     struct idle_piece {
         int64_t t0, t1;

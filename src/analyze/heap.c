@@ -105,13 +105,27 @@ struct life {
     uint32_t owner;
 };
 
+struct heap_change { /* of a point: the block that came or went */
+    int64_t asked, rest;
+    uint8_t kind;
+};
+
 struct heap_replay {
     struct diag *d;
     struct trace *t;
     VEC(struct life) life;
-    int64_t before; /* bytes that were there when recording began, and were freed later */
+    VEC(struct heap_change) change; /* as many as points */
+    int64_t before;                 /* bytes that were there when recording began, and were freed later */
     int64_t peak_t;
 };
+
+/* Values between kernels lie in the planned block: it is theirs. life NULL: a block from before the recording. */
+static struct heap_change change_of(struct heap_replay *r, const struct life *b, int64_t bytes, int sign) {
+    if (!b) return (struct heap_change){sign * bytes, 0, HEAP_BEFORE};
+    struct heap_row x = parse_owner(r->t, b->owner, b->bytes);
+    uint8_t kind = x.kind == HEAP_GAP ? HEAP_TEMPORARY : x.kind;
+    return (struct heap_change){sign * x.bytes, sign * (b->bytes - x.bytes), kind};
+}
 
 static void point(struct heap_replay *r, int64_t t, int64_t held) {
     struct diag *d = r->d;
@@ -140,13 +154,17 @@ static void replay_blocks(struct heap_replay *r) {
             }
             if (b->freed ? known && !k : known && k) continue;
             if (b->freed) {
-                held -= b->bytes;
+                const struct life *was = known ? &r->life.p[k - 1] : NULL;
+                int64_t bytes = was ? was->bytes : b->bytes;
+                held -= bytes;
+                vec_push(&r->d->arena, &r->change, change_of(r, was, bytes, -1));
                 if (known) r->life.p[k - 1].died = b->t, map_put(&at, b->number, 0);
             } else {
                 held = RG_MIN(held + b->bytes, (int64_t)1 << 60);
                 vec_push(&r->d->arena, &r->life,
                          ((struct life){b->t, INT64_MAX, b->bytes, b->number, b->owner}));
                 map_put(&at, b->number, r->life.n);
+                vec_push(&r->d->arena, &r->change, change_of(r, &r->life.p[r->life.n - 1], b->bytes, 1));
             }
             point(r, b->t, held);
         }
@@ -325,15 +343,23 @@ static void growing(struct heap_replay *r) {
 
 /* ---- the whole ----------------------------------------------------------------------------------------------------- */
 
-/* The highest point of each stretch, so that a peak is never thinned away. */
-static void thin(struct diag *d) {
+/* The highest point of each stretch, so that a peak is never thinned away; and what it is made of. */
+static void thin(struct heap_replay *r) {
     enum { POINTS = 2000 };
+    struct diag *d = r->d;
     uint32_t n = d->mem.n, step = n / POINTS + 1, out = 0;
-    for (uint32_t i = 0; i < n; i += step) {
-        struct memory_point best = d->mem.p[i];
-        for (uint32_t k = i; k < n && k < i + step; k++)
-            if (d->mem.p[k].bytes > best.bytes) best = d->mem.p[k];
-        d->mem.p[out++] = best;
+    int64_t now[HEAP_KINDS] = {[HEAP_BEFORE] = r->before};
+    d->mem_kind = arena_alloc(&d->arena, (size_t)(n / step + 1) * sizeof *d->mem_kind);
+    for (uint32_t i = 0; i < n; i += step, out++) {
+        struct memory_point best = {0, -1};
+        for (uint32_t k = i; k < n && k < i + step; k++) {
+            const struct heap_change *c = &r->change.p[k];
+            now[c->kind] += c->asked, now[HEAP_ROUNDING] += c->rest;
+            if (d->mem.p[k].bytes <= best.bytes) continue;
+            best = d->mem.p[k];
+            memcpy(d->mem_kind[out], now, sizeof now);
+        }
+        d->mem.p[out] = best;
     }
     d->mem.n = out;
 }
@@ -349,7 +375,7 @@ void ridge_memory(struct diag *d) {
     at_peak(&r);
     at_close(&r);
     growing(&r);
-    thin(d);
+    thin(&r);
     for (uint32_t i = 0; i < d->heap.left.n; i++) {
         const struct heap_row *x = &d->heap.left.p[i];
         vec_push(&d->arena, &d->owners, ((struct memory_owner){x->where, x->bytes, x->count}));

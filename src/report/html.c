@@ -265,6 +265,26 @@ static void heap_rows_list(struct str *o, const struct diag *d, const char *key,
     str_addc(o, ']');
 }
 
+/* What each point of "memory" is made of: the kinds that occur, and their bytes. */
+static void heap_over_time(struct str *o, const struct diag *d) {
+    int kind[HEAP_KINDS], n = 0;
+    for (int k = 0; k < HEAP_KINDS && d->mem_kind; k++)
+        for (uint32_t i = 0; i < d->mem.n; i++)
+            if (d->mem_kind[i][k]) {
+                kind[n++] = k;
+                break;
+            }
+    str_add(o, ",\"over\":{\"kinds\":[");
+    for (int k = 0; k < n; k++) str_printf(o, "%s\"%s\"", k ? "," : "", heap_kind_text(kind[k]));
+    str_add(o, "],\"bytes\":[");
+    for (uint32_t i = 0; i < d->mem.n && n; i++) {
+        str_add(o, i ? ",[" : "[");
+        for (int k = 0; k < n; k++) str_printf(o, "%s%lld", k ? "," : "", (long long)d->mem_kind[i][kind[k]]);
+        str_addc(o, ']');
+    }
+    str_add(o, "]}");
+}
+
 /* Device memory of a Ridge program at its peak, by what it is for and by who asked for it; what was left; what grows. */
 static void heap_list(struct str *o, const struct diag *d) {
     bool first = true;
@@ -275,6 +295,7 @@ static void heap_list(struct str *o, const struct diag *d) {
         first = false;
     }
     str_addc(o, '}');
+    heap_over_time(o, d);
     heap_rows_list(o, d, "peak", &d->heap.peak);
     heap_rows_list(o, d, "left", &d->heap.left);
     heap_rows_list(o, d, "grows", &d->heap.grows);

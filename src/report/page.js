@@ -486,6 +486,10 @@ $('rf').addEventListener('pointermove', e => {
   tip.style.left = e.clientX + 14 + 'px'; tip.style.top = e.clientY + 14 + 'px';
   tip.textContent = d.k.name + '  ' + d.k.class + '  x' + d.k.count + '  ' + us(d.k.ns / d.k.count) + '  ' + pct(d.k.roof) + ' of the roof, ' + d.k.bound + ' bound';
 });
+const KINDS = ['#0e7490', '#b45309', '#4d7c0f', '#7c3aed', '#be123c', '#1d4ed8', '#a16207', '#0f766e', '#6b7280', '#9d174d', '#374151', '#57534e'];
+function memoryLegend() {
+  return T.heap.over.kinds.map((k, i) => '<span class="kind"><i style="background:' + KINDS[i % KINDS.length] + '"></i>' + esc(k) + '</span>').join('');
+}
 function drawMemory() {
   const c = $('mm'), w = resize(c, 320), g = c.getContext('2d'), M = T.memory;
   g.fillStyle = theme.bg; g.fillRect(0, 0, w, 320); g.fillStyle = theme.fg; g.font = '12px system-ui,sans-serif';
@@ -494,15 +498,26 @@ function drawMemory() {
     const a = M[0][0], b = Math.max(a + 1, M[M.length - 1][0]), peak = R.memory.peak_bytes || 1;
     g.fillText('peak ' + mb(peak) + (R.memory.grows ? '; it grows' : ''), 12, 16);
     const X = 80, B = 290, H = 260, xs = niceStep((b - a) / 8), ys = niceStep(peak / 4);
-    g.fillStyle = '#0e7490'; g.beginPath(); g.moveTo(X, B);
-    let y = B;
-    for (const [t, v] of M) { const x = X + (w - X) * (t - a) / (b - a); g.lineTo(x, y); y = B - H * v / peak; g.lineTo(x, y); }
-    g.lineTo(w, y); g.lineTo(w, B); g.fill();
+    // A layer for each kind, each drawn over those above it; without kinds, one.
+    const O = T.heap.over, layers = O.kinds.length ? O.kinds : [''], px = t => X + (w - X) * (t - a) / (b - a);
+    for (let k = layers.length - 1; k >= 0; k--) {
+      g.fillStyle = KINDS[k % KINDS.length]; g.beginPath(); g.moveTo(X, B);
+      let y = B;
+      for (const [i, [t, v]] of M.entries()) {
+        let sum = v;
+        if (O.kinds.length) { sum = 0; for (let j = 0; j <= k; j++) sum += O.bytes[i][j]; }
+        g.lineTo(px(t), y); y = B - H * sum / peak; g.lineTo(px(t), y);
+      }
+      g.lineTo(w, y); g.lineTo(w, B); g.fill();
+    }
+    if (O.kinds.length && T.heap.t) { // where the table below is of
+      g.strokeStyle = theme.fg; g.setLineDash([4, 3]); g.beginPath(); g.moveTo(px(T.heap.t), B - H - 6); g.lineTo(px(T.heap.t), B); g.stroke(); g.setLineDash([]);
+    }
     g.strokeStyle = theme.line; g.fillStyle = theme.dim;
     for (let v = 0; v <= peak; v += ys) { const at = B - H * v / peak; g.beginPath(); g.moveTo(X, at); g.lineTo(w, at); g.stroke(); g.fillText(mb(v), 6, at + 4); }
     for (let t = Math.ceil(a / xs) * xs; t < b; t += xs) { const x = X + (w - X) * (t - a) / (b - a); g.beginPath(); g.moveTo(x, B); g.lineTo(x, B + 6); g.stroke(); g.fillText(timeText(t, xs), x - 14, B + 20); }
   }
-  let h = heapTables(), held = '';
+  let h = '<p id="kinds">' + memoryLegend() + '</p>' + heapTables(), held = '';
   for (const o of R.memory.held) held += '<tr><td class="n">' + mb(o.bytes) + '</td><td class="n">' + o.blocks + '</td><td class="name">' + esc(o.where) + '</td></tr>';
   if (held) h += '<h3>Still held at the end of the recording</h3><table><tr><th class="n">bytes</th><th class="n">blocks</th><th>from</th></tr>' + held + '</table>';
   $('held').innerHTML = h;

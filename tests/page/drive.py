@@ -179,6 +179,12 @@ def main():
         b.find_element(By.CSS_SELECTOR, f"[data-tab={tab}]").click()
         time.sleep(0.05)
         shot(tab)
+        if tab == "memory":
+            kinds = b.execute_script("return T.heap.over.kinds")
+            shown = [x.text for x in b.find_elements(By.CSS_SELECTOR, "#kinds .kind")]
+            check(shown == kinds, f"a legend of the kinds of memory, found {shown}")
+            off = b.execute_script("const O = T.heap.over; return O.bytes.filter((p, i) => p.reduce((a, x) => a + x, 0) !== T.memory[i][1]).length")
+            check(off == 0, "kinds sum to what is held")
         if tab == "kernels" and b.find_elements(By.CSS_SELECTOR, "#kernels tbody tr"):
             rows = lambda: [r.text for r in b.find_elements(By.CSS_SELECTOR, "#kernels tbody tr")]
             before = rows()

@@ -142,6 +142,21 @@ static void net_open(struct net *n) {
     n->o = rg_adam(rg_nn_params(n->m));
 }
 
+/* At each point the kinds sum to what is held; what lasts is all there from some point on. */
+static void check_over_time(void) {
+    int64_t weights = 0;
+    for (uint32_t i = 0; i < d.mem.n; i++) {
+        int64_t sum = 0;
+        for (int k = 0; k < HEAP_KINDS; k++) {
+            CHECK(d.mem_kind[i][k] >= 0);
+            sum += d.mem_kind[i][k];
+        }
+        CHECK_EQ(sum, d.mem.p[i].bytes);
+        weights = RG_MAX(weights, d.mem_kind[i][HEAP_PARAMETER]);
+    }
+    CHECK_EQ(weights, d.heap.kind[HEAP_PARAMETER]);
+}
+
 TEST(profile_memory_of_a_network_is_that_of_the_allocator) {
     for (int jit = 0; jit < 2; jit++) {
         struct net n = {.c = rg_open("CPU")};
@@ -169,6 +184,7 @@ TEST(profile_memory_of_a_network_is_that_of_the_allocator) {
         CHECK(d.heap.kind[HEAP_ACTIVATION] < 3 * 4 * ROWS * HIDDEN);
         CHECK_EQ(d.heap.kind[HEAP_BEFORE], 0);
         CHECK(!d.mem_leak && !d.heap.grows.n);
+        check_over_time();
         bool weight = false, hidden = false;
         char line[40];
         snprintf(line, sizeof line, "profile_memory.c:%d", line_of_forward);
