@@ -16,6 +16,7 @@ struct job {
     struct diff_how how;
     uint32_t rows;
     bool json;
+    const char *html; /* NULL: no page */
 };
 
 static int open_side(struct job *j, struct err *e, int i) {
@@ -45,6 +46,12 @@ static void print(void *arg) {
     else
         report_diff(&s, &j->f, j->path, j->rows);
     fwrite(s.p, 1, s.n, stdout);
+    if (!j->html) return;
+    str_init(&s, &j->arena);
+    report_html_diff(&s, &j->d[1], j->path[1], &j->f, j->path);
+    struct err e = {0};
+    if (os_write_file(&e, j->html, s.p, s.n, 0644)) err_throw(j->arena.err, e.code, "%s", e.msg);
+    if (!j->json) printf("PAGE   %s (%.1f MB)\n", j->html, (double)s.n / 1e6);
 }
 
 /* "5", "5%", "2.5%"; -1: none of these. */
@@ -83,6 +90,7 @@ int cmd_diff(int argc, char **argv) {
          "Ridge profiles: compare the steps only, without the first N: no planning, compiling, loading"},
         {"fail-above", ARG_TEXT, &limit, "PERCENT",
          "exit status 1 if B is slower than A by more, for CI: 5%"},
+        {"html", ARG_TEXT, &j.html, "OUT.html", "also write the page of B, with a view of both side by side"},
         {"json", ARG_FLAG, &j.json, NULL, "one JSON object (schema: docs/profiling.md)"},
     };
     struct args a = {

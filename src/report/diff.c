@@ -162,6 +162,15 @@ static void side_json(struct str *o, const struct diff *f, int i, const char *pa
                f->steps[i], (long long)f->wall[i]);
 }
 
+/* Of one side, per step where both have steps. */
+static void budget_json(struct str *o, const struct diff *f, int side) {
+    str_add(o, side ? ",{" : "{");
+    for (int k = 0; k < BUDGET_KEYS; k++)
+        str_printf(o, "%s\"%s\":%lld", k ? "," : "", budget_key(k),
+                   (long long)(f->of_budget[side][k] / (int64_t)RG_MAX(f->steps[side], 1u)));
+    str_addc(o, '}');
+}
+
 void report_diff_json(struct str *o, const struct diff *f, const char *const path[2]) {
     str_add(o, "{\"a\":");
     side_json(o, f, 0, path[0]);
@@ -174,7 +183,9 @@ void report_diff_json(struct str *o, const struct diff *f, const char *const pat
                f->per_step ? "step" : "recording", f->how.skip, (long long)f->delta, percent(f) / 100);
     for (int k = 0; k < BUDGET_KEYS; k++)
         str_printf(o, "%s\"%s\":%lld", k ? "," : "", budget_key(k), (long long)f->budget[k]);
-    str_printf(o, "},\"overlap_ns\":%lld,\"by\":\"%s\",\"rows\":[", (long long)f->overlap,
+    str_add(o, "},\"budgets\":[");
+    for (int i = 0; i < 2; i++) budget_json(o, f, i);
+    str_printf(o, "],\"overlap_ns\":%lld,\"by\":\"%s\",\"rows\":[", (long long)f->overlap,
                group_text(f->how.by));
     for (uint32_t i = 0; i < f->rows.n; i++) {
         const struct diff_row *x = &f->rows.p[i];

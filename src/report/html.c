@@ -334,9 +334,31 @@ static void tables(struct str *o, struct page *p, const char *path) {
     str_add(o, "]}");
 }
 
+/* A name may hold "</script>": as in all of the page, `<` is written as an escape. */
+static void compare_json(struct str *o, struct page *p, const struct diff *f, const char *const paths[2]) {
+    if (!f) {
+        str_add(o, "null");
+        return;
+    }
+    struct str s;
+    str_init(&s, &p->arena);
+    report_diff_json(&s, f, paths);
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '<')
+            str_add(o, "\\u003c");
+        else
+            str_addc(o, s.p[i]);
+    }
+}
+
 /* ---- the file --------------------------------------------------------------------------------------------- */
 
 void report_html(struct str *o, struct diag *d, const char *path) {
+    report_html_diff(o, d, path, NULL, NULL);
+}
+
+void report_html_diff(struct str *o, struct diag *d, const char *path, const struct diff *f,
+                      const char *const paths[2]) {
     struct page p = {.d = d, .t = d->t};
     arena_init(&p.arena, d->arena.err);
     choose_shortest(&p);
@@ -356,6 +378,8 @@ void report_html(struct str *o, struct diag *d, const char *path) {
             tables(o, &p, path);
         else if (!strncmp(mark, "/*KERNELS*/", n))
             report_kernels_json(o, p.d, d->t->format == TRACE_RIDGE ? PAGE_KERNELS : 0);
+        else if (!strncmp(mark, "/*COMPARE*/", n))
+            compare_json(o, &p, f, paths);
         else if (!strncmp(mark, "/*EVENTS*/", n))
             events(o, &p);
         s = end;

@@ -3,6 +3,7 @@
 const R = JSON.parse(document.getElementById('report').textContent);
 const T = JSON.parse(document.getElementById('tables').textContent);
 const K = JSON.parse(document.getElementById('codes').textContent).kernels.filter(k => k.key);
+const C = JSON.parse(document.getElementById('comparison').textContent); // two recordings; null: one
 const $ = id => document.getElementById(id);
 const ms = ns => (ns / 1e6).toFixed(ns < 1e7 ? 3 : 1) + ' ms';
 const us = ns => ns >= 1e6 ? ms(ns) : (ns / 1e3).toFixed(2) + ' us';
@@ -534,6 +535,22 @@ function heapTables() {
 }
 $('held').addEventListener('click', e => { const go = e.target.closest('.go'); if (go) showLine(go.dataset.line); });
 
+// ---- two recordings side by side ------------------------------------------------------------------------
+const file = s => s.replace(/.*\//, ''), signed = ns => (ns > 0 ? '+' : ns < 0 ? '-' : '') + us(Math.abs(ns));
+function drawCompare() {
+  const [a, b] = C.budgets, keys = Object.keys(a).filter(k => a[k] || b[k]).sort((x, y) => b[y] + a[y] - b[x] - a[x]), most = Math.max(C.a.step_ns, C.b.step_ns, 1);
+  const bar = (s, i) => '<tr><th scope="row" class="name">' + esc(file(s.file)) + '</th><td class="n">' + us(s.step_ns) + '</td><td class="n">' + s.steps + '</td><td style="width:60%"><div class="side" style="width:' + 100 * s.step_ns / most + '%">' +
+    keys.filter(k => C.budgets[i][k] > 0).map(k => '<i title="' + esc(k) + ' ' + us(C.budgets[i][k]) + '" style="flex:' + C.budgets[i][k] + ';background:' + (COLOR[k] || '#6b7280') + '"></i>').join('') + '</div></td></tr>';
+  $('compare').innerHTML = '<h2>' + (C.delta_ns > 0 ? 'Slower' : C.delta_ns < 0 ? 'Faster' : 'The same') + ': ' + signed(C.delta_ns) + ' (' + (C.change > 0 ? '+' : '') + pct(C.change) + ') a ' + esc(C.per) + '</h2>' +
+    '<table><thead><tr><th scope="col">recording</th><th scope="col" class="n">a ' + esc(C.per) + '</th><th scope="col" class="n">steps</th><th scope="col">where its time goes</th></tr></thead><tbody>' + bar(C.a, 0) + bar(C.b, 1) + '</tbody></table>' +
+    '<h3>By cause</h3><table id="bycause"><thead><tr><th scope="col">cause</th><th scope="col" class="n">before</th><th scope="col" class="n">after</th><th scope="col" class="n">change</th></tr></thead><tbody>' +
+    keys.map(k => '<tr><td><i class="dot" style="background:' + (COLOR[k] || '#6b7280') + '"></i>' + esc(k) + '</td><td class="n">' + us(a[k]) + '</td><td class="n">' + us(b[k]) + '</td><td class="n">' + signed(C.budget[k]) + '</td></tr>').join('') + '</tbody></table>' +
+    '<h3>By ' + esc(C.by) + '</h3><div class="scroll" tabindex="0"><table id="byrow"><thead><tr><th scope="col">' + esc(C.by) + '</th><th scope="col">what</th><th scope="col">line</th><th scope="col" class="n">calls before</th><th scope="col" class="n">after</th><th scope="col" class="n">each before</th><th scope="col" class="n">after</th><th scope="col" class="n">change</th></tr></thead><tbody>' +
+    C.rows.slice(0, 200).map((r, i) => '<tr' + (r.calls[1] ? ' class="go" data-i="' + i + '"' : '') + '><td class="name">' + esc(r.name) + '</td><td>' + esc(r.what) + '</td><td>' + esc(r.where) + '</td>' + [0, 1].map(k => '<td class="n">' + r.calls[k] + '</td>').join('') +
+      [0, 1].map(k => '<td class="n">' + (r.calls[k] ? us(r.ns[k] / r.calls[k]) : '-') + '</td>').join('') + '<td class="n">' + signed(r.delta_ns) + '</td></tr>').join('') + '</tbody></table></div>';
+}
+$('compare').addEventListener('click', e => { const go = e.target.closest('.go'); if (go) drawer(C.rows[go.dataset.i].name, C.rows[go.dataset.i].where); });
+
 // ---- tabs and theme -----------------------------------------------------------------------------------
 let tab = '';
 function open(name) {
@@ -545,6 +562,7 @@ function open(name) {
   if (name === 'roofline') drawRoofline();
   if (name === 'memory') drawMemory();
   if (name === 'source') drawSource();
+  if (name === 'compare') drawCompare();
 }
 for (const b of document.querySelectorAll('nav [data-tab]')) b.addEventListener('click', () => open(b.dataset.tab));
 function setTheme(dark) { document.documentElement.classList.toggle('dark', dark); readTheme(); if (tab) open(tab); }
@@ -552,6 +570,7 @@ $('theme').addEventListener('click', () => setTheme(!document.documentElement.cl
 addEventListener('resize', () => tab && open(tab));
 head(); advice();
 if (!T.sources.length) document.querySelector('[data-tab=source]').remove();
+if (!C) document.querySelector('[data-tab=compare]').remove();
 setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
-open('advice');
-window.ridge = {K, R, T, drawer, matches: () => matches, roofs, tl, E, ROWS, open, zoom, pan, find, next, frames: () => frames, drawn: () => drawn, draw: drawTimeline, ready: performance.now()};
+open(C ? 'compare' : 'advice');
+window.ridge = {K, R, T, C, drawer, matches: () => matches, roofs, tl, E, ROWS, open, zoom, pan, find, next, frames: () => frames, drawn: () => drawn, draw: drawTimeline, ready: performance.now()};

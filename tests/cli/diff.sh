@@ -29,4 +29,9 @@ has 2 "--fail-above expects a percentage" $fast $slow --fail-above much
 has 2 "--by expects kernel" $fast $slow --by colour
 has 2 "expected A B" $fast
 has 0 "usage: ridge diff" --help
+page=$(mktemp) || exit 1
+has 0 "PAGE   $page" $fast $slow --html "$page"
+grep -q '<script id="comparison" type="application/json">{"a":{"file":' "$page" || fail "the page does not compare"
+has 1 "/nowhere/page.html" $fast $slow --html /nowhere/page.html
+rm -f "$page"
 exit $bad

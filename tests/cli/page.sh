@@ -16,6 +16,8 @@ for t in mnist_train_eager.pt.trace.json.gz memory_leak.snapshot.pickle jax_comp
     "$RIDGE" diagnose "tests/traces/$t" --html "$here/page.html" >/dev/null || exit 1
     drive "$t"
 done
+"$RIDGE" diff tests/traces/jax_compute_bound.trace.json.gz tests/traces/jax_overhead.trace.json.gz --html "$here/page.html" >/dev/null || exit 1
+drive comparison
 [ -x "$build/examples/dot" ] || { echo "the examples are not built"; exit 1; }
 RIDGE_PROFILE=$here/p "$build/examples/dot" >/dev/null || exit 1
 "$RIDGE" report "$here/p" --html "$here/page.html" >/dev/null || exit 1

@@ -91,6 +91,17 @@ def kernel_details(b):
     check(sums[0] == sums[1] == sums[2], f"operators and lines sum to all kernels: {sums}")
 
 
+def compared(b):
+    """Two recordings: opens on what differs; the parts sum to the change."""
+    check(b.find_element(By.ID, "compare").is_displayed(), "it opens on the comparison")
+    check(len(b.find_elements(By.CSS_SELECTOR, "#compare .side")) == 2, "a bar for each recording")
+    check(len(b.find_elements(By.CSS_SELECTOR, "#byrow tbody tr")) == b.execute_script("return Math.min(200, ridge.C.rows.length)"), "a row for each kernel")
+    off = b.execute_script("const C = ridge.C; return Object.values(C.budget).reduce((s, x) => s + x, 0) - C.delta_ns")
+    check(off == 0, f"causes sum to the change, off by {off}")
+    side = b.execute_script("return [0, 1].map(i => Object.values(ridge.C.budgets[i]).reduce((s, x) => s + x, 0) - [ridge.C.a, ridge.C.b][i].step_ns)")
+    check(all(abs(x) < 40 for x in side), f"each side sums to its step, off by {side} ns")
+
+
 def accessible(b):
     """axe-core, where axe-selenium-python is installed: nothing serious."""
     try:
@@ -124,6 +135,11 @@ def main():
 
     check(b.find_element(By.ID, "verdict").text != "", "a verdict on top")
     check(len(b.find_elements(By.CSS_SELECTOR, "#budget div")) > 0, "a budget bar")
+    if b.execute_script("return !!ridge.C"):
+        compared(b)
+        shot("compare")
+        accessible(b)
+        b.find_element(By.CSS_SELECTOR, "[data-tab=advice]").click()
     check(b.find_element(By.ID, "advice").is_displayed(), "it opens on the answer")
     shot("answer")
     accessible(b)
