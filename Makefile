@@ -95,7 +95,7 @@ SWEEP_SRC := $(sort $(wildcard bench/sweep/*.c))
 SWEEP   := $(if $(SWEEP_SRC),$(OUT)/bench/sweep)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-sweep bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib python reference wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-sweep bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(SO) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB) $(SO)
 examples: all
@@ -292,6 +292,9 @@ PY_TEXT += $(patsubst share/%,$(PY_OUT)/bin/%,$(wildcard share/machines/*.txt))
 # Built for `make test` where it can be; a sanitizer's runtime would have to be Python's too.
 PY_HEADERS := $(if $(filter release,$(MODE)),$(shell $(PYTHON) -c 'import sys, sysconfig, os; p = sysconfig.get_path("include") + "/Python.h"; print(p if sys.version_info >= (3, 11) and os.path.exists(p) else "")' 2>/dev/null))
 python: $(PY_OUT)/_ridge.abi3.so $(PY_OUT)/_ridge.pyi $(PY_OUT)/bin/ridge $(PY_OUT)/ridge-worker $(PY_TEXT)
+reference: $(BUILD)/python-api.md
+$(BUILD)/python-api.md: $(PY_OUT)/_ridge.pyi python/reference.py $(wildcard python/ridge/*.py)
+	@$(PYTHON) python/reference.py $< > $@ && echo $@
 wheel: python
 	@$(PYTHON) python/backend.py wheel $(BUILD)/wheel
 test-wheel: wheel # in fresh virtual environments; PYTHONS="python3.11 python3.13"
@@ -408,6 +411,6 @@ clean:
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib python wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-sweep bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib python reference wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-sweep bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(OUT)/obj/cli/readers/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(SWEEP_OBJ:.o=.d) $(PY_OBJ:.o=.d)

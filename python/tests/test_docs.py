@@ -5,8 +5,11 @@ import io
 import json
 import os
 import re
+import subprocess
+import sys
 import unittest
 
+import ridge
 from common import Case
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -24,6 +27,19 @@ class Docs(Case):
                 exec(compile("\n" * line + block, "docs/python.md", "exec"), names)
         for words in ("tensor([16., 36.])", "python.md", "the last axis of the first has size 3"):
             self.assertIn(words, printed.getvalue())
+
+    def test_reference(self):
+        """The generated reference has every public function of the package, with its arguments."""
+        stub = os.path.join(os.path.dirname(ridge.__file__), "_ridge.pyi")
+        writer = os.path.join(ROOT, "python", "reference.py")
+        text = subprocess.run([sys.executable, writer, stub], capture_output=True, text=True, check=True).stdout
+        named = set(re.findall(r"^- `(\w+)\(", text, re.M))
+        for module in (ridge.linalg, ridge.fft, ridge.nn):
+            here = {n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__ and n[0] != "_"}
+            self.assertEqual(set(getattr(module, "__all__", here)) - named, set(), module.__name__)
+        self.assertIn("- `softmax(x, axis=..., *, dim=...)`", text)
+        self.assertIn("- `softplus(x, beta=1.0)`: log(1 + exp(beta x)) / beta.", text)
+        self.assertGreater(len(named), 400)
 
     def test_notebook(self):
         """Its cells, as a notebook runs them: the last expression of each is shown, as text and as a page."""
