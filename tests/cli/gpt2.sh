@@ -1,6 +1,6 @@
 #!/bin/sh
 # examples/gpt2 trains as PyTorch does: from the same weights and tokens the losses of twelve steps are those of tests/values/gpt2.txt,
-# in f32 and with products in bf16. And its options say what is wrong with them.
+# in f32 and with products in bf16. Every kernel's lines are those that asked for its work (DEBUG=2). And its options say what is wrong with them.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BUILD_DIR:-$root/build/release}
@@ -22,6 +22,44 @@ for row in "f32 2 0.00002" "bf16 3 0.002"; do
             END { if (n != 12) { print n + 0, "losses"; bad = 1 } exit bad }' || complain "$1: not the losses of PyTorch"
     grep -q "memory .* GB at most" "$here/out" || complain "$1: no memory in the last line"
 done
+
+# Each operation of a kernel stands on a line of gpt2.c that calls it; steps do no work of lines that only start-up runs.
+cat > "$here/lines.awk" <<'END'
+FILENAME == ARGV[1] { line[FNR] = $0; next }
+match($0, /\[[^]]*gpt2\.c:[0-9]+[^]]*\]/) {
+    n = split(substr($0, RSTART + 1, RLENGTH - 2), part, ", ")
+    ops = ""
+    for (i = 1; i <= n; i++) {
+        op = part[i]
+        sub(/ .*/, "", op)
+        if (op != "..") ops = ops " " op
+        if (!match(part[i], /gpt2\.c:[0-9]+/)) continue
+        at = substr(part[i], RSTART + 7, RLENGTH - 7) + 0
+        m = split(ops, o, " ")
+        for (k = 1; k <= m; k++) count[o[k] " " at] += FILENAME == ARGV[3] ? 1 : -1
+        ops = ""
+    }
+}
+END {
+    for (p in count) {
+        split(p, x, " ")
+        l = line[x[2]]
+        fine = index(l, "rg_" x[1] "(") || (x[1] == "layernorm" && l ~ /"ln_[12f]"/) || l ~ /rg_optim_step\(/
+        start = l ~ /rg_nn_param\(|rg_nn_layernorm\(|rg_adamw\(/
+        if (!fine && !start) print x[1], "is not called by line", x[2] ":" l
+        if (start && count[p] != 0) print "a step does work of start-up: line", x[2] ":" l
+        if (!start && count[p] <= 0) print "only the first step does work of line", x[2] ":" l
+        rows++
+        if (!start) steps += count[p]
+    }
+    if (rows < 25 || steps < 300) print rows + 0, "operations with lines,", steps + 0, "in three steps"
+}
+END
+for n in 1 4; do
+    DEBUG=2 $gpt2 $small --steps $n --text synthetic --every 1 --seed 1 > /dev/null 2> "$here/debug.$n" || complain "DEBUG=2: $(tail -1 "$here/debug.$n")"
+done
+awk -f "$here/lines.awk" "$root/examples/gpt2.c" "$here/debug.1" "$here/debug.4" > "$here/out"
+[ -s "$here/out" ] && complain "lines of kernels: $(head -3 "$here/out")"
 
 says() { # status, text, arguments
     status=$1 text=$2
