@@ -88,7 +88,16 @@ static bool contracts(struct kernel_builder *b) {
     return false;
 }
 
-/* An axis with a period (a repeated tensor, a broadcast one that was flattened) becomes two: no IDIV or MOD remains. */
+/* The two parts of an axis as its digits again: as one axis, with one IDIV and MOD where there may have been several. */
+static const uop *rejoined(struct kernel_builder *b, const uop *sink, const uop *range, const uop *outer,
+                           const uop *inner) {
+    struct rw *rw = &b->r->rw;
+    const uop *digit[2] = {rw2(rw, OP_IDIV, range, inner->src[0]), rw2(rw, OP_MOD, range, inner->src[0])};
+    return rw_subst(rw, sink, (const uop *[]){outer, inner}, digit, 2);
+}
+
+/* An axis with a period (a repeated tensor, a broadcast one that was flattened) becomes two: no IDIV or MOD remains. On a GPU a
+ * loop inside of the grid stays one: the threads of a block share one loop, and a short one would leave most of them out. */
 static void cut_outputs(struct kernel_builder *b) {
     struct rangeify *r = b->r;
     if (contracts(b)) return;
@@ -103,8 +112,11 @@ static void cut_outputs(struct kernel_builder *b) {
         const uop *inner = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &n, 1, arg);
         const uop *both = rw2(&r->rw, OP_ADD, rw2(&r->rw, OP_MUL, outer, n), inner);
         const uop *sink = rw_subst(&r->rw, b->sink, &range, &both, 1);
+        bool whole = r->g->opts->gpu && !b->grid[i];
+        if (whole) sink = rejoined(b, sink, range, outer, inner);
         if (divisions(b, sink) >= divisions(b, b->sink)) continue;
         b->sink = sink;
+        if (whole) continue;
         for (uint32_t k = r->dims++; k > i + 1; k--) r->dim[k] = r->dim[k - 1], b->grid[k] = b->grid[k - 1];
         r->dim[i] = outer, r->dim[i + 1] = inner, b->grid[i + 1] = b->grid[i];
     }

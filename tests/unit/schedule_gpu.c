@@ -137,3 +137,28 @@ TEST(schedule_gpu_partial_sums_read_what_is_stored) {
     CHECK_EQ(buffers(&c, DT_F32, 16384 * 4096), 2);
     arena_free(&c.arena);
 }
+
+/* Loops inside of the grid, of this many values, over all kernels. */
+static uint32_t loops_of(const struct gpu_case *c, int64_t size) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->run.sched.prog.n; i++) {
+        const uop *sink = c->run.sched.prog.p[i].kernel.sink;
+        uop_vec topo = {0};
+        uop_topo((struct arena *)&c->arena, &sink, 1, &topo);
+        for (uint32_t k = 0; k < topo.n; k++)
+            n += topo.p[k]->op == OP_RANGE && topo.p[k]->arg.range.kind == AX_LOOP &&
+                 topo.p[k]->src[0]->hi == size;
+    }
+    return n;
+}
+
+/* A batch norm that writes its channels one after the other: 64 images of 14 x 14 are one loop for the threads of a block. */
+TEST(schedule_gpu_loops_with_a_period_stay_whole) {
+    struct gpu_case c = {
+        .text = "kernel g\n(GRAPH (SUB (RESHAPE (PERMUTE (BUFFER<f32>[0] 64 1024 14 14) 1 0 2 3) 1024 12544) "
+                "(EXPAND (RESHAPE (REDUCE_AXES[ADD] (BUFFER<f32>[1] 64 1024) 0) 1024 1) 1024 12544)))\n"};
+    plan(&c);
+    CHECK_EQ(loops_of(&c, 12544), 1);
+    CHECK_EQ(loops_of(&c, 196) + loops_of(&c, 14), 0);
+    arena_free(&c.arena);
+}

@@ -346,6 +346,27 @@ TEST_SLOW(simgpu_attention, 300) {
     say(2, 2, 2, 0);
 }
 
+/* ---- loops with a period ------------------------------------------------------------------------------------ */
+
+/* in: x (B, C, H, W), p (N, C). The channels of x one after the other, less the sums of p. */
+static rg_tensor by_channel(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)c;
+    int64_t ch = s->in[0].d[1], each = s->in[0].d[0] * s->in[0].d[2] * s->in[0].d[3];
+    rg_tensor x = rg_reshape(rg_transpose(in[0], 0, 1), RG_SHAPE(ch, each));
+    rg_tensor sums = rg_reshape(rg_sum(rg_cast(in[1], RG_F32), .axes = RG_AXES(0)), RG_SHAPE(ch, 1));
+    return rg_cast(rg_sub(rg_cast(x, RG_F32), sums), s->in[0].dt);
+}
+
+TEST(simgpu_loops_with_a_period) {
+    const struct sim_case s[] = {
+        {"period 196 bf16", .fn = by_channel, .in = {{RG_BF16, {4, 3, 14, 14}}, {RG_F32, {64, 3}}},
+         .most = 1e-2},
+        {"period 35", .fn = by_channel, .in = {{RG_F32, {9, 5, 5, 7}}, {RG_F32, {33, 5}}}},
+        {"period 64", .fn = by_channel, .in = {{RG_F32, {32, 2, 8, 8}}, {RG_F32, {40, 2}}}},
+    };
+    check_all(s, RG_COUNT(s), "SIM80 SIM90");
+}
+
 /* ---- convolutions ------------------------------------------------------------------------------------------- */
 
 /* n: stride, padding, dilation, groups, transposed */
