@@ -47,6 +47,13 @@ def listed(tree, name):
     return None
 
 
+def assigned(tree):
+    """Names that a module makes by other functions: A, B = made(..)."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            yield from (t.id for t in ast.walk(node.targets[0]) if isinstance(t, ast.Name))
+
+
 def lines(stub):
     """Headings and entries, a section for each class and module."""
     tensor = next(n for n in stub.body if isinstance(n, ast.ClassDef) and n.name == "Tensor")
@@ -63,6 +70,7 @@ def lines(stub):
             tree = parsed(os.path.join(HERE, name))
             some = listed(tree, "__all__") or (listed(tree, "FUNCTIONS") if name == "_methods.py" else None)
             found.update({n.name: entry(n) for n in tree.body if public(n) and (some is None or n.name in some)})
+            found.update({n: "- `%s(..)`" % n for n in assigned(tree) if n in (some or ()) and n not in found})
         yield "## " + module
         yield from (found[n] for n in sorted(found, key=str.lower))
 
