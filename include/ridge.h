@@ -912,7 +912,7 @@ RG_FN size_t rg_kernels(rg_ctx *c, rg_kernel_cost *out, size_t room);
 RG_FN rg_status rg_kernels_reset(rg_ctx *c);
 
 /* How long a function takes: rg_benchmark(c, step, &net, &r, .cold = true). It is called in a scope of its own, some
- * times to warm up (which also compiles), then in samples of calls that last a millisecond together. */
+ * times to warm up (which also compiles), then in samples of calls that last some milliseconds together. */
 typedef void rg_benchmark_fn(rg_ctx *c, void *user);
 typedef struct rg_benchmark_opts {
     RG_SIZE_(rg_benchmark_opts);

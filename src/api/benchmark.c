@@ -1,6 +1,6 @@
 /* benchmark.c: rg_benchmark: how long a piece of a program takes.
  *
- * A sample is as many calls as last a millisecond, between two looks at one clock: the device's own where it has one (CUDA
+ * A sample is as many calls as last some milliseconds, between two looks at one clock: the device's own where it has one (CUDA
  * events), so that launches overlap kernels as in a program. There a call goes before the first look: an empty stream would
  * count the time until the first launch. Cold: before each call all caches are overwritten by a kernel on all cores; the
  * clock starts after it.
@@ -10,8 +10,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SAMPLE_NS \
-    1000000.0 /* a sample lasts as long at least: the clock and the start of the first kernel are small then */
+/* A sample lasts as long at least: the clock and the start of the first kernel are small then. By the host's clock longer,
+ * so that what interrupts all loops now and then is in every sample, as in a loop that is timed as a whole. */
+#define SAMPLE_DEVICE_NS 1e6
+#define SAMPLE_HOST_NS 1e7
 #define SAMPLES_LEAST 5
 #define SAMPLES_MOST 10000
 #define CALLS_MOST 100000
@@ -106,8 +108,9 @@ static bool make_flush(struct bench *b) {
 /* Calls that make a sample long enough. */
 static int calls_of(struct bench *b) {
     int n = 1;
-    while (sample(b, n) && (double)b->ns < SAMPLE_NS && n < CALLS_MOST)
-        n = (int)RG_MIN(CALLS_MOST, RG_MAX(2.0 * n, ceil(1.2 * SAMPLE_NS / RG_MAX((double)b->ns, 1) * n)));
+    double least = engine_has_clock(b->c->engine) ? SAMPLE_DEVICE_NS : SAMPLE_HOST_NS;
+    while (sample(b, n) && (double)b->ns < least && n < CALLS_MOST)
+        n = (int)RG_MIN(CALLS_MOST, RG_MAX(2.0 * n, ceil(1.2 * least / RG_MAX((double)b->ns, 1) * n)));
     return n;
 }
 
