@@ -308,6 +308,26 @@ static const char *softmax_of(int rows, int n) {
                         rows * n, rows * n, rows, n, n, n, n, n, n, n);
 }
 
+/* The sum of few partial sums, then all images of a channel: threads share the long loop, not the short sum alone. */
+TEST(cuda_shares_the_longer_loop) {
+    arena_init(&arena, &err);
+    struct lowering *l =
+        lowered("kernel norm\nx = (PARAM<bf16>[0 x] 12845056)\ny = (PARAM<bf16>[1 y] 12845056)\nz = "
+                "(PARAM<bf16>[2 z] "
+                "12845056)\np = (PARAM<f32>[3 p] 65536)\nout = (PARAM<bf16>[4 out] 12845056)\n"
+                "c = (RANGE[c GRID 0] 1024)\nk = (RANGE[k REDUCE 2] 64)\ni = (RANGE[i LOOP 1] 12544)\n"
+                "s = (REDUCE[ADD] (LOAD (INDEX p (ADD c (MUL k 1024)))) k)\n"
+                "at = (ADD (MOD i 196) (ADD (MUL c 196) (MUL (IDIV i 196) 200704)))\n"
+                "v = (ADD (CAST<f32> (LOAD (INDEX x at))) (MUL (CAST<f32> (LOAD (INDEX y at))) (CAST<f32> "
+                "(LOAD (INDEX z "
+                "at)))))\n"
+                "(SINK (STORE (INDEX out (ADD i (MUL c 12544))) (CAST<bf16> (SUB v s))))\n",
+                NULL);
+    if (!strstr(l->opts, "COOP(i)")) FAIL("%s", l->opts);
+    CHECK(l->shape.block >= 256);
+    arena_free(&arena);
+}
+
 /* What a pass over a row leaves for the next is in registers: memory is read once, and exp evaluated once. */
 TEST(cuda_keeps_rows_in_registers) {
     arena_init(&arena, &err);

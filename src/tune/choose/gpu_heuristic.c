@@ -28,12 +28,21 @@ static double early_threads(const struct view *v) { return v->gpu->sms * gpu_cos
 
 static bool is_shareable(const struct axis_view *a) { return !a->grid && !a->fixed && a->most >= MIN_COOP; }
 
+/* Is an access in an output loop that threads which share the reduced axis do not share? They run it one value at a time. */
+static bool is_serial(const struct view *v, const struct access_view *s, int axis) {
+    if (axis < 0 || !v->axis[axis].reduce || s->mask & v->axis[axis].ranges) return false;
+    for (int i = 0; i < v->naxis; i++)
+        if (!v->axis[i].grid && !v->axis[i].reduce && s->mask & v->axis[i].ranges) return true;
+    return false;
+}
+
 /* Bytes of all accesses, in sectors, if lanes are neighbours along `axis` (-1: one thread). */
 static double traffic(const struct view *v, int axis) {
     double sum = 0;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         int64_t stride = axis < 0 ? NO_STRIDE : access_stride(v, s, axis, 4);
+        if (is_serial(v, s, axis)) stride = NO_STRIDE;
         double step =
             stride == NO_STRIDE ? SECTOR : RG_MIN((double)(stride < 0 ? -stride : stride) * s->bytes, SECTOR);
         sum += v->times[s->node->id] * RG_MAX(step, 1.0 / 8);
