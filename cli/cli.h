@@ -25,6 +25,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 

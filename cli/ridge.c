@@ -41,6 +41,7 @@
     X("explore",  cmd_explore,  "experiments: ridge point, cost of a launch, good sizes of GEMMs")    \
     X("doctor",   cmd_doctor,   "is this machine set up for Ridge, and what to do if not")          \
     X("cache",    cmd_cache,    "what the disk cache holds; trim, clear or verify it")              \
+    X("run",      cmd_run,      "run a program as several ranks of this host")                      \
     X("env",      cmd_env,      "list the environment variables with their values")                 \
     X("version",  cmd_version,  "print the version")
 /* clang-format on */

@@ -848,6 +848,54 @@ RG_FN rg_loader *rg_loader_new(rg_ctx *c, const rg_batch_part *part, size_t part
 RG_FN rg_status rg_loader_next(rg_loader *l, rg_tensor *out, bool *end);
 RG_API void rg_loader_free(rg_loader *l); /* waits for fill to return; rg_close frees it too */
 
+/* ---- worlds: several processes or contexts, one program each ------------------------------------------- */
+
+/* A world is a group of ranks that run the same program on their share of the data; docs/distributed.md. Ranks are
+ * processes (`ridge run -n 4 -- prog`, mpirun, torchrun, srun: each finds its rank in the environment) or, with
+ * .backend = "local", contexts of one process in threads of their own. Collectives are lazy like everything else, can
+ * be differentiated and stand in jits; all ranks of a world make the same ones in the same order, which is the order
+ * of the calls: running one runs those called before it. Each runs once. A rank that calls another one (kind, dtype,
+ * size), ends, or does not come within the time limit is an error that names it, on every rank; the world is of no
+ * use then. Sums are a tree over ranks: the same bits on every rank and in every run. */
+typedef struct rg_world rg_world;
+typedef struct rg_world_opts {
+    RG_SIZE_(rg_world_opts);
+    const char *backend;        /* "shm": processes of one host; "local"; NULL: RIDGE_WORLD_BACKEND, else what fits */
+    const char *name;           /* who gives the same name meets; NULL: the launcher's job */
+    int64_t rank, size;         /* size 0: as the launcher says; without one rank 0 of 1 */
+    double timeout;             /* seconds that a collective waits for a rank; 0: RIDGE_WORLD_TIMEOUT, 30 */
+} rg_world_opts;
+/* rg_world_open(c); rg_world_open(c, "local", "test", rank, 4). Waits for all ranks. Freed by rg_world_free or rg_close */
+RG_FN rg_world *rg_world_open(rg_ctx *c, rg_world_opts o);
+/* some ranks of w as a world of their own, numbered in this order; NULL on the others. All of w call it */
+RG_FN rg_world *rg_world_group(rg_world *w, rg_ints ranks);
+RG_API void rg_world_free(rg_world *w); /* runs the collectives that wait */
+RG_API int64_t rg_world_rank(const rg_world *w); /* 0 .. size-1 */
+RG_API int64_t rg_world_size(const rg_world *w);
+RG_API int64_t rg_world_local_rank(const rg_world *w); /* among the ranks of this host */
+RG_API const char *rg_world_backend(const rg_world *w);
+/* x of all ranks combined, element by element. Gradients: of sums, means, maxima and minima */
+RG_FN rg_tensor rg_all_reduce(rg_tensor x, rg_world *w, rg_combine how);
+/* this rank's part of that: the first axis is divided among the ranks */
+RG_FN rg_tensor rg_reduce_scatter(rg_tensor x, rg_world *w, rg_combine how);
+RG_FN rg_tensor rg_all_gather(rg_tensor x, rg_world *w); /* x of all ranks, along the first axis */
+RG_FN rg_tensor rg_broadcast(rg_tensor x, rg_world *w, int64_t root); /* root's x */
+RG_FN rg_tensor rg_all_to_all(rg_tensor x, rg_world *w); /* part i of the first axis goes to rank i */
+/* now; up to 128 kB it does not wait for the other rank. No gradient */
+RG_FN rg_status rg_send(rg_tensor x, rg_world *w, int64_t to);
+RG_FN rg_tensor rg_recv(rg_tensor like, rg_world *w, int64_t from); /* a tensor of like's dtype and shape */
+RG_FN rg_status rg_barrier(rg_world *w); /* runs all that were called; returns when all ranks did */
+/* Data parallel training of m: each rank computes the loss of its share of a batch, shares of one size.
+ *     rg_nn_data_parallel(net, w);                                  once: all ranks get rank 0's parameters and state
+ *     rg_backward(loss); rg_nn_reduce_grads(net); rg_optim_step(o); each step; several rg_backward accumulate
+ * Batch norms of m take their statistics over all ranks from then on. w must live as long as m is used. */
+typedef struct rg_parallel_opts {
+    RG_SIZE_(rg_parallel_opts);
+    rg_dtype wire;              /* dtype in which gradients travel: RG_F32, RG_BF16, RG_F16; 0: as they are */
+    double bucket_mb;           /* gradients that travel together; 0: 25 */
+} rg_parallel_opts;
+RG_FN rg_status rg_nn_data_parallel(rg_module *m, rg_world *w, rg_parallel_opts o);
+RG_FN rg_status rg_nn_reduce_grads(rg_module *m); /* the mean over ranks of all gradients of m */
 
 /* ---- what it costs ------------------------------------------------------------------------------------- */
 

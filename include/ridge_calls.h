@@ -298,6 +298,18 @@ RG_API rg_tensor rg_file_get_at(const char *file, int line, rg_file *f, const ch
 RG_API rg_status rg_save_at(const char *file, int line, const char *path, const char *const *names, rg_tensors xs);
 RG_API rg_loader *rg_loader_new_at(const char *file, int line, rg_ctx *c, const rg_batch_part *part, size_t parts, rg_fill_fn *fill, void *user, rg_loader_opts o);
 RG_API rg_status rg_loader_next_at(const char *file, int line, rg_loader *l, rg_tensor *out, bool *end);
+RG_API rg_world *rg_world_open_at(const char *file, int line, rg_ctx *c, rg_world_opts o);
+RG_API rg_world *rg_world_group_at(const char *file, int line, rg_world *w, rg_ints ranks);
+RG_API rg_tensor rg_all_reduce_at(const char *file, int line, rg_tensor x, rg_world *w, rg_combine how);
+RG_API rg_tensor rg_reduce_scatter_at(const char *file, int line, rg_tensor x, rg_world *w, rg_combine how);
+RG_API rg_tensor rg_all_gather_at(const char *file, int line, rg_tensor x, rg_world *w);
+RG_API rg_tensor rg_broadcast_at(const char *file, int line, rg_tensor x, rg_world *w, int64_t root);
+RG_API rg_tensor rg_all_to_all_at(const char *file, int line, rg_tensor x, rg_world *w);
+RG_API rg_status rg_send_at(const char *file, int line, rg_tensor x, rg_world *w, int64_t to);
+RG_API rg_tensor rg_recv_at(const char *file, int line, rg_tensor like, rg_world *w, int64_t from);
+RG_API rg_status rg_barrier_at(const char *file, int line, rg_world *w);
+RG_API rg_status rg_nn_data_parallel_at(const char *file, int line, rg_module *m, rg_world *w, rg_parallel_opts o);
+RG_API rg_status rg_nn_reduce_grads_at(const char *file, int line, rg_module *m);
 RG_API rg_status rg_schedule_stats_at(const char *file, int line, rg_tensors xs, rg_plan_stats *out);
 RG_API rg_status rg_stats_at(const char *file, int line, rg_ctx *c, rg_usage *out);
 RG_API rg_status rg_memory_of_at(const char *file, int line, rg_ctx *c, rg_memory *out);
@@ -608,6 +620,18 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_save(...) rg_save_at(RG_HERE, __VA_ARGS__)
 #define rg_loader_new(c, part, parts, fill, user, ...) rg_loader_new_at(RG_HERE, c, part, parts, fill, user, (rg_loader_opts){.size_ = sizeof(rg_loader_opts), __VA_ARGS__})
 #define rg_loader_next(...) rg_loader_next_at(RG_HERE, __VA_ARGS__)
+#define rg_world_open(c, ...) rg_world_open_at(RG_HERE, c, (rg_world_opts){.size_ = sizeof(rg_world_opts), __VA_ARGS__})
+#define rg_world_group(...) rg_world_group_at(RG_HERE, __VA_ARGS__)
+#define rg_all_reduce(x, ...) rg_all_reduce_at(RG_HERE, RG_ARG(x, #x), __VA_ARGS__)
+#define rg_reduce_scatter(x, ...) rg_reduce_scatter_at(RG_HERE, RG_ARG(x, #x), __VA_ARGS__)
+#define rg_all_gather(x, ...) rg_all_gather_at(RG_HERE, RG_ARG(x, #x), __VA_ARGS__)
+#define rg_broadcast(x, ...) rg_broadcast_at(RG_HERE, RG_ARG(x, #x), __VA_ARGS__)
+#define rg_all_to_all(x, ...) rg_all_to_all_at(RG_HERE, RG_ARG(x, #x), __VA_ARGS__)
+#define rg_send(x, ...) rg_send_at(RG_HERE, RG_ARG(x, #x), __VA_ARGS__)
+#define rg_recv(like, ...) rg_recv_at(RG_HERE, RG_ARG(like, #like), __VA_ARGS__)
+#define rg_barrier(...) rg_barrier_at(RG_HERE, __VA_ARGS__)
+#define rg_nn_data_parallel(m, w, ...) rg_nn_data_parallel_at(RG_HERE, m, w, (rg_parallel_opts){.size_ = sizeof(rg_parallel_opts), __VA_ARGS__})
+#define rg_nn_reduce_grads(...) rg_nn_reduce_grads_at(RG_HERE, __VA_ARGS__)
 #define rg_schedule_stats(...) rg_schedule_stats_at(RG_HERE, __VA_ARGS__)
 #define rg_stats(...) rg_stats_at(RG_HERE, __VA_ARGS__)
 #define rg_memory_of(...) rg_memory_of_at(RG_HERE, __VA_ARGS__)

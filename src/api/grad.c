@@ -143,7 +143,9 @@ static void do_grad(struct api_call *k) {
     for (uint32_t i = 0; i < n; i++)
         if (call_slot(k, k->list.t[i], i + 1)->param) check_lost(k, &order, mark);
     first = k->g->ir->n;
+    chain_begin(c);
     t_grad(k->g, of, seed, wrt, n, out);
+    chain_end(c);
     for (uint32_t i = 0; i < n; i++) {
         struct api_slot *s;
         tg_shape(k->g, out[i] = call_detached(k, out[i]));
@@ -209,7 +211,9 @@ static void do_backward(struct api_call *k) {
     const uop **out = arena_array(&c->scratch, const uop *, used),
               **sum = arena_array(&c->scratch, const uop *, used);
     uint32_t first = k->g->ir->n;
+    chain_begin(c);
     t_grad(k->g, of, NULL, wrt.p, used, out);
+    chain_end(c);
     for (uint32_t i = 0; i < used; i++) {
         sum[i] = params.p[i]->grad ? t_add(k->g, params.p[i]->grad, out[i]) : out[i];
         tg_shape(k->g, sum[i]);

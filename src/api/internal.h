@@ -17,6 +17,7 @@
  *   profile.c   recording a profile of the process, ranges, tables
  *   flight.c    the flight recorder and memory snapshots as files
  *   assign.c, grad.c  versions of a buffer; parameters and gradients
+ *   world.c     ranks and collectives; chain.c: their order
  *   layer.c     what src/nn asks of a context (api.h)
  *
  * The graph of a context is one struct ir. Handles are its roots. Nothing is counted: gr_collect() marks what handles can
@@ -171,6 +172,9 @@ struct rg_ctx {
 
     struct ctx_owned *owned; /* oldest first */
     uint32_t nowned, owned_cap;
+
+    rg_tensor chain; /* the youngest collective that has not run, or RG_NONE (world.c) */
+    uint32_t worlds; /* opened so far */
 
     uint64_t realizes, cached, kernels;
     double moved, ops, seconds;
@@ -359,6 +363,7 @@ const struct draw *random_draws(rg_ctx *, uint32_t *n);
 
 /* Runs the queue and what these need. Throws. With `plan` it only counts. `peel`: a view is left a view of what it shows. */
 void realize_nodes(struct api_call *, const uop *const *, uint32_t n, bool peel, struct realize_stats *plan);
+rg_status realize_chain(const char *file, int line, rg_ctx *); /* runs the collectives that wait */
 /* What has the same bytes in the same order: realize that instead. */
 const uop *behind_shapes(rg_ctx *, const uop *);
 
@@ -398,6 +403,14 @@ void jit_note(rg_ctx *, const struct jit_program *);    /* while recording, befo
 void jit_noted(rg_ctx *, const struct realize_stats *); /* after that; cannot fail */
 /* Before it is written: inputs that lie in memory which it overwrites get copies. Throws. */
 void jit_writes(struct api_call *, const uint32_t *store, uint32_t n);
+
+/* ---- chain.c ------------------------------------------------------------------------------------------- */
+
+/* Around what may make collectives (a builder, a gradient): they come after c->chain, and the last becomes it. */
+void chain_begin(rg_ctx *);
+void chain_end(rg_ctx *);
+const uop *chain_node(rg_ctx *); /* the youngest collective that has not run, or NULL */
+void chain_ran(rg_ctx *);        /* after a plan: forgets a chain that is in memory */
 
 /* ---- flight.c ------------------------------------------------------------------------------------------- */
 

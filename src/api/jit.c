@@ -354,6 +354,7 @@ static void do_recorded(struct api_call *k) {
     for (uint32_t i = 0; (s = slot_next(k->c, &i));) {
         bool out = false;
         for (uint32_t o = 0; o < j->nout; o++) out |= j->out[o].handle.id == slot_handle(k->c, i).id;
+        out |= slot_handle(k->c, i).id == k->c->chain.id; /* it runs with the outputs */
         if (s->recorded && !out)
             call_fail(k, RG_EINVAL,
                       "the tensor made by %s at %s:%d while recording outlives the function (rg_keep); "
@@ -620,7 +621,8 @@ rg_status rg_jit_call_at(const char *file, int line, rg_jit *j, rg_tensors in, r
     uint64_t allocations = mem_count();
     const struct graph *graph = c->graph;
     uint32_t nodes = c->graph->ir.n;
-    rg_status st;
+    rg_status st = realize_chain(file, line, c);
+    if (st) return st;
     if (j->recorded)
         st = call_work(CALL(jit_call, .c = c, .p = &a), do_replay);
     else

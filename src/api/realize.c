@@ -179,6 +179,17 @@ static void add_heads(struct api_plan *p) {
     for (uint32_t i = 0; i < s.n; i++) add_root(p, s.p[i]->head);
 }
 
+/* An exchange with other ranks happens once: what it gave is kept, as far as anything can ask for it. */
+static void add_collectives(struct api_plan *p) {
+    uop_vec order = {0};
+    const uop *last = chain_node(p->c);
+    if (last) add_root(p, last); /* every plan runs all that were called */
+    gr_walk(p->c, p->root.p, p->root.n, lazy_into, p->c, &order);
+    for (uint32_t i = 0; i < order.n; i++)
+        if (order.p[i]->op == OP_CALL && call_of(&p->c->graph->ir, order.p[i]) == CALL_collective)
+            add_root(p, order.p[i]);
+}
+
 static void find_roots(struct api_plan *p, const uop *const *ask, uint32_t n, bool peeled) {
     rg_ctx *c = p->c;
     uop_vec alive = {0};
@@ -207,6 +218,7 @@ static void find_roots(struct api_plan *p, const uop *const *ask, uint32_t n, bo
         p->gradient[gr_now(c, s->grad)->id] = p->gradient[peel(c, s->grad)->id] = 1;
         keep_readable(p, s->grad, s->grad_used);
     }
+    if (c->worlds) add_collectives(p);
     keep_versions(p);
     keep_histories(p, &alive);
 }
@@ -577,6 +589,7 @@ void realize_nodes(struct api_call *k, const uop *const *ask, uint32_t n, bool p
     if (p->graph) run_program(p, plan);
     if (plan) return;
     commit(p);
+    chain_ran(c);
     finish_reads(c);
     if (p->root.n) gr_collect(c);
 }
@@ -697,6 +710,16 @@ static void do_wait(struct api_call *k) {
 }
 
 rg_status rg_wait_at(const char *file, int line, rg_ctx *c) { return call_work(CALL(wait, .c = c), do_wait); }
+
+/* Every plan runs the collectives that wait: an empty one will do. */
+static void do_flush(struct api_call *k) {
+    call_collect(k);
+    realize_nodes(k, NULL, 0, false, NULL);
+}
+
+rg_status realize_chain(const char *file, int line, rg_ctx *c) {
+    return chain_node(c) ? call_work(CALL(jit_call, .c = c), do_flush) : RG_OK;
+}
 
 static void do_sync(struct api_call *k) {
     do_wait(k);

@@ -455,8 +455,12 @@ static void builtin_guarded(void *arg) {
     if (c->call->rows > UINT32_MAX)
         err_throw(&en->err, RG_ELIMIT, "%s: %lld rows; at most %u are possible", c->name,
                   (long long)c->call->rows, UINT32_MAX);
-    builtin_kernels(en, c->call, kernel);
-    if (en->ops->builtin(en->dev, &e, c->call, kernel, &f)) err_throw(&en->err, e.code, "%s", e.msg);
+    bool exchange = !strcmp(c->call->name, call_info[CALL_collective].name);
+    if (!exchange) builtin_kernels(en, c->call, kernel);
+    if (exchange)
+        f = (struct dev_builtin){.fn = engine_collective_fn};
+    else if (en->ops->builtin(en->dev, &e, c->call, kernel, &f))
+        err_throw(&en->err, e.code, "%s", e.msg);
     str_init(&s, &en->work);
     str_printf(&s, "call %s%s", c->call->name, c->call->rows == 1 ? " alone" : "");
     for (uint32_t i = 0; i < c->call->nbuf; i++) str_printf(&s, " %s", c->call->type[i]);

@@ -178,6 +178,12 @@ int engine_list_replace(struct engine_list *, struct err *, uint32_t i, const st
 /* How long command i took in the latest run, in ns. */
 uint64_t engine_list_ns(const struct engine_list *, uint32_t i);
 
+/* ---- collective.c: other ranks ------------------------------------------------------------------------ */
+
+/* World `number` of this context's collectives; NULL: it was closed. The engine does not own it. */
+struct world;
+int engine_set_world(struct engine *, struct err *, uint32_t number, struct world *);
+
 /* ---- realize.c: a tensor program: planned, lowered, compiled, run ------------------------------------ */
 
 /* What is the same from call to call is done once: a program that was seen before (same nodes, same settings, same

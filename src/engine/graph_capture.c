@@ -68,10 +68,13 @@ static void record_guarded(void *arg) {
     const struct device_ops *ops = l->en->ops;
     struct err e = {0};
     for (uint32_t i = 0, taken; i < l->cmd.n; i += RG_MAX(taken, 1)) {
-        uint32_t to = RG_MIN(l->cmd.n, i + PART_MOST);
+        uint32_t to = i;
         struct list_part part = {0};
+        while (to < RG_MIN(l->cmd.n, i + PART_MOST) && !command_is_collective(&l->cmd.p[to])) to++;
         vec_need(&l->arena, &l->part, 1);
-        if (ops->record(l->en->dev, &e, list_steps(&r->work, l, i, to), to - i, &taken, &part.record))
+        taken = 0;
+        if (to > i &&
+            ops->record(l->en->dev, &e, list_steps(&r->work, l, i, to), to - i, &taken, &part.record))
             err_throw(&l->err, e.code, "%s", e.msg);
         part.n = RG_MAX(taken, 1);
         l->part.p[l->part.n++] = part;
@@ -117,9 +120,9 @@ int list_replay(struct engine_list *l, struct err *e) {
     const struct command *c = l->cmd.p;
     for (uint32_t i = 0; i < l->part.n; c += l->part.p[i++].n) {
         struct dev_record *r = l->part.p[i].record;
-        struct dev_launch one = c->l;
-        one.ns = NULL;
-        if (r ? ops->replay(r, e) : ops->launch(l->en->dev, e, &one)) return e->code;
+        struct command one = *c;
+        one.l.ns = NULL;
+        if (r ? ops->replay(r, e) : command_launch(l->en, e, &one)) return e->code;
     }
     return 0;
 }

@@ -23,6 +23,16 @@ void machine_tell(struct engine *); /* kernel_roof.c; while recording: what the 
 void costs_site(struct engine *, struct kernel_call *,
                 const char *site); /* from now on it runs for that line */
 
+/* collective.c: commands that exchange data with other ranks */
+enum { ENGINE_WORLDS = 64 };
+extern dev_fn *const engine_collective_fn;
+bool command_is_collective(const struct command *);
+bool list_has_collective(const struct engine_list *);
+int collective_run(struct engine *, struct err *, int64_t code, const void *in, void *out, int64_t nin,
+                   int64_t nout);
+/* A command of any kind. */
+int command_launch(struct engine *, struct err *, const struct command *);
+
 struct engine {
     struct err err; /* of the arena */
     struct err load_error;
@@ -55,6 +65,7 @@ struct engine {
     struct live_row *live; /* NULL: not shown by `ridge top` */
     uint64_t span_began;   /* engine_span on a device without a clock of its own */
     struct debug_totals shown;
+    struct world *world[ENGINE_WORLDS]; /* by number in the context; NULL: closed */
 };
 
 #endif

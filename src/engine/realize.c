@@ -759,6 +759,11 @@ static struct ref_buf *ref_bufs(struct realize_call *c, struct shapes *sh, uint3
     return b;
 }
 
+static int exchange(void *cx, struct err *e, int64_t code, const void *in, void *out, int64_t nin,
+                    int64_t nout) {
+    return collective_run(cx, e, code, in, out, nin, nout);
+}
+
 /* All values first, then all writing: a value may be computed from what a buffer held before. */
 static void run_ref(struct realize_call *c) {
     struct err e = {0};
@@ -770,7 +775,8 @@ static void run_ref(struct realize_call *c) {
     const uop *g = with_assigns(c, older);
     struct ref_buf *b = ref_bufs(c, &sh, &nbuf);
     struct ref_tensor *out = arena_array(c->work, struct ref_tensor, g->nsrc);
-    must(c, ref_graph(&e, c->work, c->r->ir, g, b, nbuf, c->r->var, false, 0, out), &e);
+    struct ref_exchange ranks = {c->en, exchange};
+    must(c, ref_graph_of_rank(&e, c->work, c->r->ir, g, b, nbuf, c->r->var, &ranks, out), &e);
     for (uint32_t i = 0; i < g->nsrc; i++) {
         const uop *x = g->src[i], *buf = x;
         if (x->op == OP_BUFFER || (x->op == OP_ASSIGN && older[x->id])) continue;

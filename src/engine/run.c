@@ -195,6 +195,7 @@ static uint64_t now_ns(bool alone) {
 
 uint64_t engine_list_time(struct engine_list *l, uint32_t i, uint32_t times) {
     struct err e = {0}; /* a CPU cannot fail here; a GPU that did says so at the next copy */
+    if (command_is_collective(&l->cmd.p[i])) return UINT64_MAX; /* other ranks would wait */
     take_scratch(l);
     if (l->en->ops->wait) { /* it works on its own: only it knows */
         uint64_t sum = 0, ns = 0;
@@ -215,7 +216,7 @@ static int run_quietly(struct engine_list *l, struct err *e) {
     if (recorded) return list_replay(l, e);
     for (uint32_t i = 0; i < l->cmd.n; i++) {
         l->cmd.p[i].l.ns = NULL;
-        if (l->en->ops->launch(l->en->dev, e, &l->cmd.p[i].l)) return e->code;
+        if (command_launch(l->en, e, &l->cmd.p[i])) return e->code;
     }
     return 0;
 }
@@ -225,6 +226,7 @@ uint64_t list_time(struct engine_list *l, uint32_t times) {
     struct err e = {0};
     const struct device_ops *ops = l->en->ops;
     uint64_t ns = 0;
+    if (list_has_collective(l)) return UINT64_MAX; /* other ranks would wait */
     take_scratch(l);
     for (uint32_t i = 0; i < BEFORE; i++)
         if (run_quietly(l, &e)) return UINT64_MAX;
@@ -249,7 +251,6 @@ static int run_as_one(struct engine_list *l, struct err *e, bool traced) {
  * profile). In a profile it may also note times by itself, without being waited for. */
 int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, uint32_t to) {
     struct device *dev = l->en->dev;
-    int (*launch)(struct device *, struct err *, const struct dev_launch *) = l->en->ops->launch;
     bool far = l->en->ops->wait, recording = far && event_recording();
     bool traced = recording && l->en->ops->trace && l->en->ops->trace(dev);
     bool ask = far && (l->sample || log_on(2) || (recording && !traced));
@@ -263,7 +264,7 @@ int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, ui
     for (struct command *c = l->cmd.p + from, *end = l->cmd.p + RG_MIN(to, l->cmd.n); c < end; c++) {
         uint64_t took = 0;
         c->l.ns = ask ? &took : NULL;
-        if (launch(dev, e, &c->l)) return e->code;
+        if (command_launch(l->en, e, c)) return e->code;
         uint64_t t1 = os_now_ns();
         if (ask) c->device = took;
         c->ns = far && c->device ? c->device : t1 - t0;

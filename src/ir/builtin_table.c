@@ -45,6 +45,28 @@ static const char *sum_error(struct shapes *s, const uop *n, int64_t size, int64
     return __builtin_mul_overflow(*last / pieces, size, last) ? "a result that is too large" : NULL;
 }
 
+int64_t collective_pack(struct collective c) {
+    return (int64_t)c.kind | (int64_t)c.reduce << 8 | (int64_t)c.dt << 16 | (int64_t)c.world << 24 |
+           c.peer << 40;
+}
+
+struct collective collective_unpack(int64_t code) {
+    return (struct collective){
+        (enum collective_kind)((uint64_t)code & 0xff), (enum collective_reduce)((uint64_t)code >> 8 & 0xff),
+        (enum dtype)((uint64_t)code >> 16 & 0xff), (uint32_t)((uint64_t)code >> 24 & 0xffff), code >> 40};
+}
+
+/* Sizes fit each other in every world whose number of ranks divides them: the world checks the rest. */
+static const char *collective_error(struct shapes *s, const uop *n, int64_t code, int64_t *last) {
+    struct collective c = collective_unpack(code);
+    const struct shape *in = shape_of(s, n->src[0]);
+    if (in->n != 1) return "a collective works on vectors";
+    if ((unsigned)c.kind >= COLLECTIVE_KINDS || (unsigned)c.reduce >= COLLECTIVE_REDUCES || c.peer < 0)
+        return "there is no such collective";
+    if (n->dt != n->src[0]->dt || c.dt != (enum dtype)n->dt) return "a collective keeps the dtype";
+    return *last < 0 ? "a size of 0 or more" : NULL;
+}
+
 const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
     enum call_id id = call_of(s->ir, n);
     if (id == CALL_COUNT) return "there is no function of this name";
@@ -56,9 +78,10 @@ const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
     for (uint32_t i = 0; i < f->values; i++)
         if (n->src[i]->dt == DT_IDX || n->src[i]->dt == DT_VOID) return "a tensor was expected";
     if (!in->n) return "a function along the last axis of something without axes";
+    int64_t flag = n->src[f->values]->arg.i, second = n->src[n->nsrc - 1]->arg.i;
+    if (id == CALL_collective) return *last = second, collective_error(s, n, flag, last);
     if (in->d[in->n - 1] > UINT32_MAX) return "rows have at most 2^32 - 1 elements";
     enum dtype dt = (enum dtype)n->dt;
-    int64_t flag = n->src[f->values]->arg.i, second = n->src[n->nsrc - 1]->arg.i;
     *last = in->d[in->n - 1];
     switch (id) {
     case CALL_sort:

@@ -480,7 +480,8 @@ int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
     X(scatter_max,   3, 1)  /* x's shape      x, index, src; 1: elements that are hit forget x: x[index[j]], src[j] ..  */ \
     X(scatter_min,   3, 1)  /*                .. combined, j from 0 on                                                  */ \
     X(scatter_prod,  3, 1)                                                                                                \
-    X(scatter_sum,   2, 1)  /* (.., size * w) src (.., n * w), index (.., n); size: pieces of w, j's added at index[j] */
+    X(scatter_sum,   2, 1)  /* (.., size * w) src (.., n * w), index (.., n); size: pieces of w, j's added at index[j] */ \
+    X(collective,    2, 2)  /* (m)            x (n), what it comes after; a struct collective packed, m                 */
 /* clang-format on */
 enum call_id {
 #define X(name, values, numbers) CALL_##name,
@@ -494,6 +495,38 @@ struct call_info {
 };
 extern const struct call_info call_info[CALL_COUNT];
 enum call_id call_of(const struct ir *, const uop *); /* CALL_COUNT: unknown */
+
+/* ---- collectives: what the CALL `collective` does with the other ranks (builtin_table.c, src/world) ------- */
+
+#define COLLECTIVES(X) \
+    X(all_reduce) X(reduce_scatter) X(all_gather) X(broadcast) X(all_to_all) X(send) X(recv) X(barrier)
+enum collective_kind {
+    COLLECTIVE_ALL_REDUCE,     /* n to n: combined over ranks */
+    COLLECTIVE_REDUCE_SCATTER, /* n to n / ranks: this rank's part of it */
+    COLLECTIVE_ALL_GATHER,     /* n to n * ranks: all of them, by rank */
+    COLLECTIVE_BROADCAST,      /* n to n: what `peer` has */
+    COLLECTIVE_ALL_TO_ALL,     /* n to n: part i goes to rank i */
+    COLLECTIVE_SEND,           /* n to 1: to rank `peer` */
+    COLLECTIVE_RECV,           /* 1 to n: from rank `peer` */
+    COLLECTIVE_BARRIER,        /* 1 to 1 */
+    COLLECTIVE_KINDS
+};
+enum collective_reduce {
+    COLLECTIVE_SUM,
+    COLLECTIVE_PROD,
+    COLLECTIVE_MAX,
+    COLLECTIVE_MIN,
+    COLLECTIVE_REDUCES
+};
+struct collective {
+    enum collective_kind kind;
+    enum collective_reduce reduce;
+    enum dtype dt;
+    uint32_t world; /* number of the world in its context */
+    int64_t peer;
+};
+int64_t collective_pack(struct collective);
+struct collective collective_unpack(int64_t);
 
 /* ---- verifier (verify.c, verify.def) ----------------------------------------------------------- */
 

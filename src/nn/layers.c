@@ -246,6 +246,16 @@ static void blend(AT, rg_tensor state, rg_tensor v, double share) {
     rg_assign_at(HERE, state, TENSOR(rg_add_at(HERE, TENSOR(old), TENSOR(add))));
 }
 
+/* Variance over all ranks, of which each has as many elements. d: x's shape, which it takes. */
+static rg_tensor spread_of_ranks(AT, rg_module *m, rg_tensor x, rg_tensor mean, int64_t *d,
+                                 rg_reduce_opts o) {
+    size_t rank = o.axes.n + 1;
+    for (size_t i = 0; i < rank; i++) d[i] = i == 1 ? d[1] : 1;
+    rg_tensor off = rg_sub_at(HERE, TENSOR(x), TENSOR(rg_reshape_at(HERE, mean, (rg_ints){d, rank})));
+    rg_tensor square = rg_mean_at(HERE, rg_square_at(HERE, off), o);
+    return rg_all_reduce_at(HERE, square, m->parallel.world, RG_COMBINE_MEAN);
+}
+
 static rg_tensor forward_batchnorm(AT, rg_module *m, rg_tensor x) {
     const char *fn = "rg_nn_batchnorm";
     rg_tensor weight = nn_own(m, "weight"), bias = nn_own(m, "bias");
@@ -270,7 +280,14 @@ static rg_tensor forward_batchnorm(AT, rg_module *m, rg_tensor x) {
         return api_poison(m->c);
     }
     rg_reduce_opts o = {.axes = {axes, (size_t)used}, .population = true};
-    rg_tensor now = rg_mean_at(HERE, x, o), spread = rg_var_at(HERE, x, o);
+    rg_tensor now = rg_mean_at(HERE, x, o), spread;
+    if (m->parallel.world && rg_world_size(m->parallel.world) > 1) {
+        now = rg_all_reduce_at(HERE, now, m->parallel.world, RG_COMBINE_MEAN);
+        spread = spread_of_ranks(HERE, m, x, now, d, o);
+        n *= rg_world_size(m->parallel.world);
+    } else {
+        spread = rg_var_at(HERE, x, o);
+    }
     rg_tensor unbiased = rg_mul_at(HERE, TENSOR(spread), NUMBER((double)n / (double)(n - 1)));
     rg_tensor batches = nn_own(m, "num_batches_tracked");
     blend(HERE, mean, now, m->a.momentum);

@@ -53,6 +53,11 @@ struct nn_flat {
     size_t n, params;
 };
 
+struct nn_parallel { /* rg_nn_data_parallel; world NULL: it was not called */
+    rg_world *world;
+    rg_dtype wire; /* RG_BOOL: as the gradients are */
+    int64_t bucket;
+};
 struct rg_module {
     rg_ctx *c;
     rg_module *parent;
@@ -70,6 +75,7 @@ struct rg_module {
     rg_dtype half;   /* products compute in it; RG_DTYPES: in what they get */
     bool checkpoint; /* rg_nn_checkpoint */
     bool half_root;  /* rg_nn_precision was called on this one: what leaves it is F32 again */
+    struct nn_parallel parallel;
     struct nn_flat flat;
 };
 

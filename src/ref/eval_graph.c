@@ -48,6 +48,7 @@ struct eval {
     struct tensor **value; /* by position */
     struct store *live;
     struct ref_tensor *out;
+    const struct ref_exchange *exchange; /* or NULL */
 };
 
 /* ---- stores ---------------------------------------------------------------------------------------- */
@@ -646,9 +647,23 @@ static void row_summed(struct eval *e, const uop *n, const int64_t *at, struct t
     }
 }
 
+static struct tensor ev_collective(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    if (!e->exchange)
+        err_throw(e->err, RG_EUNSUPPORTED, "a collective needs the other ranks; the oracle alone has none");
+    struct tensor from = fresh(e, in->dt, in->shape, 0), r = fresh(e, (enum dtype)n->dt, s, 0);
+    struct err bad = {0};
+    copy_to(&from, in, 0);
+    if (e->exchange->run(e->exchange->cx, &bad, number(e, n, 2), from.store->data, r.store->data,
+                         shape_size(in->shape), shape_size(s)))
+        err_throw(e->err, bad.code, "%s", bad.msg);
+    drop(e, &from);
+    return r;
+}
+
 static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     enum call_id id = call_of(e->ir, n);
     if (id <= CALL_topk_index) return ev_sort(e, n, in, s);
+    if (id == CALL_collective) return ev_collective(e, n, in, s);
     if (id == CALL_winner) return ev_winner(e, n, in, s);
     bool sum = id == CALL_scatter_sum;
     struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
@@ -800,23 +815,44 @@ static void adopt(struct err *to, struct err *from) {
     err_clear(from);
 }
 
+enum { LIMIT_GIB = 4 };
+
+static int evaluate_graph(struct err *err, struct eval *e) {
+    e->err = e->ir->err;
+    if (!e->limit) e->limit = (size_t)LIMIT_GIB << 30;
+    arena_init(&e->scratch, e->err);
+    err_guard(err, under_caller, e);
+    adopt(err, e->arena->err), adopt(err, e->ir->err);
+    while (e->live) store_free(e, e->live);
+    arena_free(&e->scratch);
+    return err->code;
+}
+
 int ref_graph(struct err *err, struct arena *arena, struct ir *ir, const uop *graph,
               const struct ref_buf *bufs, uint32_t nbuf, const int64_t *var, bool bounds, size_t limit,
               struct ref_tensor *out) {
-    struct eval e = {.err = ir->err,
-                     .arena = arena,
+    struct eval e = {.arena = arena,
                      .ir = ir,
                      .graph = graph,
                      .bufs = bufs,
                      .nbuf = nbuf,
                      .var = var,
                      .bounds = bounds,
-                     .limit = limit ? limit : (size_t)4 << 30,
+                     .limit = limit,
                      .out = out};
-    arena_init(&e.scratch, e.err);
-    err_guard(err, under_caller, &e);
-    adopt(err, arena->err), adopt(err, ir->err);
-    while (e.live) store_free(&e, e.live);
-    arena_free(&e.scratch);
-    return err->code;
+    return evaluate_graph(err, &e);
+}
+
+int ref_graph_of_rank(struct err *err, struct arena *arena, struct ir *ir, const uop *graph,
+                      const struct ref_buf *bufs, uint32_t nbuf, const int64_t *var,
+                      const struct ref_exchange *exchange, struct ref_tensor *out) {
+    struct eval e = {.arena = arena,
+                     .ir = ir,
+                     .graph = graph,
+                     .bufs = bufs,
+                     .nbuf = nbuf,
+                     .var = var,
+                     .exchange = exchange,
+                     .out = out};
+    return evaluate_graph(err, &e);
 }

@@ -58,6 +58,14 @@ struct ref_tensor {
 int ref_graph(struct err *, struct arena *, struct ir *, const uop *graph, const struct ref_buf *bufs,
               uint32_t nbuf, const int64_t *var, bool bounds, size_t limit, struct ref_tensor *out);
 
+/* The same of a rank: what CALL collective does is the business of whoever has the other ranks. NULL: an error. */
+struct ref_exchange {
+    void *cx;
+    int (*run)(void *cx, struct err *, int64_t code, const void *in, void *out, int64_t nin, int64_t nout);
+};
+int ref_graph_of_rank(struct err *, struct arena *, struct ir *, const uop *graph, const struct ref_buf *bufs,
+                      uint32_t nbuf, const int64_t *var, const struct ref_exchange *, struct ref_tensor *out);
+
 /* elem.c: one element at a time. An integer is held in i, sign- or zero-extended from its dtype (u64 as
  * the same 64 bits); a float in f, already rounded to its dtype; bool is 0 or 1 in i. */
 union ref_val {

@@ -39,6 +39,7 @@ static void numbers_of(struct sgraph *g, const uop *n, struct sched_builtin *b) 
     b->num[0] = (f->values > 1 ? given : in)->d[in->n - 1];
     b->num[1] = out->d[out->n - 1];
     b->num[2] = uop_const_i(g->ir, n, f->values);
+    if (id == CALL_collective) b->num[0] = in->d[0];
     b->ops = ops_of(id, (double)b->rows, (double)b->num[0], (double)b->num[1]);
 }
 
@@ -58,12 +59,27 @@ static struct kernel_price price(struct sgraph *g, const uop *n, const struct sc
     const struct model *m = g->opts->model;
     struct kernel_price p = {.bytes = bytes_of(g, n), .reads = values, .writes = 1};
     struct model_work w = {.integer = b->ops * BUILTIN_OP_WEIGHT, .dram_write = p.bytes};
+    if (!strcmp(b->name, call_info[CALL_collective].name))
+        values = 1; /* of the one before only the order matters */
     for (uint32_t i = 0; i < values; i++) p.bytes += bytes_of(g, n->src[i]);
     w.dram_read = p.bytes - w.dram_write;
     w.threads = (int)RG_MIN(model_value(m, MODEL_CORES), RG_MAX((double)b->rows, 1));
     struct model_time t = model_time(m, &w);
     p.seconds = t.seconds, p.limit = t.limit;
     return p;
+}
+
+static const char *call_name_of(struct sgraph *g, const struct call_info *f,
+                                const struct sched_builtin *call) {
+    static const char *const kind[COLLECTIVE_KINDS] = {
+#define X(name) #name,
+        COLLECTIVES(X)
+#undef X
+    };
+    if (f == &call_info[CALL_collective])
+        return arena_printf(g->a, "%s_%lld", kind[collective_unpack(call->num[2]).kind],
+                            (long long)RG_MAX(call->num[0], call->num[1]));
+    return arena_printf(g->a, "%s_%lld_%lld", f->name, (long long)call->rows, (long long)call->num[0]);
 }
 
 void plan_call(struct sgraph *g, uint32_t unit, struct fusion_plan *plan) {
@@ -84,7 +100,7 @@ void plan_call(struct sgraph *g, uint32_t unit, struct fusion_plan *plan) {
     }
     union arg arg = {.u = ir_sym(ir, f->name, strlen(f->name))};
     b->sink = uop_new(ir, OP_CALL, (enum dtype)n->dt, 1, src, n->nsrc, arg);
-    b->name = arena_printf(g->a, "%s_%lld_%lld", f->name, (long long)call->rows, (long long)call->num[0]);
+    b->name = call_name_of(g, f, call);
     b->builtin = call;
     str_init(&text, g->a);
     ir_print(&text, ir, b->sink);

@@ -63,6 +63,10 @@ const uop *tg_reduce(struct tg *, enum op, const uop *, uint32_t mask);
 const uop *tg_scan(struct tg *, enum op, const uop *, int64_t axis, enum dtype); /* computed in that dtype */
 const uop *tg_drop(struct tg *, const uop *, uint32_t mask, bool keep); /* reduced axes go unless kept */
 
+/* ---- collectives (collective.c) --------------------------------------------------------------------- */
+
+const uop *grad_collective(struct tg *, const uop *n, const uop *dy);
+
 /* ---- windows (conv.c) ------------------------------------------------------------------------------- */
 
 enum { SPATIAL_MAX = 3 };

@@ -56,7 +56,9 @@ struct tg {
     struct ir *ir; /* its err receives what is thrown */
     struct shapes shapes;
     struct prov prov;
-    VEC(uint8_t) named; /* node id of a view: see tg_name() */
+    VEC(uint8_t) named;   /* node id of a view: see tg_name() */
+    const uop *chain;     /* collective that the next one comes after, or NULL; the caller keeps it alive */
+    uint64_t collectives; /* that looked like one before */
 };
 void tg_init(struct tg *, struct ir *, struct arena *);
 /* A view of a view is one view of what is below, unless a tensor of the user's shows the view between: gradients with respect to
@@ -125,6 +127,8 @@ const uop *t_contiguous(struct tg *, const uop *);
 const uop *t_inline(struct tg *, const uop *); /* never stored between kernels */
 /* recompute.c: y, whose gradient computes what lies between x and y again; never: an idx VAR that is 0 */
 const uop *t_recompute(struct tg *, const uop *y, const uop *x, const uop *never);
+/* collective.c: an exchange with other ranks, after g->chain, which it becomes: x flattened to a vector of `elements`. */
+const uop *t_collective(struct tg *, struct collective, const uop *x, int64_t elements);
 /* Value's value; gradients flow to back. */
 const uop *t_grad_through(struct tg *, const uop *value, const uop *back);
 const uop *t_detach(struct tg *, const uop *);

@@ -1,0 +1,203 @@
+/* exchange.c: collectives through memory that all ranks map.
+ *
+ * Data goes through slots of SEGMENT_SLOT bytes, two for each rank, used alternately: while others still read what a rank wrote in
+ * the last step, it writes the next. One wait per step then orders everything: who reached step n has read step n - 1, whose slots
+ * step n + 1 overwrites. Slots stay in the cache; memory sees each element read once and written once.
+ * A large all-reduce divides the summing: each rank sums its share of a step, and a second wait makes the shares visible.
+ * Tests: tests/unit/world.c; figures: bench/world.c */
+#include "world/internal.h"
+
+enum { SMALL = 32 << 10 }; /* bytes of an all-reduce that every rank sums alone */
+
+struct exchange {
+    struct segment *s;
+    const struct world_call *c;
+    size_t width; /* bytes of an element */
+};
+
+static uint32_t next_parity(struct segment *s) { return ++s->step & 1; }
+
+static void copy(void *to, const void *from, size_t n) {
+    if (n) memcpy(to, from, n);
+}
+
+/* Which elements of n rank r sums: shares are whole cache lines apart. */
+static size_t share_of(const struct exchange *x, size_t n, uint32_t r) {
+    size_t line = 64 / x->width, lines = (n + line - 1) / line;
+    return RG_MIN(lines * r / x->s->size * line, n);
+}
+
+static int all_reduce_step(struct exchange *x, struct err *e, size_t at, size_t n, bool alone) {
+    struct segment *s = x->s;
+    uint32_t parity = next_parity(s);
+    const char *in[SEGMENT_RANKS];
+    char *out = (char *)x->c->out + at * x->width;
+    copy(segment_slot(s, s->me, parity), (const char *)x->c->in + at * x->width, n * x->width);
+    if (sync_all(s, e)) return e->code;
+    size_t from = alone ? 0 : share_of(x, n, s->me), to = alone ? n : share_of(x, n, s->me + 1);
+    for (uint32_t r = 0; r < s->size; r++) in[r] = segment_slot(s, r, parity) + from * x->width;
+    char *sum = alone ? out : segment_result(s, parity) + from * x->width;
+    if (to > from)
+        reduce_tree(x->c->what.dt, x->c->what.reduce, sum, (const void *const *)in, s->size, to - from);
+    if (alone) return 0;
+    if (sync_all(s, e)) return e->code;
+    copy(out, segment_result(s, parity), n * x->width);
+    return 0;
+}
+
+static int all_reduce(struct exchange *x, struct err *e) {
+    size_t n = (size_t)x->c->nin, most = SEGMENT_SLOT / x->width;
+    bool alone = n * x->width <= SMALL;
+    for (size_t at = 0; at < n; at += most)
+        if (all_reduce_step(x, e, at, RG_MIN(n - at, most), alone)) return e->code;
+    return 0;
+}
+
+/* Each rank has a part for every rank; `parts` are n elements each. Rank r's parts go to its slot side by side. */
+static int parts_step(struct exchange *x, struct err *e, size_t n, size_t at, size_t m) {
+    struct segment *s = x->s;
+    uint32_t parity = next_parity(s);
+    const char *in[SEGMENT_RANKS];
+    char *mine = segment_slot(s, s->me, parity), *out = x->c->out;
+    for (uint32_t r = 0; r < s->size; r++)
+        copy(mine + r * m * x->width, (const char *)x->c->in + (r * n + at) * x->width, m * x->width);
+    if (sync_all(s, e)) return e->code;
+    for (uint32_t r = 0; r < s->size; r++) in[r] = segment_slot(s, r, parity) + s->me * m * x->width;
+    if (x->c->what.kind == COLLECTIVE_REDUCE_SCATTER)
+        reduce_tree(x->c->what.dt, x->c->what.reduce, out + at * x->width, (const void *const *)in, s->size,
+                    m);
+    else
+        for (uint32_t r = 0; r < s->size; r++) copy(out + (r * n + at) * x->width, in[r], m * x->width);
+    return 0;
+}
+
+static int parts(struct exchange *x, struct err *e) {
+    size_t n = (size_t)x->c->nin / x->s->size, most = SEGMENT_SLOT / x->width / x->s->size;
+    for (size_t at = 0; at < n; at += most)
+        if (parts_step(x, e, n, at, RG_MIN(n - at, most))) return e->code;
+    return 0;
+}
+
+static int all_gather(struct exchange *x, struct err *e) {
+    struct segment *s = x->s;
+    size_t n = (size_t)x->c->nin, most = SEGMENT_SLOT / x->width;
+    for (size_t at = 0; at < n; at += most) {
+        size_t m = RG_MIN(n - at, most);
+        uint32_t parity = next_parity(s);
+        copy(segment_slot(s, s->me, parity), (const char *)x->c->in + at * x->width, m * x->width);
+        if (sync_all(s, e)) return e->code;
+        for (uint32_t r = 0; r < s->size; r++)
+            copy((char *)x->c->out + (r * n + at) * x->width, segment_slot(s, r, parity), m * x->width);
+    }
+    return 0;
+}
+
+static int broadcast(struct exchange *x, struct err *e) {
+    struct segment *s = x->s;
+    uint32_t root = (uint32_t)x->c->what.peer;
+    size_t n = (size_t)x->c->nin, most = SEGMENT_SLOT / x->width;
+    for (size_t at = 0; at < n; at += most) {
+        size_t bytes = RG_MIN(n - at, most) * x->width;
+        uint32_t parity = next_parity(s);
+        if (s->me == root)
+            copy(segment_slot(s, s->me, parity), (const char *)x->c->in + at * x->width, bytes);
+        if (sync_all(s, e)) return e->code;
+        copy((char *)x->c->out + at * x->width, segment_slot(s, root, parity), bytes);
+    }
+    return 0;
+}
+
+/* ---- between two ranks -------------------------------------------------------------------------------------------- */
+
+/* Parts of a message: its own size is the first thing that goes over. */
+static int send_message(struct exchange *x, struct err *e) {
+    struct segment *s = x->s;
+    uint32_t to = (uint32_t)x->c->what.peer;
+    struct segment_channel *ch = segment_channel(s, s->me, to);
+    size_t bytes = (size_t)x->c->nin * x->width;
+    for (size_t at = 0; at == 0 || at < bytes; at += SEGMENT_CHANNEL) {
+        uint32_t nth = s->sent[to];
+        /* the header of a message waits for the last message's end, a part for the part before the last */
+        if (sync_wait(s, e, to, &ch->taken, &ch->taken_sleepers, at ? nth - 1 : nth)) return e->code;
+        if (!at) ch->call = (struct segment_call){collective_pack(x->c->what), x->c->nin, x->c->nout};
+        if (bytes)
+            copy(segment_channel_data(s, s->me, to, nth & 1), (const char *)x->c->in + at,
+                 RG_MIN(bytes - at, (size_t)SEGMENT_CHANNEL));
+        s->sent[to] = nth + 1;
+        sync_set(&ch->sent, &ch->sent_sleepers, nth + 1);
+    }
+    copy(x->c->out, x->c->in, (size_t)RG_MIN(x->c->nin, x->c->nout) * x->width);
+    return 0;
+}
+
+static int recv_message(struct exchange *x, struct err *e) {
+    struct segment *s = x->s;
+    uint32_t from = (uint32_t)x->c->what.peer;
+    struct segment_channel *ch = segment_channel(s, from, s->me);
+    size_t bytes = (size_t)x->c->nout * x->width;
+    for (size_t at = 0; at == 0 || at < bytes; at += SEGMENT_CHANNEL) {
+        uint32_t nth = s->taken[from];
+        if (sync_wait(s, e, from, &ch->sent, &ch->sent_sleepers, nth + 1)) return e->code;
+        struct collective sent = collective_unpack(ch->call.code);
+        char a[WORLD_TEXT], b[WORLD_TEXT];
+        if (!at && (sent.dt != x->c->what.dt || ch->call.nin != x->c->nout))
+            return sync_fail(s, e, RG_EINVAL,
+                             "rank %u calls %s, and rank %u receives it with %s: one dtype and one number of "
+                             "elements are needed",
+                             from, world_describe(a, ch->call.code, ch->call.nin, ch->call.nin), s->me,
+                             world_describe(b, collective_pack(x->c->what), x->c->nout, x->c->nout));
+        if (bytes)
+            copy((char *)x->c->out + at, segment_channel_data(s, from, s->me, nth & 1),
+                 RG_MIN(bytes - at, (size_t)SEGMENT_CHANNEL));
+        s->taken[from] = nth + 1;
+        sync_set(&ch->taken, &ch->taken_sleepers, nth + 1);
+    }
+    return 0;
+}
+
+/* ---- entry ------------------------------------------------------------------------------------------------------------ */
+
+/* All ranks have said what they are about to do: all find the same difference. */
+static int compare(struct segment *s, struct err *e, uint32_t parity) {
+    const struct segment_call *first = &s->head->rank[0].call[parity];
+    for (uint32_t r = 1; r < s->size; r++) {
+        const struct segment_call *c = &s->head->rank[r].call[parity];
+        char a[WORLD_TEXT], b[WORLD_TEXT];
+        if (c->code == first->code && c->nin == first->nin && c->nout == first->nout) continue;
+        return sync_fail(s, e, RG_EINVAL,
+                         "collective %llu differs between ranks: rank 0 calls %s, rank %u calls %s; all "
+                         "ranks make the same "
+                         "calls in the same order",
+                         (unsigned long long)s->count,
+                         world_describe(a, first->code, first->nin, first->nout), r,
+                         world_describe(b, c->code, c->nin, c->nout));
+    }
+    return 0;
+}
+
+static int run_all(struct exchange *x, struct err *e) {
+    struct segment *s = x->s;
+    uint32_t parity = (uint32_t)(s->count & 1);
+    s->head->rank[s->me].call[parity] =
+        (struct segment_call){collective_pack(x->c->what), x->c->nin, x->c->nout};
+    if (sync_all(s, e) || compare(s, e, parity)) return e->code;
+    switch (x->c->what.kind) {
+    case COLLECTIVE_ALL_REDUCE: return all_reduce(x, e);
+    case COLLECTIVE_REDUCE_SCATTER:
+    case COLLECTIVE_ALL_TO_ALL: return parts(x, e);
+    case COLLECTIVE_ALL_GATHER: return all_gather(x, e);
+    case COLLECTIVE_BROADCAST: return broadcast(x, e);
+    default: copy(x->c->out, x->c->in, (size_t)x->c->nin * x->width); return 0; /* a barrier */
+    }
+}
+
+int segment_run(struct segment *s, struct err *e, const struct world_call *c) {
+    struct exchange x = {s, c, dtype_info[c->what.dt].bytes};
+    struct segment_rank *me = &s->head->rank[s->me];
+    bool pair = c->what.kind == COLLECTIVE_SEND || c->what.kind == COLLECTIVE_RECV;
+    s->count += !pair;
+    atomic_store(&me->at, s->count * 2 + 1);
+    int code = pair ? (c->what.kind == COLLECTIVE_SEND ? send_message : recv_message)(&x, e) : run_all(&x, e);
+    atomic_store(&me->at, s->count * 2);
+    return code;
+}

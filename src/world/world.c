@@ -1,0 +1,135 @@
+/* world.c: opening a world: who this rank is, which backend; groups; one collective.
+ * Tests: tests/unit/world.c */
+#include "world/internal.h"
+
+static const char *const kind_name[COLLECTIVE_KINDS] = {
+#define X(name) #name,
+    COLLECTIVES(X)
+#undef X
+};
+
+const char *world_describe(char *out, int64_t code, int64_t nin, int64_t nout) {
+    static const char *const how[COLLECTIVE_REDUCES] = {" (sum)", " (product)", " (max)", " (min)"};
+    struct collective c = collective_unpack(code);
+    bool reduces = c.kind == COLLECTIVE_ALL_REDUCE || c.kind == COLLECTIVE_REDUCE_SCATTER;
+    (void)nout;
+    if (c.kind == COLLECTIVE_BARRIER)
+        snprintf(out, WORLD_TEXT, "barrier");
+    else if (c.kind == COLLECTIVE_BROADCAST || c.kind == COLLECTIVE_SEND || c.kind == COLLECTIVE_RECV)
+        snprintf(out, WORLD_TEXT, "%s of %s[%lld] %s rank %lld", kind_name[c.kind], dtype_info[c.dt].name,
+                 (long long)nin, c.kind == COLLECTIVE_SEND ? "to" : "from", (long long)c.peer);
+    else
+        snprintf(out, WORLD_TEXT, "%s of %s[%lld]%s", kind_name[c.kind], dtype_info[c.dt].name,
+                 (long long)nin, reduces ? how[c.reduce] : "");
+    return out;
+}
+
+int64_t world_rank(const struct world *w) { return w->rank; }
+int64_t world_size(const struct world *w) { return w->size; }
+int64_t world_local_rank(const struct world *w) { return w->local_rank; }
+const char *world_backend(const struct world *w) { return w->ops->name; }
+uint64_t world_waited_ns(const struct world *w) { return w->waited_ns; }
+
+static const struct world_ops *find_ops(struct err *e, const char *name, bool one_host) {
+    static const struct world_ops *const known[] = {&world_shm, &world_local};
+    if (!name || !*name || !strcmp(name, "auto")) {
+        if (one_host) return &world_shm;
+        err_set(e, RG_EUNSUPPORTED,
+                "the ranks of this world are on several hosts, and the shm backend serves one");
+        return NULL;
+    }
+    for (size_t i = 0; i < RG_COUNT(known); i++)
+        if (!strcmp(known[i]->name, name)) return known[i];
+    err_set(e, RG_EINVAL, "there is no backend \"%.40s\"; expected auto, shm or local", name);
+    return NULL;
+}
+
+static struct world *start(struct err *e, const struct world *like) {
+    struct world *w = mem_alloc(sizeof *w);
+    if (!w) {
+        err_set(e, RG_ENOMEM, "out of memory for a world");
+        return NULL;
+    }
+    *w = *like;
+    if (!w->ops->open(w, e)) return w;
+    world_close(w);
+    return NULL;
+}
+
+static uint64_t limit_of(double seconds) {
+    double s = seconds > 0 ? seconds : (double)env_int(ENV_WORLD_TIMEOUT);
+    return (uint64_t)(RG_MIN(RG_MAX(s, 0.001), 1e6) * 1e9);
+}
+
+int world_open(struct err *e, const struct world_opts *o, struct world **out) {
+    struct world_launch l;
+    struct world w = {.limit_ns = limit_of(o->seconds)};
+    *out = NULL;
+    if (world_launch(e, &l)) return e->code;
+    bool given = o->size > 0;
+    if (given && (o->rank < 0 || o->rank >= o->size))
+        return err_set(e, RG_EINVAL, "rank %lld of %lld: ranks are 0 to %lld", (long long)o->rank,
+                       (long long)o->size, (long long)o->size - 1);
+    w.rank = w.local_rank = given ? o->rank : l.rank;
+    w.size = given ? o->size : l.size;
+    if (!given) w.local_rank = l.local_rank;
+    snprintf(w.name, sizeof w.name, "%s", o->name ? o->name : l.job);
+    const char *backend = o->backend ? o->backend : env_str(ENV_WORLD_BACKEND);
+    w.ops = find_ops(e, backend, given || l.local_size >= l.size);
+    if (!w.ops) return e->code;
+    *out = start(e, &w);
+    return e->code;
+}
+
+void world_close(struct world *w) {
+    if (!w) return;
+    w->ops->close(w);
+    mem_free(w);
+}
+
+int world_group(struct world *w, struct err *e, const int64_t *rank, size_t n, struct world **out) {
+    struct world g = {.ops = w->ops, .rank = -1, .size = (int64_t)n, .limit_ns = w->limit_ns};
+    *out = NULL;
+    w->groups++;
+    for (size_t i = 0; i < n; i++) {
+        if (rank[i] < 0 || rank[i] >= w->size)
+            return err_set(e, RG_EINVAL, "rank %lld is not in the world; it has ranks 0 to %lld",
+                           (long long)rank[i], (long long)w->size - 1);
+        for (size_t k = 0; k < i; k++)
+            if (rank[k] == rank[i])
+                return err_set(e, RG_EINVAL, "rank %lld is twice in the group", (long long)rank[i]);
+        if (rank[i] == w->rank) g.rank = (int64_t)i;
+    }
+    if (g.rank < 0) return 0;
+    g.local_rank = w->local_rank;
+    snprintf(g.name, sizeof g.name, "%.120s/%u/%lld", w->name, w->groups, (long long)rank[0]);
+    *out = start(e, &g);
+    return e->code;
+}
+
+/* ---- one collective -------------------------------------------------------------------------------------------------- */
+
+static int check(const struct world *w, struct err *e, const struct world_call *c) {
+    char text[WORLD_TEXT];
+    bool peer = c->what.kind == COLLECTIVE_BROADCAST || c->what.kind == COLLECTIVE_SEND ||
+                c->what.kind == COLLECTIVE_RECV;
+    world_describe(text, collective_pack(c->what), c->nin, c->nout);
+    if (peer && (c->what.peer < 0 || c->what.peer >= w->size))
+        return err_set(e, RG_EINVAL, "%s: the world has ranks 0 to %lld", text, (long long)w->size - 1);
+    if (c->what.kind != COLLECTIVE_BROADCAST && peer && c->what.peer == w->rank)
+        return err_set(e, RG_EINVAL, "%s, which is this rank itself", text);
+    return 0;
+}
+
+int world_run(struct world *w, struct err *e, const struct world_call *c) {
+    if (w->broken.code) return err_set(e, w->broken.code, "the world failed before: %s", w->broken.msg);
+    w->waited_ns = 0;
+    if (check(w, e, c)) return e->code;
+    if (w->size == 1) {
+        if (c->in != c->out)
+            memcpy(c->out, c->in, (size_t)RG_MIN(c->nin, c->nout) * dtype_info[c->what.dt].bytes);
+        return 0;
+    }
+    if (w->ops->run(w, e, c)) err_set(&w->broken, e->code, "%s", e->msg);
+    return e->code;
+}

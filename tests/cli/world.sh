@@ -1,0 +1,69 @@
+#!/bin/sh
+# Ranks as processes: ridge run, the shm backend, faults that name the rank, training on 1 and 2 ranks. Nothing here waits for a clock to
+# pass: limits are long where no fault is due, and a dead or stopped rank is found without them or named when they are over.
+# shellcheck source=tests/cli/common
+. "$(dirname "$0")/common"
+has 2 "expected -- PROGRAM ARGS" run -n 2
+has 2 "--ranks expects 1 to 64" run -n 0 -- true
+has 7 "rank 1 ended with status 7" run -n 2 -- sh -c 'exit $((RANK * 7))'
+
+cat >rank.c <<'C'
+#include <ridge.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    const char *how = argc > 1 ? argv[1] : "";
+    rg_ctx *c = rg_open("CPU");
+    rg_world *w = rg_world_open(c, .timeout = !strcmp(how, "stop") ? 2 : 60);
+    int rank = (int)rg_world_rank(w);
+    double sum = 0;
+    for (int i = 0; i < 4; i++) {
+        RG_SCOPE(c);
+        if (rank == 1 && i == 2) {
+            if (!strcmp(how, "kill")) raise(SIGKILL);
+            if (!strcmp(how, "exit")) _exit(3);
+            if (!strcmp(how, "stop")) raise(SIGSTOP);
+            if (!strcmp(how, "order")) rg_barrier(w);
+        }
+        rg_tensor x = rg_full(c, RG_F32, rank + i, RG_SHAPE(rank == 1 && i == 2 && !strcmp(how, "shape") ? 5 : 300000));
+        sum += rg_item(rg_select(rg_all_reduce(x, w, RG_COMBINE_SUM), 0, 0));
+    }
+    if (rg_status_of(c)) return fprintf(stderr, "rank %d: %s\n", rank, rg_error(c)), 1;
+    if (!rank) printf("%s %lld ranks, sum %g\n", rg_world_backend(w), (long long)rg_world_size(w), sum);
+    return rg_close(c);
+}
+C
+${CC:-cc} -I"$root/include" -o rank rank.c "$build/libridge.a" -lz -ldl -lpthread -lm || fail "does not compile"
+has 0 "shm 1 ranks, sum 6" run -n 1 -- ./rank
+has 0 "shm 4 ranks, sum 48" run -n 4 -- ./rank
+# a fault at the third exchange: both other ranks say who
+fault() {
+    out=$("$RIDGE" run -n 3 -- ./rank "$1" 2>&1)
+    [ $? -ne 0 ] || fail "$1: no failure"
+    [ "$(echo "$out" | grep -c "^rank [02]: .*$2")" -eq 2 ] || fail "$1: expected \"$2\" from ranks 0 and 2: $out"
+}
+fault kill "rank 1 (process [0-9]*) ended before collective 3"
+fault exit "rank 1 (process [0-9]*) ended before collective 3"
+fault stop "rank 1 (process [0-9]*) did not come to collective 3 within 2 s, its process is stopped"
+fault shape "rank 0 calls all_reduce of f32\[300000\] (sum), rank 1 calls all_reduce of f32\[5\]"
+fault order "rank 0 calls all_reduce of f32\[300000\] (sum), rank 1 calls barrier"
+pgrep -f "^./rank" >/dev/null && [ "$(pgrep -f "^./rank" | wc -l)" -gt 0 ] && for p in $(pgrep -f "^./rank"); do
+    [ "$(readlink "/proc/$p/cwd")" = "$here" ] && fail "a rank was left behind"
+done
+# variables of other launchers; what is malformed is named
+OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 ./rank | grep -q "1 ranks" || fail "Open MPI's variables"
+PMI_RANK=x PMI_SIZE=1 ./rank 2>&1 | grep -q 'PMI_RANK is "x"; expected a number' || fail "a malformed rank"
+
+# data parallel: the same losses as one process with the same global batch
+[ -x "$build/examples/mnist" ] && [ -d "$root/data/mnist" ] || exit $bad
+mkdir m
+for n in 1 2; do
+    "$RIDGE" run -n $n -- "$build/examples/mnist" --world --steps 3 --batch 16 --data "$root/data/mnist" >m/$n 2>&1 || fail "mnist on $n ranks: $(tail -3 m/$n)"
+    grep -o "loss *[0-9.]*" m/$n >m/loss.$n
+done
+[ -s m/loss.1 ] || fail "no losses"
+cmp -s m/loss.1 m/loss.2 || fail "losses differ: $(cat m/loss.1 m/loss.2)"
+exit $bad
