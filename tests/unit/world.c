@@ -106,6 +106,8 @@ static void all_kinds(struct ranks *r, rg_ctx *c, rg_world *w, int rank) {
     rg_tensor x = data(c, rank, n);
     CHECK_EQ(rg_world_rank(w), rank);
     CHECK_EQ(rg_world_size(w), size);
+    CHECK_EQ(rg_world_local_rank(w), rank);
+    CHECK(!strcmp(rg_world_backend(w), "local"));
     rg_tensor sum = rg_all_reduce(x, w, RG_COMBINE_SUM), most = rg_all_reduce(x, w, RG_COMBINE_MAX),
               part = rg_reduce_scatter(x, w, RG_COMBINE_SUM), all = rg_all_gather(x, w),
               swap = rg_all_to_all(x, w), last = rg_broadcast(x, w, size - 1);
