@@ -18,16 +18,18 @@
 
 /* Costs of choose_vector, in vector loads. Tuned on the golden kernels (tests/golden). */
 static const struct {
-    double store, pooled, transposed, gathered, scattered_add, reduce, reduce_short, better_axis;
+    double store, pooled, transposed, transposed_narrow, gathered, scattered_add, reduce, reduce_short,
+        better_axis;
 } vec_cost = {
-    .store = 1.5,        /* per vector */
-    .pooled = 1.5,       /* vectors built from few loads */
-    .transposed = 3,     /* strided, transposed in registers */
-    .gathered = 2,       /* per element */
-    .scattered_add = 8,  /* per element */
-    .reduce = 6,         /* a horizontal reduction */
-    .reduce_short = 16,  /* of a short row: nothing to overlap with */
-    .better_axis = 0.95, /* an outer axis must be this much cheaper */
+    .store = 1.5,           /* per vector */
+    .pooled = 1.5,          /* vectors built from few loads */
+    .transposed = 3,        /* strided, transposed in registers */
+    .transposed_narrow = 1, /* per element of 1 or 2 bytes: lane by lane */
+    .gathered = 2,          /* per element */
+    .scattered_add = 8,     /* per element */
+    .reduce = 6,            /* a horizontal reduction */
+    .reduce_short = 16,     /* of a short row: nothing to overlap with */
+    .better_axis = 0.95,    /* an outer axis must be this much cheaper */
 };
 enum {
     SHORT_ROW = 32,   /* elements */
@@ -170,7 +172,7 @@ static double vector_cost(const struct view *v, int first, int lanes) {
         else if (is_pooled(v, s, axis))
             cost += w * vec_cost.pooled * touch;
         else if (stride != NO_STRIDE && !s->pred && unit_axis(v, s, axis) >= 0)
-            cost += w * vec_cost.transposed * touch;
+            cost += w * (s->bytes < 4 ? vec_cost.transposed_narrow : vec_cost.transposed * touch);
         else
             cost += w * (s->add ? vec_cost.scattered_add : vec_cost.gathered);
     }
