@@ -68,6 +68,10 @@ int args_range(const struct args *, const char *name, int64_t x, int64_t least, 
 /* Prints "ridge opt: message" to stderr and returns EXIT_FAILED. */
 int cli_error(const char *command, const struct err *);
 
+/* kernel_steps.c: JSON of what each pass made of the dearest kernels of a Ridge profile: struct page_more's `steps`. */
+struct diag;
+void kernel_steps(struct str *, struct diag *);
+
 /* ---- quiet.c ----------------------------------------------------------------------------------------- */
 
 #define CLI_BUSY 0.1 /* share of a busy loop that others may take */

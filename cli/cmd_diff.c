@@ -48,7 +48,10 @@ static void print(void *arg) {
     fwrite(s.p, 1, s.n, stdout);
     if (!j->html) return;
     str_init(&s, &j->arena);
-    report_html_diff(&s, &j->d[1], j->path[1], &j->f, j->path);
+    struct str steps;
+    str_init(&steps, &j->arena);
+    kernel_steps(&steps, &j->d[1]);
+    report_html_more(&s, &j->d[1], j->path[1], &(struct page_more){&j->f, j->path, steps.p});
     struct err e = {0};
     if (os_write_file(&e, j->html, s.p, s.n, 0644)) err_throw(j->arena.err, e.code, "%s", e.msg);
     if (!j->json) printf("PAGE   %s (%.1f MB)\n", j->html, (double)s.n / 1e6);

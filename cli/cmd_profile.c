@@ -53,7 +53,10 @@ static void print(void *arg) {
         report_text(&text, &s->d, s->path);
     fwrite(text.p, 1, text.n, stdout);
     if (!s->html) return;
-    report_html(&page, &s->d, s->path);
+    struct str steps;
+    str_init(&steps, &s->d.arena);
+    kernel_steps(&steps, &s->d);
+    report_html_more(&page, &s->d, s->path, &(struct page_more){.steps = steps.p});
     if (!os_write_file(s->d.arena.err, s->html, page.p, page.n, 0644)) saved(s, "PAGE", s->html, page.n);
 }
 

@@ -335,7 +335,7 @@ static void tables(struct str *o, struct page *p, const char *path) {
 }
 
 /* A name may hold "</script>": as in all of the page, `<` is written as an escape. */
-static void compare_json(struct str *o, struct page *p, const struct diff *f, const char *const paths[2]) {
+static void compare_json(struct str *o, struct page *p, const struct diff *f, const char *const *paths) {
     if (!f) {
         str_add(o, "null");
         return;
@@ -354,11 +354,10 @@ static void compare_json(struct str *o, struct page *p, const struct diff *f, co
 /* ---- the file --------------------------------------------------------------------------------------------- */
 
 void report_html(struct str *o, struct diag *d, const char *path) {
-    report_html_diff(o, d, path, NULL, NULL);
+    report_html_more(o, d, path, &(struct page_more){0});
 }
 
-void report_html_diff(struct str *o, struct diag *d, const char *path, const struct diff *f,
-                      const char *const paths[2]) {
+void report_html_more(struct str *o, struct diag *d, const char *path, const struct page_more *more) {
     struct page p = {.d = d, .t = d->t};
     arena_init(&p.arena, d->arena.err);
     choose_shortest(&p);
@@ -379,7 +378,9 @@ void report_html_diff(struct str *o, struct diag *d, const char *path, const str
         else if (!strncmp(mark, "/*KERNELS*/", n))
             report_kernels_json(o, p.d, d->t->format == TRACE_RIDGE ? PAGE_KERNELS : 0);
         else if (!strncmp(mark, "/*COMPARE*/", n))
-            compare_json(o, &p, f, paths);
+            compare_json(o, &p, more->diff, more->paths);
+        else if (!strncmp(mark, "/*STEPS*/", n))
+            str_add(o, more->steps ? more->steps : "{}");
         else if (!strncmp(mark, "/*EVENTS*/", n))
             events(o, &p);
         s = end;

@@ -4,6 +4,7 @@ const R = JSON.parse(document.getElementById('report').textContent);
 const T = JSON.parse(document.getElementById('tables').textContent);
 const K = JSON.parse(document.getElementById('codes').textContent).kernels.filter(k => k.key);
 const C = JSON.parse(document.getElementById('comparison').textContent); // two recordings; null: one
+const STEPS = JSON.parse(document.getElementById('compiled').textContent); // by key: what each pass made of a kernel
 const $ = id => document.getElementById(id);
 const ms = ns => (ns / 1e6).toFixed(ns < 1e7 ? 3 : 1) + ' ms';
 const us = ns => ns >= 1e6 ? ms(ns) : (ns / 1e3).toFixed(2) + ' us';
@@ -147,11 +148,22 @@ function drawer(name, where) {
   h += '<h3>Places</h3><table>';
   for (const p of k.lines) h += '<tr class="go" data-line="' + esc(p[0]) + '"><td>' + esc(p[0]) + '</td><td>' + esc(p[1] + (p[2] ? ' in ' + p[2] : '')) + '</td><td class="n">x' + p[3] + '</td><td class="n">' + us(p[4] / p[3]) + '</td></tr>';
   h += '</table><h3>Opts</h3><pre>' + esc(k.opts || 'none') + '</pre>';
+  if (STEPS[k.key]) h += '<h3>From graph to code</h3><div id="passes"></div>';
   if (k.graph) h += '<h3>Graph</h3><pre>' + esc(k.graph) + '</pre>';
   if (k.source) h += '<h3>Source</h3><pre>' + esc(k.source) + '</pre>';
   if (list.length > 1) h += '<div class="note">' + (list.length - 1) + ' other kernels have this name</div>';
   $('drawer').innerHTML = h;
   $('drawer').scrollTop = 0;
+  if (STEPS[k.key]) drawStep(k, 0);
+}
+// The compiler's steps, one at a time: the graph, the IR after each pass that changed it, the source. Lines that the step made are marked.
+function drawStep(k, i) {
+  const all = [['graph', k.graph], ...STEPS[k.key], ['source', k.source]].filter(s => s[1]), n = all.length, at = Math.max(0, Math.min(n - 1, i));
+  const before = new Set(at ? all[at - 1][1].split('\n') : []), now = all[at][1].split('\n'), fresh = now.filter(l => !before.has(l)).length;
+  $('passes').innerHTML = '<button id="back" aria-label="step before"' + (at ? '' : ' disabled') + '>&larr;</button> <select id="which" aria-label="step of the compiler">' +
+    all.map((s, j) => '<option value="' + j + '"' + (j === at ? ' selected' : '') + '>' + (j + 1) + ' ' + esc(s[0]) + '</option>').join('') + '</select> <button id="on" aria-label="next step"' + (at < n - 1 ? '' : ' disabled') + '>&rarr;</button> <span class="note">' +
+    (at ? fresh + ' of ' + now.length + ' lines are new' : now.length + ' lines') + '</span><pre tabindex="0">' + now.map(l => at && !before.has(l) ? '<b>' + esc(l) + '</b>' : esc(l)).join('\n') + '</pre>';
+  $('back').onclick = () => drawStep(k, at - 1); $('on').onclick = () => drawStep(k, at + 1); $('which').onchange = e => drawStep(k, +e.target.value);
 }
 $('drawer').addEventListener('click', e => {
   const go = e.target.closest('.go');
@@ -573,4 +585,4 @@ if (!T.sources.length) document.querySelector('[data-tab=source]').remove();
 if (!C) document.querySelector('[data-tab=compare]').remove();
 setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
 open(C ? 'compare' : 'advice');
-window.ridge = {K, R, T, C, drawer, matches: () => matches, roofs, tl, E, ROWS, open, zoom, pan, find, next, frames: () => frames, drawn: () => drawn, draw: drawTimeline, ready: performance.now()};
+window.ridge = {K, R, T, C, STEPS, drawer, matches: () => matches, roofs, tl, E, ROWS, open, zoom, pan, find, next, frames: () => frames, drawn: () => drawn, draw: drawTimeline, ready: performance.now()};

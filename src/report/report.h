@@ -16,9 +16,13 @@ void report_ranks(struct str *, const struct rank_set *);
 void report_ranks_json(struct str *, const struct rank_set *);
 /* One self-contained page. */
 void report_html(struct str *, struct diag *, const char *path);
-/* The page of the second of two recordings, with a view that compares it with the first. */
-void report_html_diff(struct str *, struct diag *, const char *path, const struct diff *,
-                      const char *const paths[2]);
+/* What a page may hold besides. */
+struct page_more {
+    const struct diff *diff; /* a view that compares it with another recording; NULL: none */
+    const char *const *paths;
+    const char *steps; /* JSON: {kernel's key: [[pass, IR after it], ..]}; NULL: none */
+};
+void report_html_more(struct str *, struct diag *, const char *path, const struct page_more *);
 /* What a Ridge program cost by enum group_by, in the order of enum group_sort, at most `rows` of them and their sum. */
 void report_table(struct str *, struct diag *, int by, int sort, uint32_t rows);
 /* The same of the profile at `path`, cut to `room`, which has a zero at its end; *n: its length. What was picked is checked. */

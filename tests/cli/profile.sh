@@ -22,6 +22,7 @@ awk '/^  [a-zA-Z].* ms +[0-9.]+%/ { for (i = 1; i <= NF; i++) if ($i ~ /%$/ && $
      /^ +sum/ { exit } END { if (s < 99.95 || s > 100.05) { print "the budget is " s " %"; exit 1 } }' screen || bad=1
 awk '/^  other/ { if ($(NF) + 0 > 2) exit 1 }' screen || fail "too much is not known: $(cat screen)"
 [ -s report.html ] && grep -q "</html>" report.html || fail "no page"
+grep -q '<script id="compiled".*\["opts",".*\["linearize","' report.html || fail "the page has no steps of the compiler"
 [ -s trace.json ] && [ "$(tail -c 4 trace.json | tr -d '\n')" = "]}" ] || fail "no trace"
 "$RIDGE" report ridge.profile --by line > lines || fail "no table by line"
 awk 'NR > 1 && $2 > 0 && $NF != "sum" && $NF !~ /^mnist.c:[0-9]+$/ { print "a kernel without a line of mnist.c: " $0; exit 1 }' lines || bad=1

@@ -47,7 +47,21 @@ def ridge_program(b, shot):
     told = b.execute_script("return ridge.K.every(k => k.graph)")
     for word in ["measured", "predicted", "roof", "Opts"] + (["Graph", "Source", "kernel ", "void "] if told else []):
         check(word in panel.text, f"the drawer says '{word}'")
+    steps = b.execute_script("const k = ridge.K.find(k => ridge.STEPS[k.key]); if (k) ridge.drawer(k.name, ''); return k ? ridge.STEPS[k.key].length : 0")
+    if steps:
+        seen = []
+        while True:
+            seen.append(b.execute_script("return document.getElementById('which').selectedOptions[0].textContent"))
+            if not b.find_element(By.ID, "on").is_enabled():
+                break
+            b.find_element(By.ID, "on").click()
+        check(len(seen) == steps + 2 and seen[0] == "1 graph" and seen[-1].endswith(" source"), f"steps from graph to source: {seen}")
+        check(any("linearize" in s for s in seen), f"passes by name: {seen}")
+        b.find_element(By.ID, "back").click()
+        check(len(b.find_elements(By.CSS_SELECTOR, "#passes pre b")) > 0, "lines that a step made are marked")
+        b.execute_script("document.getElementById('passes').scrollIntoView()")
     shot("drawer")
+    accessible(b)
     panel.find_elements(By.CSS_SELECTOR, ".go")[0].click()
     time.sleep(0.1)
     check(b.find_element(By.ID, "source").is_displayed(), "a call site leads to its line")
