@@ -269,21 +269,38 @@ const uop *t_atan(struct tg *g, const uop *x) {
     return t_cast(g, where(g, far, sub(g, right, a), a), (enum dtype)x->dt);
 }
 
-/* sqrt(1-x) sqrt(1+x): no cancellation, and at +-1 the gradient is an infinity and not 0 times one. */
+/* Up to 1/2 sqrt(1 - x^2), whose gradients are odd and even in x as they should be; above sqrt(1-x) sqrt(1+x): no
+ * cancellation, and at +-1 the gradient is an infinity and not 0 times one. `small` is x up to 1/2, else 0. */
+static const uop *cosine_of(struct tg *g, const uop *x, const uop *near, const uop *small) {
+    const uop *beyond = where(g, near, tg_like(g, x, 0), x);
+    const uop *far = mul(g, tg_op1(g, OP_SQRT, k_sub(g, 1, beyond)), tg_op1(g, OP_SQRT, add_k(g, beyond, 1)));
+    return where(g, near, tg_op1(g, OP_SQRT, k_sub(g, 1, mul(g, small, small))), far);
+}
+
+static const uop *is_small(struct tg *g, const uop *x) {
+    return tg_op2(g, OP_LE, tg_op1(g, OP_ABS, x), tg_like(g, x, 0.5));
+}
+
 const uop *t_asin(struct tg *g, const uop *x) {
     x = tg_float(g, x);
-    const uop *in = tg_wide(g, x);
-    const uop *c = mul(g, tg_op1(g, OP_SQRT, k_sub(g, 1, in)), tg_op1(g, OP_SQRT, add_k(g, in, 1)));
+    const uop *in = tg_wide(g, x), *near = is_small(g, in);
+    const uop *c = cosine_of(g, in, near, where(g, near, in, tg_like(g, in, 0)));
     return t_cast(g, mul_k(g, atan_core(g, tg_op2(g, OP_FDIV, in, add_k(g, c, 1))), 2), (enum dtype)x->dt);
 }
 
-/* 2 atan(sqrt(1-a)/sqrt(1+a)) of a = |x|, and its supplement where x is negative. */
+/* Up to 1/2 a right angle less the arc sine; above 2 atan(sqrt(1-a)/sqrt(1+a)) of a = |x|, and its supplement where x is
+ * negative. */
 const uop *t_acos(struct tg *g, const uop *x) {
     x = tg_float(g, x);
-    const uop *in = tg_wide(g, x), *left = below(g, in, 0), *a = where(g, left, neg(g, in), in);
+    const uop *in = tg_wide(g, x), *zero = tg_like(g, in, 0), *near = is_small(g, in),
+              *left = below(g, in, 0);
+    const uop *small = where(g, near, in, zero), *beyond = where(g, near, tg_like(g, in, 0.5), in);
+    const uop *c = tg_op1(g, OP_SQRT, k_sub(g, 1, mul(g, small, small)));
+    const uop *a = where(g, left, neg(g, beyond), beyond);
     const uop *q = tg_op2(g, OP_FDIV, tg_op1(g, OP_SQRT, k_sub(g, 1, a)), tg_op1(g, OP_SQRT, add_k(g, a, 1)));
-    const uop *t = mul_k(g, atan_core(g, q), 2);
-    return t_cast(g, where(g, left, k_sub(g, M_PI, t), t), (enum dtype)x->dt);
+    const uop *t = mul_k(g, atan_core(g, where(g, near, tg_op2(g, OP_FDIV, small, add_k(g, c, 1)), q)), 2);
+    const uop *whole = where(g, near, tg_like(g, in, M_PI_2), where(g, left, tg_like(g, in, M_PI), zero));
+    return t_cast(g, where(g, tg_op2(g, OP_OR, near, left), sub(g, whole, t), t), (enum dtype)x->dt);
 }
 
 /* ---- inverse hyperbolic functions ---------------------------------------------------------------------------- */

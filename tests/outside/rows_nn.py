@@ -364,7 +364,13 @@ def ref_attention(q, k, v, o, operand=lambda p: p):
         s = s + m
     s = torch.where(seen, s, torch.full_like(s, -1e30))
     p = torch.where(seen, torch.softmax(s, -1), torch.zeros_like(s))
-    return operand(p) @ v
+    o = operand(p) @ v
+    # The gradient of the scores is P (dP - O dO), as in FlashAttention: it rounds O dO, and softmax's own does not.
+    kept = p.detach()
+    at = kept * torch.where(torch.isfinite(s), s, torch.zeros_like(s))
+    w = kept + (at - at.detach())
+    back = operand(w) @ v - w.sum(-1, keepdim=True) * o.detach()
+    return o.detach() + (back - back.detach())
 
 
 row(

@@ -182,3 +182,17 @@ TEST(outside_corners_of_ties_zeros_and_nan) {
     gives(c, "sum of maxima", d, 2, (double[]){8, 12});
     CHECK_EQ(rg_close(c), 0);
 }
+
+/* Near 0 the second derivatives are x and -x: they keep their digits. */
+TEST(outside_corners_second_gradients_of_arcs) {
+    rg_ctx *c = rg_open("REF");
+    const double v = -0.0016329825, want = 1000 * v / pow(1 - v * v, 1.5);
+    rg_tensor x = numbers(c, 1, (float[]){(float)v}), one = numbers(c, 1, (float[]){1}), d, dd;
+    rg_tensor arc[] = {rg_asin(x), rg_acos(x)};
+    for (int i = 0; i < 2; i++) {
+        rg_grad(rg_mul(arc[i], 1000), RG_TENSORS(x), &d, .seed = one);
+        rg_grad(d, RG_TENSORS(x), &dd, .seed = one);
+        gives(c, i ? "acos" : "asin", dd, 1, (double[]){i ? -want : want});
+    }
+    CHECK_EQ(rg_close(c), 0);
+}
