@@ -42,9 +42,8 @@ void reduce_tree(enum dtype, enum collective_reduce, void *out, const void *cons
 /* ---- segment.c, sync.c: memory that all ranks map ------------------------------------------------------------------ */
 
 enum {
-    SEGMENT_RANKS = 64, /* of one host, at most */
-    SEGMENT_SLOT =
-        512 << 10, /* bytes of a rank's slot; there are two, used alternately, and two of results */
+    SEGMENT_RANKS = 64,     /* of one host, at most */
+    SEGMENT_SLOT = 1 << 20, /* bytes of a rank's slot; there are two, used alternately, and two of results */
     SEGMENT_CHANNEL = 64 << 10 /* bytes of a message between two ranks, in flight */
 };
 struct segment_call { /* what a rank is about to do */
@@ -79,6 +78,7 @@ struct segment {
     struct segment_head *head;
     size_t bytes;
     uint32_t me, size;
+    uint32_t spins; /* looks at a counter before it sleeps: 0 where ranks outnumber the cores */
     bool threads;   /* ranks are threads of this process */
     uint32_t phase; /* that this rank reached */
     uint64_t count; /* collectives begun */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define MAGIC 0x3177646c72676472ull
-enum { PAGE = 4096 };
+enum { PAGE = 4096, SPINS = 5000 };
 
 static size_t pages(size_t n) { return (n + PAGE - 1) & ~(size_t)(PAGE - 1); }
 static size_t slots_at(void) { return pages(sizeof(struct segment_head)); }
@@ -88,6 +88,7 @@ static struct segment *segment_new(struct world *w, struct err *e) {
     }
     *s = (struct segment){.me = (uint32_t)w->rank, .size = (uint32_t)w->size, .w = w};
     s->bytes = segment_bytes(s->size);
+    s->spins = s->size <= (uint32_t)os_cores() ? SPINS : 0;
     w->state = s;
     return s;
 }

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPINS = 2000, SLICE_MS = 20, STATE_BYTES = 1024 };
+enum { SLICE_MS = 20, STATE_BYTES = 1024 };
 
 static void sleep_on(_Atomic uint32_t *word, uint32_t seen) {
     struct timespec slice = {.tv_nsec = SLICE_MS * 1000000};
@@ -119,6 +119,14 @@ static int fail_late(struct segment *s, struct err *e, uint32_t r) {
 
 /* ---- waiting ---------------------------------------------------------------------------------------------------------- */
 
+static void pause_core(void) {
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("isb");
+#endif
+}
+
 static bool reached(_Atomic uint32_t *word, uint32_t target) {
     return (int32_t)(atomic_load(word) - target) >= 0;
 }
@@ -144,8 +152,7 @@ int sync_wait(struct segment *s, struct err *e, uint32_t of, _Atomic uint32_t *w
               _Atomic uint32_t *sleepers, uint32_t target) {
     if (reached(word, target)) return 0;
     uint64_t t0 = os_now_ns(), until = t0 + s->w->limit_ns;
-    for (int i = 0; i < SPINS && !reached(word, target); i++)
-        if (s->size > (uint32_t)os_cpus()) i = SPINS;
+    for (uint32_t i = 0; i < s->spins && !reached(word, target); i++) pause_core();
     while (!reached(word, target)) {
         uint32_t seen = atomic_load(word);
         atomic_fetch_add(sleepers, 1);

@@ -16,19 +16,20 @@ cat >rank.c <<'C'
 #include <unistd.h>
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "";
+    int when = argc > 2 ? atoi(argv[2]) : 2;
     rg_ctx *c = rg_open("CPU");
     rg_world *w = rg_world_open(c, .timeout = !strcmp(how, "stop") ? 2 : 60);
     int rank = (int)rg_world_rank(w);
     double sum = 0;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2 + when; i++) {
         RG_SCOPE(c);
-        if (rank == 1 && i == 2) {
+        if (rank == 1 && i == when) {
             if (!strcmp(how, "kill")) raise(SIGKILL);
             if (!strcmp(how, "exit")) _exit(3);
             if (!strcmp(how, "stop")) raise(SIGSTOP);
             if (!strcmp(how, "order")) rg_barrier(w);
         }
-        rg_tensor x = rg_full(c, RG_F32, rank + i, RG_SHAPE(rank == 1 && i == 2 && !strcmp(how, "shape") ? 5 : 300000));
+        rg_tensor x = rg_full(c, RG_F32, rank + i, RG_SHAPE(rank == 1 && i == when && !strcmp(how, "shape") ? 5 : 300000));
         sum += rg_item(rg_select(rg_all_reduce(x, w, RG_COMBINE_SUM), 0, 0));
     }
     if (rg_status_of(c)) return fprintf(stderr, "rank %d: %s\n", rank, rg_error(c)), 1;
@@ -41,7 +42,7 @@ has 0 "shm 1 ranks, sum 6" run -n 1 -- ./rank
 has 0 "shm 4 ranks, sum 48" run -n 4 -- ./rank
 # a fault at the third exchange: both other ranks say who
 fault() {
-    out=$("$RIDGE" run -n 3 -- ./rank "$1" 2>&1)
+    out=$("$RIDGE" run -n 3 -- ./rank "$1" "${3:-2}" 2>&1)
     [ $? -ne 0 ] || fail "$1: no failure"
     [ "$(echo "$out" | grep -c "^rank [02]: .*$2")" -eq 2 ] || fail "$1: expected \"$2\" from ranks 0 and 2: $out"
 }
@@ -50,6 +51,18 @@ fault exit "rank 1 (process [0-9]*) ended before collective 3"
 fault stop "rank 1 (process [0-9]*) did not come to collective 3 within 2 s, its process is stopped"
 fault shape "rank 0 calls all_reduce of f32\[300000\] (sum), rank 1 calls all_reduce of f32\[5\]"
 fault order "rank 0 calls all_reduce of f32\[300000\] (sum), rank 1 calls barrier"
+# FAULTS=200 sh tests/cli/world.sh: as many more, of random kinds at random moments
+for k in $(awk "BEGIN { srand(${SEED:-1}); for (i = 0; i < ${FAULTS:-0}; i++) print int(rand() * 5) * 100 + int(rand() * 30) }"); do
+    when=$((k % 100)) nth=$((k % 100 + 1))
+    case $((k / 100)) in
+    0) fault kill "rank 1 (process [0-9]*) ended before collective $nth" $when ;;
+    1) fault exit "rank 1 (process [0-9]*) ended before collective $nth" $when ;;
+    2) fault stop "rank 1 (process [0-9]*) did not come to collective $nth within 2 s, its process is stopped" $when ;;
+    3) fault shape "rank 1 calls all_reduce of f32\[5\]" $when ;;
+    4) fault order "rank 1 calls barrier" $when ;;
+    esac
+done
+[ "${FAULTS:-0}" -eq 0 ] || echo "${FAULTS} faults"
 pgrep -f "^./rank" >/dev/null && [ "$(pgrep -f "^./rank" | wc -l)" -gt 0 ] && for p in $(pgrep -f "^./rank"); do
     [ "$(readlink "/proc/$p/cwd")" = "$here" ] && fail "a rank was left behind"
 done
