@@ -274,6 +274,17 @@ static bool is_cat(const uop *n) {
     return n->op == OP_PAD;
 }
 
+/* A sum whose results are set apart by zeros, the image gradient of a 1x1 convolution of stride 2: stored as it is. Fused, a GEMM
+ * would compute the zeros too. */
+static void store_before_dilating(struct copy *c, const uop *pad, const uop *x) {
+    const uop *base = x;
+    bool apart = false;
+    for (uint32_t i = 4; i < pad->nsrc; i += 3) apart |= pad->src[i]->arg.i > 0;
+    while (op_is_movement((enum op)base->op) || base->op == OP_CAST) base = base->src[0];
+    if (apart && c->g->opts->gpu && base->op == OP_REDUCE_AXES && base->arg.i == OP_ADD)
+        force(c, stored_for(x));
+}
+
 /* RESHAPE, EXPAND, PERMUTE: of several of one kind, which the tensor layer keeps because tensors of the user's show them
  * (tg_name), one is left, or none. */
 static const uop *copy_view(struct copy *c, const uop *n, const uop **src) {
@@ -336,6 +347,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     case OP_RESHAPE:
     case OP_EXPAND:
     case OP_PERMUTE: return copy_view(c, n, src);
+    case OP_PAD: store_before_dilating(c, n, src[0]); break;
     case OP_VAR: return ir_import(ir, from, n);
     case OP_CALL: return copy_call(c, from, n, src);
     case OP_GRAPH: /* a result that an ASSIGN overwrites is copied */

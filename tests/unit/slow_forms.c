@@ -39,6 +39,19 @@ static rg_tensor attention(rg_tensor x) {
                         .mask = rg_contiguous(rg_gt(rg_rand(rg_ctx_of(x), RG_F32, RG_SHAPE(t, t)), 0.5)));
 }
 
+/* Three of four results of the image gradient are zeros: its GEMM is over the fourth, 28 x 28. */
+static rg_tensor strided_1x1(rg_tensor x) {
+    rg_ctx *c = rg_ctx_of(x);
+    rg_tensor w = rg_contiguous(rg_cast(rg_rand(c, RG_F32, RG_SHAPE(128, 64, 1, 1)), RG_BF16)), g;
+    rg_tensor image = rg_reshape(x, RG_SHAPE(64, 64, 56, 56));
+    rg_tensor y = rg_conv2d(image, w, .stride = RG_SHAPE(2));
+    rg_tensor dy = rg_contiguous(rg_cast(rg_rand(c, RG_F32, RG_SHAPE(64, 128, 28, 28)), RG_BF16));
+    rg_realize_all(RG_TENSORS(w, dy));
+    rg_grad(y, RG_TENSORS(image), &g, .seed = dy);
+    return g;
+}
+#define WITH_ZEROS "r_64_64_56_56_128"
+
 static const struct {
     const char *name;
     program *fn;
@@ -62,6 +75,7 @@ static const struct {
     {"attention of float32", attention, RG_F32, 4096, 64},
     {"attention of float32, odd", attention, RG_F32, 4 * 1053, 256},
     {"attention of bf16, odd heads", attention, RG_BF16, 2048, 60},
+    {"1x1 convolution of stride 2", strided_1x1, RG_BF16, 4096, 3136},
     {"layer norm, many short rows", layernorm, RG_BF16, 262144, 96},
     {"layer norm, odd", layernorm, RG_F32, 100003, 65},
 };
@@ -93,6 +107,7 @@ TEST(slow_forms_none) {
     if (os_read_file(&e, &arena, path, 16 << 20, &text, &n)) FAIL("%s", e.msg);
     os_remove(path);
     CHECK(strstr(text, "program layer norm, odd") && strstr(text, "COOP("));
+    CHECK(strstr(text, "r_64_64_784_128") && !strstr(text, WITH_ZEROS));
     const char *slow = strstr(text, "slow form"), *from = slow;
     while (from && from > text && strncmp(from, "program ", 8)) from--;
     if (slow) FAIL("%.*s: %.*s", (int)strcspn(from, "\n"), from, (int)strcspn(slow, "\n"), slow);
