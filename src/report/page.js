@@ -211,13 +211,19 @@ $('source').addEventListener('click', e => {
 
 // ---- events -------------------------------------------------------------------------------------------
 // Rows (a lane at one depth) hold disjoint events in order: start, length (ns), name.
-const E = (() => {
-  const s = $('events').textContent, bin = atob(s), n = bin.length, b = new Uint8Array(n);
-  for (let i = 0; i < n; i++) b[i] = bin.charCodeAt(i);
+// Decoded when first asked for, at the latest when the page has been shown: the answer does not wait for them.
+const E = {n: T.events};
+function decode() {
+  const s = $('events').textContent;
+  let b;
+  if (Uint8Array.fromBase64) b = Uint8Array.fromBase64(s);
+  else { const bin = atob(s); b = new Uint8Array(bin.length); for (let i = 0; i < b.length; i++) b[i] = bin.charCodeAt(i); }
   $('events').remove();
-  const count = T.events, d = b.buffer;
-  return {n: count, t0: new Float64Array(d, 0, count), dur: new Float32Array(d, 8 * count, count), name: new Uint32Array(d, 12 * count, count), row: new Uint32Array(d, 16 * count, count)};
-})();
+  const n = E.n, d = b.buffer;
+  for (const [key, type, at] of [['t0', Float64Array, 0], ['dur', Float32Array, 8], ['name', Uint32Array, 12], ['row', Uint32Array, 16]])
+    Object.defineProperty(E, key, {value: new type(d, at * n, n)});
+}
+for (const key of ['t0', 'dur', 'name', 'row']) Object.defineProperty(E, key, {configurable: true, get() { decode(); return E[key]; }});
 const N = T.names, ROWS = T.rows;
 const hue = N.map(s => { let h = 0; for (let i = 0; i < Math.min(s.length, 60); i++) h = (h * 31 + s.charCodeAt(i)) >>> 0; return h % 360; });
 const fill = hue.map(h => 'hsl(' + h + ' 52% 52%)');
@@ -586,3 +592,4 @@ if (!C) document.querySelector('[data-tab=compare]').remove();
 setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
 open(C ? 'compare' : 'advice');
 window.ridge = {K, R, T, C, STEPS, drawer, matches: () => matches, roofs, tl, E, ROWS, open, zoom, pan, find, next, frames: () => frames, drawn: () => drawn, draw: drawTimeline, ready: performance.now()};
+setTimeout(() => E.t0, 0);

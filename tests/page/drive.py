@@ -141,7 +141,7 @@ def main():
     events = b.execute_script("return ridge.E.n")
     print(f"opened {events} events: script ready at {opened / 1e3:.2f} s, wall {time.time() - t:.2f} s")
     if speed:
-        check(opened <= 3000, "opens within 3 s")
+        check(opened <= 1000, "opens within 1 s")
 
     def shot(name):
         if shots:
