@@ -71,11 +71,22 @@ enum { LIST_AXES = 16 };
 struct nested {
     int64_t d[LIST_AXES];
     int rank;
-    rg_dtype dt; /* BOOL, I64 or F32: the widest that was seen */
+    rg_dtype dt;        /* BOOL, I64 or F32: the widest that was seen */
+    bool negative, big; /* integers below 0, beyond int64: those make it uint64 */
     double *f;
     int64_t *i;
     size_t n, room;
 };
+
+/* An integer's bits: those of a uint64 if it is beyond int64. */
+static int take_integer(PyObject *o, int64_t *v, bool *big) {
+    if (!py_int(NULL, o, v)) return 0;
+    if (!PyErr_ExceptionMatches(PyExc_OverflowError) || !PyLong_Check(o)) return -1;
+    PyErr_Clear();
+    *v = (int64_t)PyLong_AsUnsignedLongLong(o);
+    *big = true;
+    return PyErr_Occurred() ? -1 : 0;
+}
 
 static bool is_list(PyObject *o) { return PyList_Check(o) || PyTuple_Check(o); }
 
@@ -95,9 +106,13 @@ static int add_number(struct nested *l, PyObject *o) {
     l->f[l->n] = PyFloat_AsDouble(o);
     if (l->f[l->n] == -1 && PyErr_Occurred()) return -1;
     int64_t v = 0;
-    if (whole && l->dt != RG_F32 && py_int(NULL, o, &v)) return -1;
+    bool big = false;
+    if (whole && l->dt != RG_F32 && take_integer(o, &v, &big)) return -1;
+    l->big |= big, l->negative |= v < 0 && !big;
     l->i[l->n++] = v;
-    return 0;
+    if (!l->big || !l->negative || l->dt == RG_F32) return 0;
+    PyErr_SetString(PyExc_OverflowError, "ridge: no integer dtype has numbers below 0 and beyond int64");
+    return -1;
 }
 
 static int walk(struct nested *l, PyObject *o, int depth) {
@@ -156,6 +171,7 @@ static rg_tensor take_list(struct py_call *k, PyObject *o, bool exact) {
     if (!walk(&l, o, 0)) {
         if (!l.n) l.dt = RG_F32;
         void *data = l.i;
+        if (l.dt == RG_I64 && l.big) l.dt = RG_U64;
         if (l.dt == RG_F32 && exact) l.dt = RG_F64;
         if (l.dt == RG_F32)
             for (size_t i = 0; i < l.n; i++) ((float *)l.f)[i] = (float)l.f[i];
@@ -186,8 +202,10 @@ static rg_tensor take_number(struct py_call *k, PyObject *o, bool exact) {
                    ? rg_number_at(k->file, k->line, k->d->c, dt, f)
                    : rg_from_at(k->file, k->line, k->d->c, dt, exact ? (void *)&f : &single, (rg_ints){0});
     }
-    if (py_int(k, o, &i)) return RG_NONE;
+    bool big = false;
+    if (take_integer(o, &i, &big)) return RG_NONE;
     py_lock(k);
+    if (big) return rg_from_at(k->file, k->line, k->d->c, RG_U64, &i, (rg_ints){0});
     if (py_in_jit || PyBool_Check(o))
         return rg_integer_at(k->file, k->line, k->d->c, PyBool_Check(o) ? RG_BOOL : RG_I64, i);
     return rg_from_at(k->file, k->line, k->d->c, RG_I64, &i, (rg_ints){0});

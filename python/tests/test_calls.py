@@ -127,6 +127,21 @@ class Devices(Case):
 
 
 
+class Integers(Case):
+    def test_beyond_int64(self):
+        """They are uint64, as NumPy's; beside negative ones there is no dtype."""
+        top = 2**64 - 1
+        for data in (top, [top, 0], [[2**63], [1]]):
+            x = ridge.tensor(data)
+            self.assertIs(x.dtype, ridge.uint64)
+            self.assertEqual(x.tolist(), data)
+        self.assertEqual(ridge.tensor(top, "uint64").item(), top)
+        self.assertEqual(ridge.tensor([top, 0.5]).dtype, ridge.float32)
+        for wrong in (2**64, -(2**63) - 1, [top, -1], [-1, top]):
+            with self.assertRaises(OverflowError):
+                ridge.tensor(wrong)
+
+
 @needs_torch
 class AsPyTorch(Case):
     """Functions whose arguments have PyTorch's names."""
