@@ -24,7 +24,7 @@ def _roots(rows, cols, n, dtype, device):
     """exp(-2 pi i r c / n) for r below rows and c below cols, as (rows, cols)."""
     def part(f):
         flat = [f(2 * math.pi * ((r * c) % n) / n) for r in range(rows) for c in range(cols)]
-        return _ridge.tensor(flat, dtype, device).reshape(rows, cols).realize()
+        return _ridge._keep(_ridge.tensor(flat, dtype, device).reshape(rows, cols).realize())
 
     return part(math.cos), part(lambda a: -math.sin(a))
 
@@ -86,7 +86,7 @@ def _chirp(n, m, dtype, device):
     w = (_ridge.tensor(c, dtype, device), -_ridge.tensor(s, dtype, device))
     f = _transform(tuple(_ridge.tensor(p, dtype, device).reshape(1, m) for p in kernel), m)
     _ridge._realize([*w, *f])
-    return w, f
+    return tuple(map(_ridge._keep, w)), tuple(map(_ridge._keep, f))
 
 
 def _bluestein(x, n):

@@ -131,6 +131,16 @@ static PyObject *do__realize(struct py_call *k, PyObject *const *v) {
 }
 SIG(_realize, 1, 1, "xs")
 
+/* What was made in a jit's function stays alive after it: tables that are computed once. */
+static PyObject *do__keep(struct py_call *k, PyObject *const *v) {
+    rg_tensor x;
+    if (py_tensor(k, v[0], &x)) return NULL;
+    py_lock(k);
+    if (py_in_jit && !(uint32_t)rg_keep_at(k->file, k->line, x).id) return py_raise(k->d);
+    return Py_NewRef(v[0]);
+}
+SIG(_keep, 1, 1, "x")
+
 static PyObject *plan_stats(struct py_call *k, rg_tensors xs) {
     rg_plan_stats s = {0};
     rg_status st;
@@ -490,6 +500,7 @@ PyMethodDef py_object_functions[] = {
     ROW(_meshgrid, NULL),
     ROW(_window, NULL),
     ROW(_realize, NULL),
+    ROW(_keep, NULL),
     ROW(plan, "plan(xs)\n--\n\nWhat computing these would take: kernels, bytes, ops, predicted seconds. Runs "
               "nothing."),
     {"_clip_norm", (PyCFunction)(void *)fn_clip_norm, METH_FASTCALL | METH_KEYWORDS, NULL},

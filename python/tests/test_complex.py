@@ -145,6 +145,20 @@ class Fourier(Case):
         want = [(power(ridge.tensor(a + h * e, "float64")).item() - power(ridge.tensor(a - h * e, "float64")).item()) / (2 * h) for e in np.eye(12)]
         self.same(g, np.array(want), 1e-6)
 
+    def test_jit(self):
+        """Tables of roots that a jit's first call makes are there in the second, and for others."""
+        @ridge.jit
+        def power(x):
+            y = ridge.fft.rfft(x)
+            return y.re * y.re + y.im * y.im
+
+        g = np.random.default_rng(7)
+        for n in (89, 90, 91):
+            for _ in range(3):
+                a = g.standard_normal((2, n))
+                self.same(power(ridge.tensor(a, "float64")), np.abs(np.fft.rfft(a)) ** 2, 1e-10)
+            self.same(ridge.fft.rfft(ridge.tensor(a, "float64")).re, np.fft.rfft(a).real, 1e-10)
+
     def test_refusals(self):
         for f in (lambda: ridge.fft.fft(ridge.ones(3), n=0), lambda: ridge.fft.fft(ridge.ones(3), norm="unit"),
                   lambda: ridge.fft.fft(ridge.tensor(1.0))):
