@@ -42,11 +42,12 @@ static uint32_t end_of(const struct linear *l, uint32_t at) {
     return l->n;
 }
 
-/* v is acc op x, or that under a predicate and acc elsewhere: the op, else OP_COUNT. */
+/* v is acc op x, or that under a predicate and acc elsewhere: the op, else OP_COUNT. acc - x is a sum too. */
 static enum op step_of(const uop *v, const uop *acc) {
     if (v->op == OP_WHERE && (v->src[1] == acc) != (v->src[2] == acc))
         return step_of(v->src[v->src[1] == acc ? 2 : 1], acc);
     if (v->op == OP_FMA) return v->src[2] == acc && v->src[0] != acc && v->src[1] != acc ? OP_ADD : OP_COUNT;
+    if (v->op == OP_SUB) return v->src[0] == acc && v->src[1] != acc ? OP_ADD : OP_COUNT;
     if (v->op != OP_ADD && v->op != OP_MUL && v->op != OP_MAX && v->op != OP_MIN) return OP_COUNT;
     return (v->src[0] == acc) != (v->src[1] == acc) ? (enum op)v->op : OP_COUNT;
 }
@@ -95,7 +96,8 @@ static bool is_scanned(const struct find *f, const struct spread *s, const uop *
         const uop *n = f->lin->u[i];
         if (n->op != OP_SET || n->src[0] != acc) continue;
         const uop *v = n->src[1];
-        enum op op = v->op == OP_FMA || v->op == OP_WHERE ? OP_COUNT : step_of(v, acc);
+        bool term = v->op != OP_FMA && v->op != OP_WHERE && v->op != OP_SUB;
+        enum op op = term ? step_of(v, acc) : OP_COUNT;
         if (sets++ || op == OP_COUNT) return false;
         *out = (struct carried){.acc = acc, .op = op, .set = i, .term = v->src[v->src[0] == acc]};
     }

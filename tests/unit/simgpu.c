@@ -346,6 +346,22 @@ TEST_SLOW(simgpu_attention, 300) {
     say(2, 2, 2, 0);
 }
 
+/* Sums of negatives, by row and all the way. */
+static rg_tensor less(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)s, (void)c;
+    rg_tensor last =
+        rg_reshape(rg_sum(rg_neg(rg_exp(in[0])), .axes = RG_AXES(1)), RG_SHAPE(rg_dim(in[0], 0), 1));
+    return rg_add(last, rg_cumsum(rg_neg(in[0]), 1));
+}
+
+TEST(simgpu_sums_of_negatives) {
+    const struct sim_case s[] = {
+        {"negatives", .fn = less, .in = {{RG_F32, {3, 700}}}},
+        {"negatives f16", .fn = less, .in = {{RG_F16, {2, 1030}}}, .most = 2e-2},
+    };
+    check_all(s, RG_COUNT(s), "SIM80 SIM90");
+}
+
 /* ---- loops with a period ------------------------------------------------------------------------------------ */
 
 /* in: x (B, C, H, W), p (N, C). The channels of x one after the other, less the sums of p. */

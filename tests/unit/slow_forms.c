@@ -9,6 +9,9 @@
 typedef rg_tensor program(rg_tensor x);
 static rg_tensor sum0(rg_tensor x) { return rg_sum(x, .axes = RG_AXES(0)); }
 static rg_tensor sum1(rg_tensor x) { return rg_sum(x, .axes = RG_AXES(1)); }
+static rg_tensor less1(rg_tensor x) { return rg_sum(rg_neg(x), .axes = RG_AXES(1)); }
+static rg_tensor running_less(rg_tensor x) { return rg_cumsum(rg_neg(x), 1); }
+static rg_tensor bce(rg_tensor x) { return rg_bce(x, x); }
 static rg_tensor var_all(rg_tensor x) { return rg_var(x); }
 static rg_tensor std0(rg_tensor x) { return rg_std(x, .axes = RG_AXES(0)); }
 static rg_tensor var1(rg_tensor x) { return rg_var(x, .axes = RG_AXES(1)); }
@@ -58,6 +61,9 @@ static const struct {
     rg_dtype dt;
     int64_t rows, n;
 } row[] = {
+    {"sums of negatives", less1, RG_F32, 1286, 16384},
+    {"running sums of negatives", running_less, RG_F32, 64, 50257},
+    {"binary cross entropy", bce, RG_F16, 162129, 13},
     {"sum of columns, prime", sum0, RG_F32, 1000003, 17},
     {"sum of columns, bf16", sum0, RG_BF16, 100003, 96},
     {"sums of few long rows", sum1, RG_F32, 70, 300007},
