@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RANKS_MAX = 64, GRACE_MS = 2000, POLL_MS = 20 };
+enum { RANKS_MAX = 64, GRACE_MS = 30000, POLL_MS = 20 };
 
 static volatile sig_atomic_t asked; /* the signal that should end everything */
 static void on_signal(int sig) { asked = sig; }
@@ -37,37 +37,56 @@ static void end_all(const pid_t *pid, long n, int sig) {
         if (pid[i] > 0) kill(pid[i], sig);
 }
 
-/* What is left some time after the first failure is killed. */
-static int watch(pid_t *pid, long n) {
-    long left = n, waited = -1;
-    int result = EXIT_OK, status;
-    while (left) {
-        pid_t p = waitpid(-1, &status, waited >= 0 || asked ? WNOHANG : 0);
+struct running {
+    pid_t pid[RANKS_MAX]; /* 0: it ended */
+    bool stopped[RANKS_MAX];
+    long n, left;
+    int result; /* of the first that failed */
+    bool failed;
+};
+
+static void say_end(struct running *x, long rank, int status) {
+    x->pid[rank] = 0, x->left--;
+    if (!status) return;
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "ridge run: rank %ld was ended by signal %d (%s)\n", rank, WTERMSIG(status),
+                strsignal(WTERMSIG(status)));
+    else
+        fprintf(stderr, "ridge run: rank %ld ended with status %d\n", rank, WEXITSTATUS(status));
+    if (!x->failed) x->result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    x->failed = true;
+}
+
+/* After a failure the others get its words from the world, and time to say them; who is stopped cannot, and goes when the rest is done. */
+static bool hopeless(const struct running *x) {
+    for (long i = 0; i < x->n; i++)
+        if (x->pid[i] && !x->stopped[i]) return false;
+    return true;
+}
+
+static int watch(struct running *x) {
+    int status;
+    for (long waited = 0; x->left;) {
+        pid_t p = waitpid(-1, &status, WUNTRACED | WCONTINUED | (x->failed || asked ? WNOHANG : 0));
         if (p <= 0) {
-            if (waited < 0) waited = 0;
-            if (asked) end_all(pid, n, asked), result = 128 + asked, asked = 0;
-            if ((waited += POLL_MS) > GRACE_MS) end_all(pid, n, SIGKILL);
+            if (asked) end_all(x->pid, x->n, asked), x->result = 128 + asked, x->failed = true, asked = 0;
+            if ((waited += POLL_MS) > GRACE_MS || hopeless(x)) end_all(x->pid, x->n, SIGKILL);
             os_sleep_ms(POLL_MS);
             continue;
         }
         long rank = 0;
-        while (rank < n && pid[rank] != p) rank++;
-        if (rank == n) continue;
-        pid[rank] = 0, left--;
-        if (!status) continue;
-        if (WIFSIGNALED(status))
-            fprintf(stderr, "ridge run: rank %ld was ended by signal %d (%s)\n", rank, WTERMSIG(status),
-                    strsignal(WTERMSIG(status)));
+        while (rank < x->n && x->pid[rank] != p) rank++;
+        if (rank == x->n) continue;
+        if (WIFSTOPPED(status) || WIFCONTINUED(status))
+            x->stopped[rank] = WIFSTOPPED(status);
         else
-            fprintf(stderr, "ridge run: rank %ld ended with status %d\n", rank, WEXITSTATUS(status));
-        if (!result) result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-        if (waited < 0) waited = 0; /* the others get its error from the world, and some time to say so */
+            say_end(x, rank, status);
     }
-    return result;
+    return x->result;
 }
 
 static int launch(long n, char **argv) {
-    pid_t pid[RANKS_MAX] = {0};
+    struct running x = {.n = n, .left = n};
     char job[64];
     struct sigaction act = {.sa_handler = on_signal};
     snprintf(job, sizeof job, "run-%d-%llu", (int)getpid(), (unsigned long long)os_now_ns());
@@ -75,14 +94,14 @@ static int launch(long n, char **argv) {
     sigaction(SIGINT, &act, NULL), sigaction(SIGTERM, &act, NULL), sigaction(SIGHUP, &act, NULL);
     fflush(NULL);
     for (long i = 0; i < n; i++) {
-        pid[i] = fork();
-        if (!pid[i]) become_rank(i, n, argv);
-        if (pid[i] > 0) continue;
+        x.pid[i] = fork();
+        if (!x.pid[i]) become_rank(i, n, argv);
+        if (x.pid[i] > 0) continue;
         fprintf(stderr, "ridge run: no process for rank %ld: %s\n", i, strerror(errno));
-        end_all(pid, i, SIGKILL);
+        end_all(x.pid, i, SIGKILL);
         return EXIT_FAILED;
     }
-    return watch(pid, n);
+    return watch(&x);
 }
 
 int cmd_run(int argc, char **argv) {

@@ -860,7 +860,7 @@ RG_API void rg_loader_free(rg_loader *l); /* waits for fill to return; rg_close 
 typedef struct rg_world rg_world;
 typedef struct rg_world_opts {
     RG_SIZE_(rg_world_opts);
-    const char *backend;        /* "shm": processes of one host; "local"; NULL: RIDGE_WORLD_BACKEND, else what fits */
+    const char *backend;        /* "shm": one host; "mpi"; "local"; NULL: RIDGE_WORLD_BACKEND, else what fits */
     const char *name;           /* who gives the same name meets; NULL: the launcher's job */
     int64_t rank, size;         /* size 0: as the launcher says; without one rank 0 of 1 */
     double timeout;             /* seconds that a collective waits for a rank; 0: RIDGE_WORLD_TIMEOUT, 30 */

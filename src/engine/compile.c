@@ -462,7 +462,7 @@ static void builtin_guarded(void *arg) {
     else if (en->ops->builtin(en->dev, &e, c->call, kernel, &f))
         err_throw(&en->err, e.code, "%s", e.msg);
     str_init(&s, &en->work);
-    str_printf(&s, "call %s%s", c->call->name, c->call->rows == 1 ? " alone" : "");
+    str_printf(&s, "call %s%s", exchange ? c->name : c->call->name, c->call->rows == 1 ? " alone" : "");
     for (uint32_t i = 0; i < c->call->nbuf; i++) str_printf(&s, " %s", c->call->type[i]);
     sha256_hex(s.p, s.n, key);
     struct code *code = code_find(en, key);

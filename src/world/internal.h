@@ -15,7 +15,7 @@ struct world_ops {
     void (*close)(struct world *w);
     int (*run)(struct world *w, struct err *, const struct world_call *);
 };
-extern const struct world_ops world_shm, world_local;
+extern const struct world_ops world_shm, world_local, world_mpi;
 
 struct world {
     const struct world_ops *ops;

@@ -31,16 +31,11 @@ const char *world_backend(const struct world *w) { return w->ops->name; }
 uint64_t world_waited_ns(const struct world *w) { return w->waited_ns; }
 
 static const struct world_ops *find_ops(struct err *e, const char *name, bool one_host) {
-    static const struct world_ops *const known[] = {&world_shm, &world_local};
-    if (!name || !*name || !strcmp(name, "auto")) {
-        if (one_host) return &world_shm;
-        err_set(e, RG_EUNSUPPORTED,
-                "the ranks of this world are on several hosts, and the shm backend serves one");
-        return NULL;
-    }
+    static const struct world_ops *const known[] = {&world_shm, &world_local, &world_mpi};
+    if (!name || !*name || !strcmp(name, "auto")) return one_host ? &world_shm : &world_mpi;
     for (size_t i = 0; i < RG_COUNT(known); i++)
         if (!strcmp(known[i]->name, name)) return known[i];
-    err_set(e, RG_EINVAL, "there is no backend \"%.40s\"; expected auto, shm or local", name);
+    err_set(e, RG_EINVAL, "there is no backend \"%.40s\"; expected auto, shm, mpi or local", name);
     return NULL;
 }
 
@@ -91,6 +86,8 @@ int world_group(struct world *w, struct err *e, const int64_t *rank, size_t n, s
     struct world g = {.ops = w->ops, .rank = -1, .size = (int64_t)n, .limit_ns = w->limit_ns};
     *out = NULL;
     w->groups++;
+    if (w->ops == &world_mpi)
+        return err_set(e, RG_EUNSUPPORTED, "the mpi backend has no groups; shm and local have");
     for (size_t i = 0; i < n; i++) {
         if (rank[i] < 0 || rank[i] >= w->size)
             return err_set(e, RG_EINVAL, "rank %lld is not in the world; it has ranks 0 to %lld",

@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "";
     int when = argc > 2 ? atoi(argv[2]) : 2;
     rg_ctx *c = rg_open("CPU");
-    rg_world *w = rg_world_open(c, .timeout = !strcmp(how, "stop") ? 2 : 60);
+    rg_world *w = rg_world_open(c, .timeout = !strcmp(how, "stop") ? 8 : 60);
     int rank = (int)rg_world_rank(w);
     double sum = 0;
     for (int i = 0; i < 2 + when; i++) {
@@ -48,7 +48,7 @@ fault() {
 }
 fault kill "rank 1 (process [0-9]*) ended before collective 3"
 fault exit "rank 1 (process [0-9]*) ended before collective 3"
-fault stop "rank 1 (process [0-9]*) did not come to collective 3 within 2 s, its process is stopped"
+fault stop "rank 1 (process [0-9]*) did not come to collective 3 within 8 s, its process is stopped"
 fault shape "rank 0 calls all_reduce of f32\[300000\] (sum), rank 1 calls all_reduce of f32\[5\]"
 fault order "rank 0 calls all_reduce of f32\[300000\] (sum), rank 1 calls barrier"
 # FAULTS=200 sh tests/cli/world.sh: as many more, of random kinds at random moments
@@ -57,7 +57,7 @@ for k in $(awk "BEGIN { srand(${SEED:-1}); for (i = 0; i < ${FAULTS:-0}; i++) pr
     case $((k / 100)) in
     0) fault kill "rank 1 (process [0-9]*) ended before collective $nth" $when ;;
     1) fault exit "rank 1 (process [0-9]*) ended before collective $nth" $when ;;
-    2) fault stop "rank 1 (process [0-9]*) did not come to collective $nth within 2 s, its process is stopped" $when ;;
+    2) fault stop "rank 1 (process [0-9]*) did not come to collective $nth within 8 s, its process is stopped" $when ;;
     3) fault shape "rank 1 calls all_reduce of f32\[5\]" $when ;;
     4) fault order "rank 1 calls barrier" $when ;;
     esac
