@@ -338,6 +338,40 @@ TEST_MANUAL(cuda_gpu_call_scatters, 100) {
     rg_close(keep);
 }
 
+/* Rows of few indices, many of them: each result looks through its row. 17 are sorted. */
+static void check_short_rows(int64_t rows, int64_t len, int64_t size) {
+    float *got[2][4];
+    int64_t count = rows * size;
+    for (int d = 0; d < 2; d++) {
+        rg_ctx *c = rg_open(d ? "REF" : "CUDA");
+        rg_seed(c, (uint64_t)(len * 100 + size));
+        rg_tensor at = rg_randint(c, RG_I64, 0, size, RG_SHAPE(rows, len)),
+                  src = rg_randn(c, RG_F32, RG_SHAPE(rows, len)),
+                  x = rg_randn(c, RG_F32, RG_SHAPE(rows, size));
+        rg_realize_all(RG_TENSORS(at, src, x));
+        rg_tensor y[4] = {rg_scatter_add(x, 1, at, src), rg_scatter_reduce(x, 1, at, src, RG_COMBINE_MAX),
+                          rg_scatter_reduce(x, 1, at, src, RG_COMBINE_MIN, .exclude_self = true),
+                          rg_scatter_reduce(x, 1, at, src, RG_COMBINE_PROD)};
+        for (int k = 0; k < 4; k++) {
+            got[d][k] = malloc((size_t)count * sizeof(float));
+            if (rg_read(y[k], got[d][k], (size_t)count * sizeof(float))) FAIL("%s", rg_error(c));
+        }
+        rg_close(c);
+    }
+    for (int k = 0; k < 4; k++) {
+        for (int64_t i = 0; i < count; i++)
+            CHECK_NEAR(got[0][k][i], got[1][k][i], k % 3 ? 0 : 1e-5 * (1 + fabs(got[1][k][i])));
+        free(got[0][k]), free(got[1][k]);
+    }
+}
+
+TEST_MANUAL(cuda_gpu_call_short_rows, 100) {
+    static const int64_t len[] = {1, 4, 16, 17}, size[] = {1, 5, 300};
+    rg_close(gpu());
+    for (size_t i = 0; i < RG_COUNT(len); i++)
+        for (size_t k = 0; k < RG_COUNT(size); k++) check_short_rows(200, len[i], size[k]);
+}
+
 /* Sums of floats that many elements come to: the same bits in every run, and the oracle's within rounding; an embedding's
  * gradient, an index of its own for each element, and halves. */
 /* Few results of long segments: a block each, in the same order in every run. */

@@ -25,6 +25,8 @@ enum {
     LONG_THREADS = 512
 };
 
+enum { SHORT_ROW = 16 }; /* indices of a row of a scatter that each result looks through */
+
 enum builtin_kind { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, SCATTER, SCATTER_SUM };
 struct cuda_call {
     struct cuda_call *next;
@@ -57,6 +59,10 @@ static bool selects(const struct cuda_call *c, int64_t rows, const int64_t *num)
            (rows >= SELECT_ROWS || len <= SELECT_SHORT);
 }
 
+static bool is_short(const struct cuda_call *c, const int64_t *num) {
+    return is_scatter(c->what) && num[0] <= SHORT_ROW;
+}
+
 static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, const int64_t *num) {
     struct builtin_plan p = {.rows = rows, .len = num[0], .size = 0, .inner = 1};
     uint32_t bits = c->element * 8, tile = cuda_call_tile(c->key);
@@ -64,6 +70,7 @@ static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, cons
     if (is_scatter(c->what)) {
         p.size = c->what == SCATTER_SUM ? num[2] : num[1];
         p.inner = c->what == SCATTER_SUM && p.size ? num[1] / p.size : 1;
+        if (is_short(c, num)) return p;
         bits = p.size > 1 ? 64 - (uint32_t)__builtin_clzll((uint64_t)p.size - 1) : 1;
     }
     p.passes = (bits + DIGIT - 1) / DIGIT;
@@ -205,6 +212,17 @@ static void fold_step(const struct cuda_call *c, const struct builtin_plan *p, c
     add_num(s, p->len), add_num(s, p->size), add_num(s, sum ? p->inner : l->var[2]), add_num(s, count);
 }
 
+static void short_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
+                       struct cuda_step *s) {
+    bool sum = c->what == SCATTER_SUM;
+    int64_t count = p->rows * p->size * p->inner;
+    give_all(s, c->kernel[CUDA_SHORT], count);
+    add_buf(s, l->buf[0]), add_buf(s, l->buf[1]);
+    if (!sum) add_buf(s, l->buf[3]);
+    add_buf(s, l->buf[2]);
+    add_num(s, p->len), add_num(s, p->size), add_num(s, sum ? p->inner : l->var[2]), add_num(s, count);
+}
+
 static void winner_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
                         uint32_t i, struct cuda_step *s) {
     int64_t size = l->var[1], count = p->rows * (i ? p->len : size);
@@ -217,7 +235,7 @@ static void winner_step(const struct cuda_call *c, const struct builtin_plan *p,
 uint32_t cuda_call_steps(const struct cuda_call *c, const struct dev_launch *l) {
     struct builtin_plan p = plan_of(c, l->grid, l->var);
     if (c->what == WINNER) return 2;
-    if (selects(c, l->grid, l->var)) return 1;
+    if (is_short(c, l->var) || selects(c, l->grid, l->var)) return 1;
     return 1 + p.passes * (p.parts > 1 ? 3 : 1) + (is_scatter(c->what) ? 2 : 1);
 }
 
@@ -228,6 +246,8 @@ void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint3
     s->l.buf = s->buf, s->l.var = s->var;
     if (c->what == WINNER)
         winner_step(c, &p, l, i, s);
+    else if (is_short(c, l->var))
+        short_step(c, &p, l, s);
     else if (selects(c, l->grid, l->var))
         select_step(c, l, s);
     else if (!i)

@@ -7,7 +7,8 @@
  * Keys are unsigned, as in cpu/sort.c: signs flipped, negative floats inverted, all NaN the greatest, 0 and -0 equal, all
  * bits inverted for descending order; with each goes its index. A scatter sorts its index, finds each target's segment
  * (scatter_begin), and gives every result to one thread, which combines its segment in the order of the row
- * (scatter_fold, scatter_sum), or to a block where few results have long segments (scatter_long): the same bits in every run.
+ * (scatter_fold, scatter_sum), or to a block where few results have long segments (scatter_long); of short rows each result looks
+ * through all indices (scatter_short): the same bits in every run.
  * Short rows, and the first few of long ones, are one kernel (topk_select).
  * The text uses the preamble (render/cuda_pre.c); each kernel stands alone, since any may share a unit with others.
  * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda.c (cuda_compile_calls) */
@@ -381,6 +382,34 @@ static const char fold_long[] =
     "        __syncthreads();\n"
     "    }\n"
     "}\n";
+/* Short rows need no sort: the thread of a result looks at all indices of its row, in their order. */
+#define SHORT_ROW                                                                                           \
+    "        const i64 at = i / inner, col = i % inner, row = at / size, target = at % size;\n"              \
+    "        for (i64 j = row * len; j < (row + 1) * len; j++) {\n"                                          \
+    "            const i64 p = index[j] < 0 ? 0 : index[j] < size ? index[j] : size - 1;\n"                  \
+    "            if (p != target) continue;\n"
+static const char short_sum[] =
+    "extern \"C\" __global__ void scatter_short(T *out, const T *src, const i64 *index, i64 len, i64 size, i64 "
+    "inner, i64 count, u64 n, char *s, u64 d) {\n"
+    "    pdl_wait();\n" EACH "        C sum = 0;\n" SHORT_ROW
+    "            sum += UP(src[j * inner + col]);\n"
+    "        }\n"
+    "        out[i] = DOWN(sum);\n"
+    "    }\n"
+    "}\n";
+static const char short_fold[] =
+    "extern \"C\" __global__ void scatter_short(T *out, const T *x, const T *src, const i64 *index, i64 len, i64 "
+    "size, i64 forget, i64 count, u64 n, char *s, u64 d) {\n"
+    "    const i64 inner = 1;\n"
+    "    pdl_wait();\n" EACH "        bool first = forget;\n"
+    "        T r = x[i];\n" SHORT_ROW
+    "            const C a = UP(r), b = UP(src[j + col]);\n"
+    "            r = first ? src[j + col] : DOWN(COMBINE(a, b));\n"
+    "            first = false;\n"
+    "        }\n"
+    "        out[i] = r;\n"
+    "    }\n"
+    "}\n";
 static const char fold[] =
     "extern \"C\" __global__ void scatter_fold(T *out, const T *x, const T *src, const u32 *pos, const u32 "
     "*begin, i64 len, i64 size, i64 forget,\n"
@@ -506,10 +535,12 @@ static uint32_t scatter_texts(struct arena *a, const struct dev_call *c, struct 
     out[CUDA_BEGIN] = (struct dev_kernel_text){"scatter_begin", begins};
     if (strcmp(c->name, "scatter_sum")) {
         out[CUDA_RESULT] = (struct dev_kernel_text){"scatter_fold", with(a, w, RG_COUNT(w), fold)};
-        return CUDA_BEGIN + 1;
+        out[CUDA_SHORT] = (struct dev_kernel_text){"scatter_short", with(a, w, RG_COUNT(w), short_fold)};
+        return CUDA_SHORT + 1;
     }
     w[4] = (struct macro){"V", "1"};
     out[CUDA_RESULT] = (struct dev_kernel_text){"scatter_sum", with(a, w, RG_COUNT(w), fold_sum)};
+    out[CUDA_SHORT] = (struct dev_kernel_text){"scatter_short", with(a, w, RG_COUNT(w), short_sum)};
     out[CUDA_LONG] = (struct dev_kernel_text){"scatter_long", with(a, w, RG_COUNT(w), fold_long)};
     w[4].meaning = arena_printf(a, "%d", 16 / t->bytes);
     out[CUDA_WIDE] = (struct dev_kernel_text){"scatter_sum", with(a, w, RG_COUNT(w), fold_sum)};

@@ -225,7 +225,17 @@ int cuda_shared(struct cuda_device *, const struct dev_launch *);
 
 /* builtin.c: builtins are sequences of kernels, told from kernels by a bit that no address has set. */
 enum { CUDA_CALL = 1 };
-enum { CUDA_COUNT, CUDA_SCAN, CUDA_SCATTER, CUDA_KEYS, CUDA_RESULT, CUDA_BEGIN, CUDA_WIDE, CUDA_LONG };
+enum {
+    CUDA_COUNT,
+    CUDA_SCAN,
+    CUDA_SCATTER,
+    CUDA_KEYS,
+    CUDA_RESULT,
+    CUDA_BEGIN,
+    CUDA_SHORT,
+    CUDA_WIDE,
+    CUDA_LONG
+};
 enum { CUDA_SELECT = CUDA_RESULT + 1 }; /* of sorts */
 enum { CUDA_SELECT_MOST = 2048 };       /* elements that it sorts in shared memory */
 enum { CUDA_FILL, CUDA_PUT };
