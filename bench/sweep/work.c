@@ -251,14 +251,12 @@ double work_time(rg_ctx *c, rg_jit *j, const struct options *o, double *launches
         rg_sync(c);
         once = o->cpu_time ? cpu_now() - once : 1e-9 * (double)(os_now_ns() - t);
     }
-    if (once >= SLOW) return *launches = 0, once;
-    if (o->cpu_time) {
-        rg_jit_stats s = {0};
-        double t = cpu_seconds(c, j, 0.03);
-        rg_jit_info(j, &s);
-        *launches = (double)s.kernels;
-        return t;
-    }
+    rg_jit_stats s = {0};
+    rg_jit_info(j, &s);
+    *launches = (double)s.kernels;
+    if (once >= SLOW || !s.kernels)
+        return once; /* no kernel: a view, as a scan along an axis of one element is */
+    if (o->cpu_time) return cpu_seconds(c, j, 0.03);
     rg_benchmark(c, call_jit, j, &b, .warmup = 1, .seconds = 0.05);
     *launches = b.kernels;
     return o->least ? b.least : b.median;
