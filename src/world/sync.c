@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLICE_MS = 20, STATE_BYTES = 1024 };
+enum { SLICE_MS = 20, HEAR_SLICES = 50, STATE_BYTES = 1024 };
 
 static void sleep_on(_Atomic uint32_t *word, uint32_t seen) {
     struct timespec slice = {.tv_nsec = SLICE_MS * 1000000};
@@ -63,7 +63,10 @@ static enum liveness look_at(const struct segment *s, uint32_t r) {
 /* ---- failing -------------------------------------------------------------------------------------------------------- */
 
 static int hear(struct segment *s, struct err *e) {
-    while (atomic_load(&s->head->failed) == 1) sleep_on(&s->head->failed, 1);
+    /* who writes the reason down may be killed while it does */
+    for (int i = 0; i < HEAR_SLICES && atomic_load(&s->head->failed) == 1; i++) sleep_on(&s->head->failed, 1);
+    if (atomic_load(&s->head->failed) == 1)
+        return err_set(e, RG_EDEVICE, "a rank failed, and ended before it could say why");
     int code = RG_EDEVICE;
     sscanf(s->head->why, "%d", &code);
     const char *text = strchr(s->head->why, ' ');

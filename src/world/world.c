@@ -35,7 +35,9 @@ static const struct world_ops *find_ops(struct err *e, const char *name, bool on
     if (!name || !*name || !strcmp(name, "auto")) return one_host ? &world_shm : &world_mpi;
     for (size_t i = 0; i < RG_COUNT(known); i++)
         if (!strcmp(known[i]->name, name)) return known[i];
-    err_set(e, RG_EINVAL, "there is no backend \"%.40s\"; expected auto, shm, mpi or local", name);
+    bool nccl = !strcmp(name, "nccl");
+    err_set(e, RG_EINVAL, "there is no backend \"%.40s\"; expected auto, shm, mpi or local%s", name,
+            nccl ? ". Tensors of a GPU go through the host with each of these" : "");
     return NULL;
 }
 

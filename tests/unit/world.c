@@ -2,6 +2,7 @@
  * order, gradients, jits, groups, messages; random programs against the same program computed by one rank; errors that name the
  * rank that is to blame. Processes: tests/cli/world.sh. */
 #include "test.h"
+#include "world/internal.h"
 
 #include <pthread.h>
 #include <ridge.h>
@@ -313,7 +314,7 @@ static uint64_t draw(uint64_t *s, uint64_t n) {
 /* The value that rank r has is v[r]: on a rank of a world, only v[rank] is there, and collectives are those of the world; in the
  * sequential evaluation all are there, and a collective is written with sums and slices. */
 enum { VALUES = 12, WIDTH = 24 };
-struct program {
+struct world_program {
     rg_ctx *c;
     rg_world *w; /* NULL: sequential */
     int size, rank;
@@ -329,7 +330,7 @@ static rg_tensor tree(const rg_tensor *x, int n, bool most) {
     return t[0];
 }
 
-static rg_tensor by_world(struct program *p, int kind, rg_tensor x, int peer) {
+static rg_tensor by_world(struct world_program *p, int kind, rg_tensor x, int peer) {
     switch (kind) {
     case 0: return rg_all_reduce(x, p->w, RG_COMBINE_SUM);
     case 1: return rg_all_reduce(x, p->w, RG_COMBINE_MAX);
@@ -340,7 +341,7 @@ static rg_tensor by_world(struct program *p, int kind, rg_tensor x, int peer) {
     }
 }
 
-static rg_tensor in_sequence(struct program *p, int kind, const rg_tensor *x, int peer, int rank) {
+static rg_tensor in_sequence(struct world_program *p, int kind, const rg_tensor *x, int peer, int rank) {
     int m = WIDTH / p->size;
     rg_tensor part[RANKS];
     switch (kind) {
@@ -358,7 +359,7 @@ static rg_tensor in_sequence(struct program *p, int kind, const rg_tensor *x, in
     }
 }
 
-static void build(struct program *p, uint64_t seed) {
+static void build(struct world_program *p, uint64_t seed) {
     uint64_t s = seed;
     for (int i = 0; i < VALUES; i++) {
         int what = i < 2 ? 0 : 1 + (int)draw(&s, 4), a = (int)draw(&s, (uint64_t)(i ? i : 1)),
@@ -378,10 +379,10 @@ static void build(struct program *p, uint64_t seed) {
 }
 
 static void random_rank(struct ranks *r, rg_ctx *c, rg_world *w, int rank) {
-    struct program p = {.c = c, .w = w, .size = r->size, .rank = rank}, *q = calloc(1, sizeof *q);
+    struct world_program p = {.c = c, .w = w, .size = r->size, .rank = rank}, *q = calloc(1, sizeof *q);
     float got[WIDTH], want[WIDTH];
     RG_SCOPE(c);
-    *q = (struct program){.c = c, .size = r->size};
+    *q = (struct world_program){.c = c, .size = r->size};
     build(&p, r->seed);
     build(q, r->seed);
     uint64_t s = r->seed + (uint64_t)rank; /* ranks ask for different values, in different orders */
@@ -504,6 +505,17 @@ static void misuse(struct ranks *r, rg_ctx *c, rg_world *w, int rank) {
     rg_all_reduce(x, NULL, RG_COMBINE_SUM);
     CHECK(strstr(rg_error(c), "the world is NULL") != NULL);
     rg_clear_error(c);
+}
+
+/* A rank that is killed while it writes down why the world failed: the others do not wait for it for ever. */
+TEST(world_fault_without_words) {
+    struct world w = {.size = 2, .limit_ns = 1000000000};
+    struct segment s = {.head = calloc(1, sizeof *s.head), .size = 2, .threads = true, .w = &w};
+    struct err e = {0};
+    atomic_store(&s.head->failed, 1);
+    CHECK_EQ(sync_all(&s, &e), RG_EDEVICE);
+    CHECK(strstr(e.msg, "ended before it could say why"));
+    free(s.head);
 }
 
 TEST(world_misuse) {
