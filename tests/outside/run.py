@@ -197,6 +197,9 @@ class Campaign:
         kind = why.split(":")[0].split(" ")[0]
 
         def fails(q):
+            if time.time() > self.end:  # no more time: as small as it is
+                return False
+
             def work():
                 os.environ.update(env)
                 return verdict(self.machine(), q)
