@@ -305,4 +305,30 @@ void pool_run_noted(struct pool *, void (*fn)(void *arg, uint32_t t0, uint32_t t
                     void (*note)(void *arg, int worker, uint32_t iterations, uint64_t t0, uint64_t t1),
                     void *arg, uint32_t n, uint32_t chunk);
 
+/* ---- 16-bit floats, kept as their bits: to float and back, rounded to nearest even, NaN stays one ----- */
+
+static inline float bf16_get(uint16_t x) {
+    uint32_t w = (uint32_t)x << 16;
+    float f;
+    memcpy(&f, &w, 4);
+    return f;
+}
+static inline uint16_t bf16_put(float f) {
+    uint32_t w;
+    memcpy(&w, &f, 4);
+    if (f != f) return 0x7fc0;
+    return (uint16_t)((w + 0x7fff + (w >> 16 & 1)) >> 16);
+}
+static inline float f16_get(uint16_t x) {
+    _Float16 h;
+    memcpy(&h, &x, 2);
+    return (float)h;
+}
+static inline uint16_t f16_put(float f) {
+    _Float16 h = (_Float16)f;
+    uint16_t x;
+    memcpy(&x, &h, 2);
+    return x;
+}
+
 #endif

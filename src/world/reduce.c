@@ -1,33 +1,10 @@
 /* reduce.c: sums of the ranks' elements by a binary tree over ranks: (0 + 1) + (2 + 3). The order depends on the number of ranks
  * alone, never on who came first or on how the elements are divided.
- * Tests: tests/unit/world.c (world_reduce_*) */
+ * Tests: tests/unit/world.c (world_values, world_dtypes) */
 #include "world/internal.h"
 
 enum { BLOCK = 512 };
 
-static inline float bf16_get(uint16_t x) {
-    uint32_t w = (uint32_t)x << 16;
-    float f;
-    memcpy(&f, &w, 4);
-    return f;
-}
-static inline uint16_t bf16_put(float f) {
-    uint32_t w;
-    memcpy(&w, &f, 4);
-    if (f != f) return 0x7fc0;
-    return (uint16_t)((w + 0x7fff + (w >> 16 & 1)) >> 16);
-}
-static inline float f16_get(uint16_t x) {
-    _Float16 h;
-    memcpy(&h, &x, 2);
-    return (float)h;
-}
-static inline uint16_t f16_put(float f) {
-    _Float16 h = (_Float16)f;
-    uint16_t x;
-    memcpy(&x, &h, 2);
-    return x;
-}
 #define SAME(x) (x)
 
 /* Integers wrap: added as unsigned. */

@@ -21,29 +21,6 @@ static inline int64_t clamp_index(int64_t i, int64_t size) { return i < 0 ? 0 : 
 WINNER(i32, int32_t)
 WINNER(i64, int64_t)
 
-static inline float bf16_get(uint16_t x) {
-    uint32_t w = (uint32_t)x << 16;
-    float f;
-    memcpy(&f, &w, 4);
-    return f;
-}
-static inline uint16_t bf16_put(float f) {
-    uint32_t w;
-    memcpy(&w, &f, 4);
-    if (f != f) return 0x7fc0;
-    return (uint16_t)((w + 0x7fff + (w >> 16 & 1)) >> 16);
-}
-static inline float f16_get(uint16_t x) {
-    _Float16 h;
-    memcpy(&h, &x, 2);
-    return (float)h;
-}
-static inline uint16_t f16_put(float f) {
-    _Float16 h = (_Float16)f;
-    uint16_t x;
-    memcpy(&x, &h, 2);
-    return x;
-}
 #define PLAIN(x) (x)
 
 #define GREATER(C, a, b) ((a) > (b) || (a) != (a) ? (a) : (b)) /* NaN if either is */
