@@ -10,8 +10,9 @@ MODE    ?= release
 BUILD   ?= build
 FOLDERS ?= *
 OUT     := $(BUILD)/$(MODE)
+# gcc, or the first C compiler that the machine has.
 ifeq ($(origin CC),default)
-CC := gcc
+CC := $(or $(notdir $(firstword $(foreach c,gcc clang cc,$(shell command -v $(c))))),gcc)
 endif
 .DEFAULT_GOAL := all
 # All cores, unless -jN is given (GNU make prefers what the command line says), another make calls this one, or `clean` must be first.
