@@ -240,7 +240,7 @@ $(FAULTS): $(OUT)/obj/tests/faults/work.o $(LIB)
 	$(link)
 $(BUILD)/examples: $(EXAMPLES)
 	@ln -sfn $(MODE)/examples $@
-$(TEST): $(TEST_OBJ) $(PARTS) | $(WORKER) $(OUT)/fake/libcuda.so $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so $(OUT)/fake/libnvidia-ml.so.1
+$(TEST): $(TEST_OBJ) $(PARTS) | $(WORKER) $(OUT)/fake/libcuda.so $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so $(OUT)/fake/libnvidia-ml.so.1 $(OUT)/fake/libnccl.so.2
 	$(link)
 # Stands in for NVIDIA's driver in tests of the CUDA device on machines without a GPU.
 $(OUT)/fake/libcuda.so: tests/fake/driver.c tests/fake/fake.h $(OUT)/flags
@@ -250,7 +250,8 @@ $(OUT)/fake/libcuda.so: tests/fake/driver.c tests/fake/fake.h $(OUT)/flags
 $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so: tests/fake/cupti.c
 $(OUT)/fake/libnvtx.so: tests/fake/nvtx.c
 $(OUT)/fake/libnvidia-ml.so.1: tests/fake/nvml.c
-$(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so $(OUT)/fake/libnvidia-ml.so.1: tests/fake/fake.h $(OUT)/flags
+$(OUT)/fake/libnccl.so.2: tests/fake/nccl.c
+$(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so $(OUT)/fake/libnvidia-ml.so.1 $(OUT)/fake/libnccl.so.2: tests/fake/fake.h $(OUT)/flags
 	@mkdir -p $(@D) && echo "  LD $@"
 	@$(CC) $(ALL_CFLAGS) $(if $(findstring old,$@),-DOLD) -fPIC -shared -o $@.$$$$ $(filter %.c,$^) && mv -f $@.$$$$ $@
 $(BENCH) $(TABLE): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(PARTS)

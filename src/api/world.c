@@ -55,7 +55,8 @@ static void world_ready(struct api_call *k, rg_world *w, int bad) {
 
 static void do_open(struct api_call *k) {
     const rg_world_opts *o = ((struct world_opening *)k->p)->o;
-    struct world_opts how = {o->backend, o->name, o->rank, o->size, o->timeout};
+    struct world_opts how = {o->backend, o->name, o->rank, o->size, o->timeout, 0, 0};
+    if (engine_has_stream(k->c->engine)) how.stream = engine_stream, how.stream_user = k->c->engine;
     rg_world *w = world_new(k);
     world_ready(k, w, world_open(&k->c->err, &how, &w->w));
 }

@@ -163,6 +163,9 @@ struct device_ops {
      * copies. */
     int (*launch)(struct device *, struct err *, const struct dev_launch *);
     int (*wait)(struct device *, struct err *); /* synchronizes; NULL: launches are synchronous */
+    /* NULL, or: makes the device current on this thread; the stream (CUstream) that launches go to, for libraries that enqueue
+     * work of their own on it. */
+    int (*stream)(struct device *, struct err *, void **);
     /* NULL, or: does a single launch overlap the end of the one before it (programmatic dependent launch)? */
     bool (*overlaps)(struct device *, const struct dev_launch *);
     /* NULL, or: time of everything launched between two calls, by the device's clock. ns NULL: start;

@@ -1,6 +1,7 @@
 /* collective.c: commands of a list that exchange data with other ranks (CALL collective).
  *
- * They are launched by the engine, not by the device: on memory of the host directly, of a discrete device through a copy on the host.
+ * They are launched by the engine, not by the device: on memory of the host directly, of a discrete device through a copy on the host, or,
+ * by a backend that works on the device (NCCL), enqueued on its stream.
  * A list is recorded around them. They are never run to be timed: every run is an exchange that other ranks take part in.
  * Tests: tests/unit/world.c */
 #include "engine/internal.h"
@@ -45,6 +46,13 @@ int collective_run(struct engine *en, struct err *e, int64_t code, const void *i
     return bad;
 }
 
+bool engine_has_stream(const struct engine *en) { return en->ops->stream; }
+
+int engine_stream(void *engine, struct err *e, void **out) {
+    struct engine *en = engine;
+    return en->ops->stream(en->dev, e, out);
+}
+
 /* Through the host. */
 static int run_staged(struct engine *en, struct err *e, const struct dev_launch *l, size_t in, size_t out) {
     void *from = os_pages(in), *to = os_pages(out);
@@ -59,9 +67,23 @@ static int run_staged(struct engine *en, struct err *e, const struct dev_launch 
     return bad;
 }
 
+/* In order with the kernels before and after it; a timed one is waited for. */
+static int run_enqueued(struct engine *en, struct err *e, const struct dev_launch *l) {
+    bool timed = l->ns && en->ops->span;
+    int bad = timed ? en->ops->span(en->dev, e, NULL, 0) : 0;
+    if (!bad) bad = collective_run(en, e, l->var[2], l->buf[1], l->buf[0], l->var[0], l->var[1]);
+    return !bad && timed ? en->ops->span(en->dev, e, l->ns, 0) : bad;
+}
+
+static bool is_enqueued(const struct engine *en, const struct dev_launch *l) {
+    uint32_t number = collective_unpack(l->var[2]).world;
+    return number < RG_COUNT(en->world) && en->world[number] && world_on_device(en->world[number]);
+}
+
 int command_launch(struct engine *en, struct err *e, const struct command *c) {
     const struct dev_launch *l = &c->l;
     if (!command_is_collective(c)) return en->ops->launch(en->dev, e, l);
+    if (is_enqueued(en, l)) return run_enqueued(en, e, l);
     size_t width = dtype_info[collective_unpack(l->var[2]).dt].bytes;
     uint64_t t0 = os_now_ns();
     int bad = en->ops->discrete

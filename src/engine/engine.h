@@ -183,6 +183,9 @@ uint64_t engine_list_ns(const struct engine_list *, uint32_t i);
 /* World `number` of this context's collectives; NULL: it was closed. The engine does not own it. */
 struct world;
 int engine_set_world(struct engine *, struct err *, uint32_t number, struct world *);
+/* device_ops.stream, of an engine as user. */
+int engine_stream(void *engine, struct err *, void **);
+bool engine_has_stream(const struct engine *);
 
 /* ---- realize.c: a tensor program: planned, lowered, compiled, run ------------------------------------ */
 

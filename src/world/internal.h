@@ -14,8 +14,9 @@ struct world_ops {
     int (*open)(struct world *w, struct err *);
     void (*close)(struct world *w);
     int (*run)(struct world *w, struct err *, const struct world_call *);
+    bool on_device; /* a call's memory is the device's, and its work is enqueued on w->stream */
 };
-extern const struct world_ops world_shm, world_local, world_mpi;
+extern const struct world_ops world_shm, world_local, world_mpi, world_nccl;
 
 struct world {
     const struct world_ops *ops;
@@ -24,6 +25,8 @@ struct world {
     uint64_t waited_ns;
     uint32_t groups; /* made from it */
     char name[160];
+    world_stream_fn *stream; /* NULL: memory of the host */
+    void *stream_user;
     struct err broken; /* the first failure of a collective: all later ones give it again */
     void *state;
 };

@@ -259,4 +259,4 @@ static void mpi_close(struct world *w) {
     mem_free(m);
 }
 
-const struct world_ops world_mpi = {"mpi", mpi_open, mpi_close, mpi_run};
+const struct world_ops world_mpi = {"mpi", mpi_open, mpi_close, mpi_run, false};

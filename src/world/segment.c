@@ -124,7 +124,7 @@ static int shm_open_world(struct world *w, struct err *e) {
     return segment_join(s, e);
 }
 
-const struct world_ops world_shm = {"shm", shm_open_world, shm_close, segment_world_run};
+const struct world_ops world_shm = {"shm", shm_open_world, shm_close, segment_world_run, false};
 
 /* ---- local --------------------------------------------------------------------------------------------------------- */
 
@@ -198,4 +198,4 @@ static int local_open(struct world *w, struct err *e) {
     return e->code;
 }
 
-const struct world_ops world_local = {"local", local_open, shm_close, segment_world_run};
+const struct world_ops world_local = {"local", local_open, shm_close, segment_world_run, false};

@@ -28,16 +28,15 @@ int64_t world_rank(const struct world *w) { return w->rank; }
 int64_t world_size(const struct world *w) { return w->size; }
 int64_t world_local_rank(const struct world *w) { return w->local_rank; }
 const char *world_backend(const struct world *w) { return w->ops->name; }
+bool world_on_device(const struct world *w) { return w->ops->on_device; }
 uint64_t world_waited_ns(const struct world *w) { return w->waited_ns; }
 
 static const struct world_ops *find_ops(struct err *e, const char *name, bool one_host) {
-    static const struct world_ops *const known[] = {&world_shm, &world_local, &world_mpi};
+    static const struct world_ops *const known[] = {&world_shm, &world_local, &world_mpi, &world_nccl};
     if (!name || !*name || !strcmp(name, "auto")) return one_host ? &world_shm : &world_mpi;
     for (size_t i = 0; i < RG_COUNT(known); i++)
         if (!strcmp(known[i]->name, name)) return known[i];
-    bool nccl = !strcmp(name, "nccl");
-    err_set(e, RG_EINVAL, "there is no backend \"%.40s\"; expected auto, shm, mpi or local%s", name,
-            nccl ? ". Tensors of a GPU go through the host with each of these" : "");
+    err_set(e, RG_EINVAL, "there is no backend \"%.40s\"; expected auto, shm, mpi, nccl or local", name);
     return NULL;
 }
 
@@ -60,7 +59,7 @@ static uint64_t limit_of(double seconds) {
 
 int world_open(struct err *e, const struct world_opts *o, struct world **out) {
     struct world_launch l;
-    struct world w = {.limit_ns = limit_of(o->seconds)};
+    struct world w = {.limit_ns = limit_of(o->seconds), .stream = o->stream, .stream_user = o->stream_user};
     *out = NULL;
     if (world_launch(e, &l)) return e->code;
     bool given = o->size > 0;
@@ -86,10 +85,11 @@ void world_close(struct world *w) {
 
 int world_group(struct world *w, struct err *e, const int64_t *rank, size_t n, struct world **out) {
     struct world g = {.ops = w->ops, .rank = -1, .size = (int64_t)n, .limit_ns = w->limit_ns};
+    g.stream = w->stream, g.stream_user = w->stream_user;
     *out = NULL;
     w->groups++;
     if (w->ops == &world_mpi)
-        return err_set(e, RG_EUNSUPPORTED, "the mpi backend has no groups; shm and local have");
+        return err_set(e, RG_EUNSUPPORTED, "the mpi backend has no groups; shm, local and nccl have");
     for (size_t i = 0; i < n; i++) {
         if (rank[i] < 0 || rank[i] >= w->size)
             return err_set(e, RG_EINVAL, "rank %lld is not in the world; it has ranks 0 to %lld",
@@ -124,7 +124,7 @@ int world_run(struct world *w, struct err *e, const struct world_call *c) {
     if (w->broken.code) return err_set(e, w->broken.code, "the world failed before: %s", w->broken.msg);
     w->waited_ns = 0;
     if (check(w, e, c)) return e->code;
-    if (w->size == 1) {
+    if (w->size == 1 && !w->ops->on_device) {
         if (c->in != c->out)
             memcpy(c->out, c->in, (size_t)RG_MIN(c->nin, c->nout) * dtype_info[c->what.dt].bytes);
         return 0;

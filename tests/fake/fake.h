@@ -54,6 +54,10 @@ struct fake_nvtx {
 };
 
 enum { FAKE_RAN = 1000 };
+struct fake_nccl {
+    int fail;         /* to set: every call fails */
+    int calls, comms; /* to look at: collectives, communicators that were not given back */
+};
 struct fake_cupti {
     /* to set */
     uint32_t version; /* 130001 */

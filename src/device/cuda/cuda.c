@@ -520,6 +520,12 @@ static int cuda_span(struct device *dev, struct err *e, uint64_t *ns, uint64_t l
     return 0;
 }
 
+static int cuda_stream(struct device *dev, struct err *e, void **out) {
+    struct cuda_device *d = cuda_of(dev);
+    *out = d->stream;
+    return cuda_enter(d, e);
+}
+
 static int cuda_launch(struct device *dev, struct err *e, const struct dev_launch *l) {
     struct cuda_device *d = cuda_of(dev);
     if (cuda_enter(d, e)) return e->code;
@@ -540,9 +546,9 @@ static int cuda_launch(struct device *dev, struct err *e, const struct dev_launc
         .compile = cuda_compile, .assembly = cuda_assembly, .load = cuda_load, .unload = cuda_unload,        \
         .symbol = cuda_symbol, .kernels = cuda_call_kernels, .builtin = cuda_builtin, .launch = cuda_launch, \
         .span = cuda_span, .overlaps = cuda_overlaps, .wait = cuda_wait, .trace = cuda_trace,                \
-        .host_alloc = cuda_host_alloc, .host_free = cuda_host_free, .fetch = cuda_fetch,                     \
-        .order = cuda_order, .fetched = cuda_fetched, .record = cuda_record, .replay = cuda_replay,          \
-        .record_free = cuda_forget,                                                                          \
+        .stream = cuda_stream, .host_alloc = cuda_host_alloc, .host_free = cuda_host_free,                   \
+        .fetch = cuda_fetch, .order = cuda_order, .fetched = cuda_fetched, .record = cuda_record,            \
+        .replay = cuda_replay, .record_free = cuda_forget,                                                   \
     }
 
 const struct device_ops device_cuda[CUDA_DEVICES] = {
