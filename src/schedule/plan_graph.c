@@ -213,6 +213,16 @@ static const uop *copy_sum(struct copy *c, const uop *n, const uop *x) {
     return packed ? packed : copy_reduction(c, x);
 }
 
+/* A reduction of nothing: the tensor layer keeps it for the gradients of what leads there. */
+static const uop *copy_identity(struct copy *c, const uop *x) {
+    struct ir *ir = c->g->ir;
+    const struct shape *s = sg_shape(c->g, x);
+    int64_t ones[SHAPE_MAX];
+    for (uint32_t i = 0; i < s->n; i++) ones[i] = 1;
+    const uop *v = uop_identity(ir, (enum op)x->arg.i, (enum dtype)x->dt);
+    return graph_shaped(ir, OP_EXPAND, graph_shaped(ir, OP_RESHAPE, v, ones, s->n), s->d, s->n);
+}
+
 /* The terms of an elementwise sum that is computed for the caller's n alone. False: n is no sum of several. */
 static bool sum_terms(struct copy *c, const uop *n, const uop **term, uint32_t *terms) {
     const uop *stack[SUM_TERMS] = {n->src[0]};
@@ -359,6 +369,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
     if (n->op == OP_SCAN_AXIS) return copy_scan(c, x);
     if (n->op != OP_REDUCE_AXES) return x;
+    if (!shape_size(sg_shape(c->g, src[0]))) return copy_identity(c, x);
     const uop *sum = distribute_sum(c, n, x);
     return sum ? sum : copy_sum(c, n, x);
 }

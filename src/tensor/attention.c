@@ -200,6 +200,13 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     return t_grad_through(g, o, uop1(g->ir, OP_ONCE_DIFF, t_cast(g, back, out)));
 }
 
+/* Without keys, or without results: sums of nothing, to which q, k, v and the mask lead. */
+static const uop *attend_nothing(struct attend *a, const uop *q, const uop *k, const uop *v, enum dtype out) {
+    struct t_attention plain = {.mask = a->o->mask};
+    struct attend b = {.g = a->g, .dt = a->dt, .o = &plain, .t = a->t, .s = a->s, .plain = true};
+    return t_cast(a->g, weighted(&b, scores(&b, products(&b, q, k), 1, 1), v), out);
+}
+
 /* On a GPU without wgmma for these types and head sizes a row is filled by a thread, at a hundredth of the FMA rate. Where that
  * matters, and scores take no more than a bounded amount of memory, attention is two GEMMs and a softmax. */
 enum { PLAIN_LEAST_FMAS = 1 << 22, PLAIN_MOST_BYTES = 1 << 30, WGMMA_HEAD = 256, WGMMA_CHUNK = 8 };
@@ -235,7 +242,7 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     for (uint32_t i = 0; i < sq->n; i++) d[i] = sq->d[i];
     d[sq->n - 1] = sv->d[sv->n - 1];
     const struct shape *shape = shape_make(&g->shapes, d, sq->n);
-    if (!shape_size(shape) || !a.s) return tg_to_shape(g, uop_flt(g->ir, out, 0), shape);
+    if (!shape_size(shape) || !a.s) return tg_reshape(g, attend_nothing(&a, x[0], x[1], x[2], out), shape);
     if (opts.dropout > 0) drop_out(&a, rng, tg_shape(g, x[0]));
     const uop *y = attend(&a, x[0], x[1], x[2], out);
     if (group > 1) y = uop1(g->ir, OP_GRAD_STORED, y); /* a number for all would leave no row to keep */

@@ -389,7 +389,10 @@ const uop *t_cat(struct tg *g, const uop *const *x, uint32_t n, int64_t axis) {
     for (; m > CAT_MOST; m = (m + CAT_MOST - 1) / CAT_MOST)
         for (uint32_t i = 0; i < m; i += CAT_MOST)
             part[i / CAT_MOST] = t_contiguous(g, cat_few(g, part + i, RG_MIN((uint32_t)CAT_MOST, m - i), at));
-    return t_cast(g, cat_few(g, part, m, at), dt);
+    const uop *y = t_cast(g, cat_few(g, part, m, at), dt);
+    for (uint32_t i = total ? 0 : 1; i < n; i++)
+        if (!tg_shape(g, x[i])->d[at]) y = tg_reaches(g, y, x[i]);
+    return y;
 }
 
 const uop *t_stack(struct tg *g, const uop *const *x, uint32_t n, int64_t axis) {

@@ -124,10 +124,12 @@ const uop *t_groupnorm(struct tg *g, const uop *x, int64_t groups, const uop *we
     const uop *w = tg_wide(g, x);
     const struct shape *s = tg_shape(g, x);
     weight = by_channel(g, weight, w, "weight"), bias = by_channel(g, bias, w, "bias");
-    if (!shape_size(s)) return x;
-    int64_t d[3] = {s->d[0], groups, shape_size(s) / (s->d[0] * groups)};
-    const uop *y = standard(g, tg_reshape(g, w, shape_make(&g->shapes, d, 3)), 4, eps);
-    y = tg_reshape(g, y, s);
+    const uop *y = w;
+    if (shape_size(s)) {
+        int64_t d[3] = {s->d[0], groups, shape_size(s) / (s->d[0] * groups)};
+        y = standard(g, tg_reshape(g, w, shape_make(&g->shapes, d, 3)), 4, eps);
+        y = tg_reshape(g, y, s);
+    }
     if (weight) y = tg_keep_op(g, OP_MUL, y, weight);
     if (bias) y = tg_keep_op(g, OP_ADD, y, bias);
     return t_cast(g, y, (enum dtype)x->dt);

@@ -234,7 +234,9 @@ const uop *t_dropout(struct tg *g, struct t_rng *rng, const uop *x, double p) {
     if (p == 0) return x;
     const struct shape *sh = tg_shape(g, x);
     const uop *zero = tg_like(g, x, 0);
-    if (p == 1) return tg_to_shape(g, zero, sh);
+    if (p == 1) /* zeros, to which x leads */
+        return t_grad_through(g, tg_to_shape(g, zero, sh),
+                              tg_op3(g, OP_WHERE, uop_int(g->ir, DT_BOOL, 1), zero, x));
     const uop *limit = uop_int(g->ir, DT_U32, (int64_t)fmin(rint(p * 0x1p32), 0x1p32 - 1));
     const uop *drop = tg_op2(g, OP_LT, low(g, bits_of(g, rng, sh)), limit);
     return tg_op3(g, OP_WHERE, drop, zero, mul_k(g, x, 1 / (1 - p)));

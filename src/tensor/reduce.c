@@ -3,7 +3,8 @@
  * REDUCE_AXES keeps its axes with size 1; dropping them is a RESHAPE. A sum of 16-bit floats is accumulated in float32 and
  * rounded once by every target, so a plain sum stays in its dtype; formulas of several steps (mean, var, softmax ..)
  * are computed in float32 from the first step to the last and rounded at the end, as in PyTorch.
- * Reducing nothing gives the identity; the greatest of nothing is an error.
+ * Reducing nothing gives the identity; the greatest of nothing is an error. It is a node like any other reduction, which the planner
+ * folds: a constant would forget the parameters that lead to it, and gradients of 0 would become errors.
  * Tests: tests/unit/tensor.c, tests/unit/tensor_errors.c, tests/unit/tensor_grad.c */
 #include "tensor/internal.h"
 
@@ -27,11 +28,16 @@ const uop *tg_reduce(struct tg *g, enum op op, const uop *x, uint32_t mask) {
     const struct shape *s = tg_shape(g, x);
     int64_t axis[SHAPE_MAX];
     uint32_t n = 0;
-    if (!count_of(s, mask))
-        return tg_to_shape(g, uop_identity(g->ir, op, (enum dtype)x->dt), kept_shape(g, s, mask));
     for (uint32_t i = 0; i < s->n; i++)
         if (mask >> i & 1 && s->d[i] != 1) axis[n++] = i;
     return n ? tg_nums(g, OP_REDUCE_AXES, x, axis, n, ARG_INT(op)) : x;
+}
+
+const uop *tg_reaches(struct tg *g, const uop *value, const uop *x) {
+    if (!dt_is_float((enum dtype)value->dt) || !dt_is_float((enum dtype)x->dt) || tg_uniform(x) || x == value)
+        return value;
+    const uop *none = tg_drop(g, tg_reduce(g, OP_ADD, tg_wide(g, x), UINT32_MAX), UINT32_MAX, false);
+    return t_grad_through(g, value, tg_op2(g, OP_ADD, value, t_cast(g, none, (enum dtype)value->dt)));
 }
 
 const uop *tg_drop(struct tg *g, const uop *x, uint32_t mask, bool keep) {
@@ -161,9 +167,10 @@ const uop *tg_logsumexp(struct tg *g, const uop *x, uint32_t mask) {
 const uop *t_logsumexp(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
     x = tg_float(g, x);
     uint32_t mask = tg_axes(g, x, axes, n);
-    if (!count_of(tg_shape(g, x), mask)) /* log 0 */
-        return tg_drop(g, tg_to_shape(g, tg_like(g, x, -INFINITY), kept_shape(g, tg_shape(g, x), mask)), mask,
-                       keep);
+    if (!count_of(tg_shape(g, x), mask)) { /* log 0 */
+        const uop *none = tg_to_shape(g, tg_like(g, x, -INFINITY), kept_shape(g, tg_shape(g, x), mask));
+        return tg_reaches(g, tg_drop(g, none, mask, keep), x);
+    }
     return t_cast(g, tg_drop(g, tg_logsumexp(g, tg_wide(g, x), mask), mask, keep), (enum dtype)x->dt);
 }
 

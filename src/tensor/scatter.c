@@ -74,11 +74,16 @@ static const uop *not_below(struct tg *g, const uop *x, double k) {
     return tg_op2(g, OP_LE, tg_like(g, x, k), x);
 }
 
+/* x for an empty index: nothing of src is written, and gradients of 0 flow to it. */
+static const uop *unwritten(const struct scatter_rows *r, const uop *x) {
+    return r->src && tg_shape(r->g, r->src)->n ? tg_reaches(r->g, x, r->src) : x;
+}
+
 const uop *t_scatter(struct tg *g, const uop *x, int64_t axis, const uop *index, const uop *src) {
     x = tg_value(g, x), index = tg_value(g, index), src = tg_value(g, src);
     if (x->dt == DT_BOOL && src->op == OP_CONST) src = tg_bool(g, src);
     struct scatter_rows r = rows_of(g, "scatter", x, axis, index, src);
-    if (!shape_size(tg_shape(g, index))) return x;
+    if (!shape_size(tg_shape(g, index))) return unwritten(&r, x);
     const uop *w = winner(g, r.index, r.size), *v = r.src;
     if (tg_shape(g, v)->n) v = grown(&r, t_gather(g, v, -1, tg_op_k(g, OP_MAX, w, 0)), 0);
     return t_transpose(g, t_where(g, not_below(g, grown(&r, w, -1), 0), v, r.whole), r.at, -1);
@@ -158,7 +163,7 @@ const uop *t_scatter_reduce(struct tg *g, const uop *x, int64_t axis, const uop 
     x = tg_value(g, x), index = tg_value(g, index), src = tg_value(g, src);
     struct scatter_rows r = rows_of(g, "scatter_reduce", x, axis, index, src);
     if (!tg_shape(g, src)->n) tg_bad(g, "scatter_reduce of a single number; expected a value for each index");
-    if (!shape_size(tg_shape(g, index))) return x;
+    if (!shape_size(tg_shape(g, index))) return unwritten(&r, x);
     if (how != T_COMBINE_SUM && how != T_COMBINE_MEAN)
         return t_transpose(g, by_function(&r, how, exclude), r.at, -1);
     const uop *n = grown(&r, counted(&r, NULL, DT_I32), 0), *from = r.whole;
@@ -197,7 +202,7 @@ const uop *t_masked_select(struct tg *g, const uop *x, const uop *mask, int64_t 
     tg_broadcast(g, v, 2);
     const struct shape *s = tg_shape(g, tg_shape(g, v[0])->n ? v[0] : v[1]);
     v[0] = t_flatten(g, tg_to_shape(g, v[0], s), 0, -1), v[1] = t_flatten(g, tg_to_shape(g, v[1], s), 0, -1);
-    if (!shape_size(s) && size >= 0) return t_full(g, tg_like(g, v[0], 0), &size, 1);
+    if (!shape_size(s) && size >= 0) return tg_reaches(g, t_full(g, tg_like(g, v[0], 0), &size, 1), v[0]);
     const uop *w = picked(g, v[1], size);
     return t_where(g, not_below(g, w, 0), t_gather(g, v[0], 0, tg_op_k(g, OP_MAX, w, 0)),
                    tg_like(g, v[0], 0));

@@ -185,6 +185,47 @@ CASE(
     rg_backward(rg_sum(rg_detach(p)));
     FAILS(RG_EINVAL, "no parameter leads to the loss");
 }
+/* The value does not depend on the parameter, since an axis is empty; what led to it is remembered all the same, also by what is
+ * realized on the way. */
+#define REACHES_NOTHING(EXPR)                                                                   \
+    do {                                                                                        \
+        rg_tensor y = EXPR;                                                                     \
+        rg_zero_grad(c);                                                                        \
+        rg_realize(y);                                                                          \
+        CHECK_EQ(rg_backward(rg_sum(rg_add(y, data))), 0);                                      \
+        IS(rg_param_grad(p), 0, 0, 0);                                                          \
+        CHECK_EQ(rg_size(rg_param_grad(none)), 0);                                              \
+        CHECK_EQ(rg_grad(rg_sum(rg_cumsum(rg_flatten(y, 0, -1), 0)), RG_TENSORS(none), &g), 0); \
+    } while (0)
+CASE(backward_through_products_of_nothing_is_zero) {
+    rg_tensor p = rg_param(V(1, 2, 3)), none = rg_param(rg_zeros(c, RG_F32, RG_SHAPE(3, 0))), g, data = V(7);
+    rg_tensor both = rg_mul(rg_reshape(p, RG_SHAPE(3, 1)), none), row = rg_reshape(both, RG_SHAPE(1, 0, 3));
+    REACHES_NOTHING(rg_matmul(both, rg_transpose(both, 0, 1)));
+    REACHES_NOTHING(rg_linear(both, both, RG_NONE));
+    REACHES_NOTHING(rg_cummax(rg_linear(both, both, RG_NONE), -1));
+    REACHES_NOTHING(rg_einsum("ij,kj->ik", RG_TENSORS(both, both)));
+    REACHES_NOTHING(rg_matmul(V(1, 2, 3), rg_matmul(both, rg_zeros(c, RG_F32, RG_SHAPE(0, 2)))));
+    REACHES_NOTHING(rg_conv1d(row, rg_reshape(both, RG_SHAPE(3, 0, 1))));
+    REACHES_NOTHING(rg_prod(both, RG_AXES(1)));
+    REACHES_NOTHING(rg_logsumexp(both, RG_AXES(1)));
+}
+CASE(backward_through_what_an_empty_axis_leaves_out_is_zero) {
+    rg_tensor p = rg_param(V(1, 2, 3)), none = rg_param(rg_zeros(c, RG_F32, RG_SHAPE(3, 0))), g, data = V(7);
+    rg_tensor both = rg_mul(rg_reshape(p, RG_SHAPE(3, 1)), none), flat = rg_flatten(both, 0, -1);
+    rg_tensor index = rg_zeros(c, RG_I64, RG_SHAPE(0)), keys = rg_reshape(both, RG_SHAPE(0, 3));
+    REACHES_NOTHING(rg_cat(RG_TENSORS(V(1, 2), flat), 0));
+    REACHES_NOTHING(rg_scatter(V(1, 2), 0, index, flat));
+    REACHES_NOTHING(rg_scatter_add(V(1, 2), 0, index, flat));
+    REACHES_NOTHING(rg_masked_select(flat, rg_gt(flat, 0), 2));
+    REACHES_NOTHING(rg_pad(flat, RG_INTS(1, 2), 0));
+    REACHES_NOTHING(rg_attention(rg_reshape(V(1, 2, 3), RG_SHAPE(1, 3)), keys, keys));
+    rg_zero_grad(c);
+    rg_tensor dropped = rg_dropout(p, 1);
+    rg_realize(dropped);
+    CHECK_EQ(rg_backward(rg_sum(rg_add(dropped, data))), 0);
+    IS(rg_param_grad(p), 0, 0, 0);
+}
+#undef REACHES_NOTHING
 CASE(backward_after_reading_the_loss) { /* printing first is what people do */
     rg_tensor p = rg_param(V(1, 2)), loss = rg_sum(rg_square(p));
     IS(loss, 5);
