@@ -8,7 +8,7 @@
     run.py --programs 17,33                                                   these programs again, by the seeds that failures name
     run.py --sample FILE                                                      writes the programs that `make test` runs
 
-A batch runs in a child process: a crash costs the batch and names its program. Exit status 1 if a program is wrong, crashes, is refused,
+A batch runs in a child process: a crash costs the batch and names its program. SIGTERM ends a campaign as --seconds does, with its counts. Exit status 1 if a program is wrong, crashes, is refused,
 does not compile or takes more than 20 s of CPU."""
 
 import argparse
@@ -79,6 +79,7 @@ def in_child(work, seconds=HANG):
     pid = os.fork()
     if pid == 0:
         os.close(r)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(seconds)
         try:
@@ -101,6 +102,13 @@ class Campaign:
         self.by = collections.defaultdict(collections.Counter)
         self.failures = []
         self.end = time.time() + args.seconds
+        self.pids = []  # processes with a part of the campaign each
+
+    def stop(self, *_):
+        """Upon SIGTERM: the time is over."""
+        self.end = 0
+        for pid in self.pids:
+            os.kill(pid, signal.SIGTERM)
 
     def machine(self):
         return Machine(Lib(self.args.lib), ROWS, self.args.device)
@@ -119,6 +127,7 @@ class Campaign:
         log = tempfile.NamedTemporaryFile("r", suffix=".log")
         pid = os.fork()
         if pid == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.environ.update(env)
             try:
                 self.work(seeds, log.name)
@@ -132,6 +141,7 @@ class Campaign:
             self.note(seed, rec, env)
         left = seeds[len(done) :]
         if status == OVER:
+            self.end = 0
             return []
         if left:
             how = (
@@ -153,7 +163,8 @@ class Campaign:
                 done.append((seed, rec))
                 last = time.time()
             if got:
-                return status, done
+                over = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGTERM
+                return (OVER if over else status), done
             if time.time() > self.end or time.time() - last > HANG:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
@@ -204,7 +215,9 @@ class Campaign:
                 os.environ.update(env)
                 return verdict(self.machine(), q)
 
-            got, status = in_child(work, 60)
+            got, status = in_child(work, max(1, int(min(60, self.end - time.time()))))
+            if got is None and self.end < time.time() + 1:
+                return False
             now = got if got is not None else "crashes" if status & 127 != signal.SIGALRM else "hangs"
             return bool(now) and now.split(":")[0].split(" ")[0] == kind
 
@@ -214,14 +227,20 @@ class Campaign:
     def run(self):
         """All of the programs, by as many processes as were asked for; the status of the campaign."""
         start, jobs = time.time(), self.args.jobs
+        signal.signal(signal.SIGTERM, self.stop)
         if jobs <= 1:
             self.share(self.seeds(), 0)
         else:
             size = -(-self.args.n // jobs)
-            pids = [self.part(self.seeds()[j * size : (j + 1) * size], j) for j in range(jobs)]
-            for pid, pipe in pids:
+            parts = []
+            for j in range(jobs):
+                parts.append(self.part(self.seeds()[j * size : (j + 1) * size], j))
+                self.pids.append(parts[-1][0])
+            for pid, pipe in parts:
                 with os.fdopen(pipe) as f:
-                    self.merge(f.read(), pid)
+                    text = f.read()
+                self.pids.remove(pid)
+                self.merge(text, pid)
         self.report(time.time() - start)
         return 1 if self.failures else 0
 
@@ -230,6 +249,7 @@ class Campaign:
         sys.stdout.flush()
         pid = os.fork()
         if pid == 0:
+            self.pids = []
             os.close(r)
             with os.fdopen(w, "w") as f:
                 self.share(seeds, j)
