@@ -5,6 +5,8 @@
 #include "tensor/grad.h"
 #include "tensor/internal.h"
 
+#include <math.h>
+
 static struct tg *tg_of(struct rw *rw) { return rw->cx; }
 
 static const uop *zero_like(struct tg *g, const uop *x) { return tg_like(g, x, 0); }
@@ -31,9 +33,18 @@ const uop *grad_expand(struct rw *rw, const uop *d, const uop *a) {
     return tg_to_shape(g, d, tg_shape(g, a));
 }
 
-/* What is computed, and a number for all elements. A view of memory, or of a result that its kernel stores, stays one. */
+/* Is d a part of what is computed? */
+static bool is_part(const uop *d) {
+    bool part = false;
+    while (d->op == OP_RESHAPE || d->op == OP_PERMUTE || d->op == OP_SHRINK)
+        part |= d->op == OP_SHRINK, d = d->src[0];
+    return part && d->op != OP_BUFFER && d->op != OP_ASSIGN && d->op != OP_CONTIGUOUS;
+}
+
+/* What is computed, a part of it, and a number for all elements. A view of memory, or of a result that its kernel stores, stays one. */
 const uop *grad_stored(struct rw *rw, const uop *d, const uop *a) {
     const uop *base = d = grad_expand(rw, d, a);
+    if (is_part(d)) return t_contiguous(tg_of(rw), d);
     while (base->op == OP_RESHAPE) base = base->src[0];
     bool view = op_is_movement((enum op)base->op) && base->op != OP_EXPAND;
     return view || base->op == OP_BUFFER || base->op == OP_ASSIGN ? d : t_contiguous(tg_of(rw), d);
@@ -107,6 +118,29 @@ struct window {
 
 static const uop *window_of(const struct window *w, const uop *d);
 
+static bool is_zero(const uop *x) {
+    while (x->op == OP_EXPAND || x->op == OP_RESHAPE) x = x->src[0];
+    return x->op == OP_CONST && dt_is_float((enum dtype)x->dt) && x->arg.f == 0 && !signbit(x->arg.f);
+}
+
+/* Is d a value where two numbers are equal, and 0 elsewhere: the gradient of a max pooling? */
+static bool is_selected(const uop *d) {
+    return d->op == OP_WHERE && d->src[0]->op == OP_EQ && is_zero(d->src[2]);
+}
+
+/* WHERE(x == y, v, 0): v is 0 outside of what FOLD leaves, whatever x and y are there. */
+static const uop *select_window(const struct window *w, const uop *d, const struct shape *to,
+                                uint32_t positions) {
+    struct tg *g = w->g;
+    const uop *v[3] = {d->src[0]->src[0], d->src[0]->src[1], d->src[1]};
+    if (!is_selected(d) || w->op != OP_FOLD || resized(g, v[2], to, positions)) return NULL;
+    for (int i = 0; i < 3; i++) {
+        const uop *same = resized(g, v[i], to, positions);
+        v[i] = same ? same : window_of(w, v[i]);
+    }
+    return tg_op3(g, OP_WHERE, tg_op2(g, OP_EQ, v[0], v[1]), v[2], d->src[2]);
+}
+
 /* Pushed through sums and into the factor that varies along the output positions: the gradient of a convolution is then a
  * contraction again, not a product per window that is stored before it is summed. */
 static const uop *window_through(const struct window *w, const uop *d, const struct shape *to) {
@@ -127,7 +161,7 @@ static const uop *window_through(const struct window *w, const uop *d, const str
         for (uint32_t i = 1; i < d->nsrc; i++) mask |= 1u << uop_const_i(g->ir, d, i);
         if (mask < 1u << first) return tg_reduce(g, OP_ADD, window_of(w, d->src[0]), mask);
     }
-    return NULL;
+    return select_window(w, d, to, positions);
 }
 
 static const uop *window_of(const struct window *w, const uop *d) {
@@ -217,31 +251,73 @@ static const uop *before_repeat(struct tg *g, const uop *x, uint32_t mask) {
     return s->n ? from : NULL;
 }
 
-/* A product of a factor that varies along the output positions and one that varies along the window: only the first is folded,
- * only the second padded. Broadcast axes stay so until the end: sums over them then merge with all others. */
-static const uop *phased_product(const struct phases *p, const uop *d) {
+/* What is the same along windows, folded; NULL if x is not. Broadcast axes stay so: sums over them then merge with all others. */
+static const uop *phased_positions(const struct phases *p, const uop *x) {
     struct tg *g = p->g;
-    uint32_t m = p->m, f = p->first, positions = ((1u << m) - 1) << f, windows = positions << m;
+    uint32_t m = p->m, f = p->first;
+    int64_t one[SHAPE_MAX], wide[SHAPE_MAX];
+    const uop *v = before_repeat(g, x, ((1u << m) - 1) << (f + m));
+    if (!v) return NULL;
+    const struct shape *s = tg_shape(g, v);
+    for (uint32_t k = 0; k < f; k++) one[k] = wide[k] = s->d[k];
+    for (uint32_t k = 0; k < m; k++) {
+        one[f + k] = wide[f + k] = one[f + 2 * m + k] = 1;
+        one[f + m + k] = s->d[f + k], wide[f + m + k] = p->s->d[f + k];
+        wide[f + 2 * m + k] = p->count[k];
+    }
+    return spread_phases(p, t_expand(g, t_reshape(g, v, one, f + 3 * m), wide, f + 3 * m));
+}
+
+/* What is the same along output positions, padded; NULL if x is not. */
+static const uop *phased_window(const struct phases *p, const uop *x) {
+    struct tg *g = p->g;
+    uint32_t m = p->m, f = p->first;
+    int64_t wide[SHAPE_MAX];
+    const uop *v = before_repeat(g, x, ((1u << m) - 1) << f);
+    if (!v) return NULL;
+    for (uint32_t k = 0; k < f; k++) wide[k] = tg_shape(g, v)->d[k];
+    for (uint32_t k = 0; k < m; k++) wide[f + k] = 1, wide[f + m + k] = p->s->d[f + m + k];
+    return in_phases(p, t_expand(g, v, wide, f + 2 * m));
+}
+
+/* Repeated along the axes along which no operand varied. */
+static const uop *phased_whole(const struct phases *p, const uop *x) {
+    int64_t d[SHAPE_MAX];
+    uint32_t n = p->first + 3 * p->m;
+    for (uint32_t k = 0; k < n; k++) d[k] = k < p->first ? p->s->d[k] : tg_shape(p->g, x)->d[k];
+    return t_expand(p->g, x, d, n);
+}
+
+/* A product of a factor that varies along the output positions and one that varies along the window: only the first is folded,
+ * only the second padded. */
+static const uop *phased_product(const struct phases *p, const uop *d) {
     if (d->op != OP_MUL) return NULL;
     for (int i = 0; i < 2; i++) {
-        const uop *v[2] = {before_repeat(g, d->src[i], windows), before_repeat(g, d->src[1 - i], positions)};
+        const uop *v[2] = {phased_positions(p, d->src[i]), phased_window(p, d->src[1 - i])};
         if (!v[0] || !v[1]) continue;
-        int64_t one[SHAPE_MAX], wide[SHAPE_MAX], b[SHAPE_MAX];
-        const struct shape *s0 = tg_shape(g, v[0]), *s1 = tg_shape(g, v[1]);
-        for (uint32_t k = 0; k < f; k++) one[k] = wide[k] = s0->d[k], b[k] = s1->d[k];
-        for (uint32_t k = 0; k < m; k++) {
-            one[f + k] = wide[f + k] = one[f + 2 * m + k] = b[f + k] = 1;
-            one[f + m + k] = s0->d[f + k], wide[f + m + k] = p->s->d[f + k];
-            wide[f + 2 * m + k] = p->count[k], b[f + m + k] = p->s->d[f + m + k];
-        }
-        v[0] = spread_phases(p, t_expand(g, t_reshape(g, v[0], one, f + 3 * m), wide, f + 3 * m));
-        v[1] = in_phases(p, t_expand(g, v[1], b, f + 2 * m));
-        tg_broadcast(g, v, 2);
-        const uop *x = tg_op2(g, OP_MUL, v[0], v[1]);
-        for (uint32_t k = 0; k < f + 3 * m; k++) wide[k] = k < f ? p->s->d[k] : tg_shape(g, x)->d[k];
-        return t_expand(g, x, wide, f + 3 * m); /* axes along which both were repeated */
+        tg_broadcast(p->g, v, 2);
+        return phased_whole(p, tg_op2(p->g, OP_MUL, v[0], v[1]));
     }
     return NULL;
+}
+
+/* The same for WHERE(x == y, v, 0): v is 0 where it is folded, and nothing is selected where windows are padded. */
+static const uop *phased_select(const struct phases *p, const uop *d) {
+    struct tg *g = p->g;
+    int64_t one[SHAPE_MAX];
+    if (!is_selected(d)) return NULL;
+    const uop *v[4] = {d->src[0]->src[0], d->src[0]->src[1], d->src[1]};
+    for (int i = 0; i < 3; i++) {
+        const uop *x = phased_positions(p, v[i]);
+        v[i] = x || i == 2 ? x : phased_window(p, v[i]);
+        if (!v[i]) return NULL;
+    }
+    for (uint32_t k = 0; k < p->s->n; k++) one[k] = k < p->first + p->m ? 1 : p->s->d[k];
+    v[3] = in_phases(
+        p, t_expand(g, t_reshape(g, uop_int(g->ir, DT_BOOL, 1), (int64_t[SHAPE_MAX]){1}, 1), one, p->s->n));
+    tg_broadcast(g, v, 4);
+    const uop *hit = tg_op2(g, OP_AND, tg_op2(g, OP_EQ, v[0], v[1]), v[3]);
+    return phased_whole(p, tg_op3(g, OP_WHERE, hit, v[2], zero_like(g, d)));
 }
 
 static const uop *phased_sum(const struct phases *p, const uop *d, uint32_t mask, const int64_t *num) {
@@ -249,6 +325,7 @@ static const uop *phased_sum(const struct phases *p, const uop *d, uint32_t mask
     uint32_t m = p->m, f = p->first, lead = mask & ((1u << f) - 1);
     int64_t order[SHAPE_MAX], size[SHAPE_MAX], crop[2 * SHAPE_MAX] = {0};
     const uop *x = phased_product(p, d);
+    if (!x) x = phased_select(p, d);
     if (!x) x = spread_phases(p, in_phases(p, d));
     x = tg_reduce(g, OP_ADD, x, lead | ((1u << m) - 1) << (f + 2 * m));
     const struct shape *s = tg_shape(g, x);

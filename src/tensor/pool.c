@@ -4,7 +4,9 @@
  * window that reaches past the end counts too, unless it begins in the padding behind. Padding is -inf for the greatest
  * and 0 for the mean, and more than half a window of it is refused, so that each window sees an element.
  * The value of max_pool is a plain reduction. Its gradient goes to the first of equals (NaN before all), as in
- * PyTorch: GRAD_THROUGH leads it to a sum over the window in which only that element is not 0.
+ * PyTorch: GRAD_THROUGH leads it to a sum over the window in which only that element is not 0. Where windows overlap, the index of
+ * that element is stored, in a byte where it fits, and so is what flows back: each element of x then gathers from the windows
+ * that hold it, and none of them is searched twice. Gradients of such x are stored too: in the order of x, not by phases of the stride.
  * Tests: tests/unit/conv.c, values in tests/values/conv.txt */
 #include "tensor/internal.h"
 
@@ -31,6 +33,13 @@ static int64_t output_size(struct pooling *p, uint32_t i, bool ceil) {
                (long long)p->pad[2 * i], (long long)p->pad[2 * i + 1]);
     int64_t out = (room + (ceil ? p->stride[i] - 1 : 0)) / p->stride[i] + 1;
     return ceil && (out - 1) * p->stride[i] >= n + p->pad[2 * i] ? out - 1 : out;
+}
+
+/* Is an element in several windows? */
+static bool overlap(const struct pooling *p) {
+    for (uint32_t i = 0; i < p->m; i++)
+        if (p->out[i] > 1 && (p->size[i] - 1) * p->dilation[i] >= p->stride[i]) return true;
+    return false;
 }
 
 static void pool_init(struct pooling *p, struct tg *g, const uop *x, uint32_t m, const struct t_pool *o) {
@@ -62,6 +71,7 @@ static void pool_init(struct pooling *p, struct tg *g, const uop *x, uint32_t m,
             (p->out[i] - 1) * p->stride[i] + (p->size[i] - 1) * p->dilation[i] + 1 - n - p->pad[2 * i];
         p->around |= p->fill[2 * i] > 0 || p->fill[2 * i + 1] > 0;
     }
+    if (dt_is_float((enum dtype)x->dt) && overlap(p)) p->x = uop1(g->ir, OP_GRAD_STORED, p->x);
 }
 
 /* (.., o.., k..) of x (.., spatial axes). */
@@ -116,6 +126,20 @@ static struct greatest greatest(struct pooling *p, const uop *x, bool indices) {
     return r;
 }
 
+/* Which element of each window is the first maximum: as bools, from indices in memory where windows overlap. */
+static const uop *is_first(struct pooling *p, const struct greatest *m) {
+    struct tg *g = p->g;
+    const uop *at = m->at, *first = m->first;
+    int64_t window = 1;
+    for (uint32_t i = 0; i < p->m; i++) window *= p->size[i];
+    if (overlap(p)) {
+        enum dtype dt = window <= UINT8_MAX ? DT_U8 : (enum dtype)first->dt;
+        at = tg_to_shape(g, t_cast(g, window_index(p), dt), tg_shape(g, at));
+        first = t_contiguous(g, t_detach(g, t_cast(g, first, dt)));
+    }
+    return tg_op2(g, OP_EQ, at, tg_to_shape(g, first, tg_shape(g, at)));
+}
+
 const uop *t_max_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_pool *o) {
     struct pooling p;
     x = tg_value(g, x);
@@ -123,9 +147,9 @@ const uop *t_max_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_
     bool flt = dt_is_float((enum dtype)x->dt);
     struct greatest m = greatest(&p, p.x, flt);
     if (!flt) return tg_drop(g, m.value, window_mask(&p), false);
-    const uop *first = tg_op2(g, OP_EQ, m.at, tg_to_shape(g, m.first, tg_shape(g, m.at)));
-    const uop *back =
-        tg_reduce(g, OP_ADD, tg_op3(g, OP_WHERE, first, m.win, tg_like(g, x, 0)), window_mask(&p));
+    const uop *only = tg_op3(g, OP_WHERE, is_first(&p, &m), m.win, tg_like(g, x, 0));
+    const uop *back = tg_reduce(g, OP_ADD, only, window_mask(&p));
+    if (overlap(&p)) back = uop1(g->ir, OP_GRAD_STORED, back);
     return tg_drop(g, t_grad_through(g, m.value, back), window_mask(&p), false);
 }
 

@@ -55,6 +55,17 @@ static rg_tensor strided_1x1(rg_tensor x) {
 }
 #define WITH_ZEROS "r_64_64_56_56_128"
 
+/* Each element of x gathers from up to four windows: several neighbours a thread, 16 bytes a store. */
+static rg_tensor pool_gradient(rg_tensor x) {
+    rg_tensor image = rg_reshape(x, RG_SHAPE(64, 64, 112, 112)), g;
+    rg_tensor y = rg_max_pool2d(image, RG_SHAPE(3), .stride = RG_SHAPE(2), .padding = RG_SHAPE(1));
+    rg_tensor dy = rg_contiguous(rg_cast(rg_rand(rg_ctx_of(x), RG_F32, RG_SHAPE(64, 64, 56, 56)), RG_BF16));
+    rg_realize(dy);
+    rg_grad(y, RG_TENSORS(image), &g, .seed = dy);
+    return g;
+}
+#define GATHERED "b0 bf16[51380224] <- b1 u8[12845056], b2 bf16[12845056]; grid 6422528"
+
 static const struct {
     const char *name;
     program *fn;
@@ -82,6 +93,7 @@ static const struct {
     {"attention of float32, odd", attention, RG_F32, 4 * 1053, 256},
     {"attention of bf16, odd heads", attention, RG_BF16, 2048, 60},
     {"1x1 convolution of stride 2", strided_1x1, RG_BF16, 4096, 3136},
+    {"gradient of max pooling", pool_gradient, RG_BF16, 4096, 12544},
     {"layer norm, many short rows", layernorm, RG_BF16, 262144, 96},
     {"layer norm, odd", layernorm, RG_F32, 100003, 65},
 };
@@ -114,6 +126,7 @@ TEST(slow_forms_none) {
     os_remove(path);
     CHECK(strstr(text, "program layer norm, odd") && strstr(text, "COOP("));
     CHECK(strstr(text, "r_64_64_784_128") && !strstr(text, WITH_ZEROS));
+    CHECK(strstr(text, GATHERED));
     const char *slow = strstr(text, "slow form"), *from = slow;
     while (from && from > text && strncmp(from, "program ", 8)) from--;
     if (slow) FAIL("%.*s: %.*s", (int)strcspn(from, "\n"), from, (int)strcspn(slow, "\n"), slow);

@@ -195,6 +195,7 @@ static bool keeps_rows(const struct view *v, int axis) {
 }
 
 static void skinny_tile(struct view *v, struct str *out, bool *many);
+static bool is_legal(const struct view *v, const struct str *s);
 
 /* Cooperative loops, vectorized by 16 bytes if enough iterations remain; unrolled instead if there are many accumulators. */
 static void write_coop(struct view *v, int axis, bool keep, struct str *out) {
@@ -378,6 +379,68 @@ static void write_short_rows(struct view *v, struct str *out) {
         if (!v->axis[i].grid) str_printf(out, " UNROLL(%s)", v->axis[i].name);
 }
 
+/* Is an index a quotient of the axis, by a constant? Not one that is read from memory. */
+static bool is_quotient(const struct view *v, const uop *n, int axis) {
+    if (!view_depends(v, n, axis) || n->op == OP_LOAD) return false;
+    if (n->op == OP_IDIV && uop_is_const(n->src[1]) && view_depends(v, n->src[0], axis)) return true;
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if (is_quotient(v, n->src[i], axis)) return true;
+    return false;
+}
+
+/* Elements of 16 bytes that a thread may store next to one another along the innermost grid axes; 0: stores are predicated, or lie apart. */
+static int stored_width(const struct view *v, int inner) {
+    int bytes = 0;
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        if (s->store && (s->pred || s->add || access_stride(v, s, inner, 16) != 1)) return 0;
+        if (s->store) bytes = RG_MAX(bytes, s->bytes);
+    }
+    return bytes ? 16 / bytes : 0;
+}
+
+/* Do neighbours along the axis read neighbours, the same elements, or quotients? */
+static bool reads_near(const struct view *v, int axis) {
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        int64_t stride = access_stride(v, s, axis, 16);
+        if (!s->store && stride != 0 && stride != 1 && !is_quotient(v, s->index, axis)) return false;
+    }
+    return true;
+}
+
+/* Upsampling, gradients of windows, results with zeros between them: loads follow a quotient of the innermost axis, or that axis has
+ * few values. A thread computes several neighbours: they share loads, whose indices are constants apart, and one vector is
+ * stored. Short sums are unrolled. */
+static void write_gather(struct view *v, struct str *out) {
+    int inner = inner_grid(v), n = inner < 0 || v->axis[inner].fixed ? 0 : stored_width(v, inner);
+    bool quotient = false;
+    double terms = 1;
+    if (n < 2 || v->scans || v->stages) return;
+    for (int i = 0; i < v->naccess; i++)
+        quotient |= !v->access[i].store && is_quotient(v, v->access[i].index, inner);
+    for (int i = 0; i < v->naxis; i++) {
+        const struct axis_view *a = &v->axis[i];
+        if (a->grid) continue;
+        if (!a->reduce || a->fixed || a->size < 1 || (terms *= (double)a->size) > SHORT_ROW) return;
+    }
+    int64_t size = v->axis[inner].size, whole = size > 1 && size < n && n % size == 0 ? size : 1;
+    int axis = whole > 1 ? inner - 1 : inner;
+    if (!(quotient || whole > 1) || axis < 0 || !v->axis[axis].grid || v->axis[axis].fixed ||
+        !reads_near(v, axis))
+        return;
+    for (int i = 0; i < v->naccess; i++)
+        if (v->access[i].store && access_stride(v, &v->access[i], axis, 16) != whole) return;
+    for (n /= (int)whole; n > 1 && v->axis[axis].size % n;) n /= 2;
+    if (n < 2) n = (int)(v->axis[axis].size * whole <= SHORT_ROW ? v->axis[axis].size : whole > 1 ? 1 : 2);
+    if (n < 2 || threads_of(v) / (double)(n * whole) < full_threads(v)) return;
+    for (int i = 0; i < v->naxis; i++)
+        if (!v->axis[i].grid) str_printf(out, " UNROLL(%s)", v->axis[i].name);
+    if (whole > 1) str_printf(out, " REG(%s)", v->axis[inner].name);
+    tile_axis(v, axis, n, "REG", out);
+    if (!is_legal(v, out)) out->n = 0;
+}
+
 static bool is_legal(const struct view *v, const struct str *s) { return s->n && view_legal(v, s->p + 1); }
 
 static const char *choose(struct view *v) {
@@ -402,6 +465,7 @@ static const char *choose(struct view *v) {
         const char *name = view_new_axis(v, v->axis[inner].name, "v");
         str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);
     }
+    if (axis < 0 && !s.n) write_gather(v, &s);
     if (axis < 0 && !s.n) write_short_rows(v, &s);
     int odd = axis < 0 && !s.n ? unaligned_width(v, inner) : 1;
     if (odd > 1 && threads_of(v) / odd >= full_threads(v)) {
