@@ -177,7 +177,7 @@ SWEEP_OBJ := $(SWEEP_SRC:%.c=$(OUT)/obj/%.o)
 # Tests are compiled once and run once: less of the optimizer, none of it for tables of programs and rules. What loops over
 # every float keeps it all.
 ifeq ($(MODE),release)
-$(filter-out $(OUT)/obj/tests/math.o $(OUT)/obj/tests/unit/math.o $(OUT)/obj/tests/unit/f8.o,$(TEST_OBJ)): private ALL_CFLAGS += -O1 -Wno-format-truncation
+$(filter-out $(OUT)/obj/tests/math.o $(OUT)/obj/tests/unit/math.o $(OUT)/obj/tests/unit/f8.o,$(TEST_OBJ)): private ALL_CFLAGS += -O1 $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
 $(OUT)/obj/tests/unit/outside.o $(OUT)/obj/gen/rules_fuzz.o: private ALL_CFLAGS += -O0
 endif
 

@@ -333,8 +333,7 @@ static bool inside(const struct recipe *r, const struct recipe_buf *b) {
     if (b->kind == BUF_GRAPH) return b->number == 0;
     if (b->kind == BUF_RESULT) return b->number < 2;
     return (b->kind == BUF_TEMP || b->kind == BUF_TABLE) && b->offset >= 0 && b->bytes <= INT64_MAX &&
-           !__builtin_add_overflow_p(b->offset, (int64_t)b->bytes, (int64_t)0) &&
-           b->offset + (int64_t)b->bytes <= held_bytes;
+           (int64_t)b->bytes <= held_bytes && b->offset <= held_bytes - (int64_t)b->bytes;
 }
 
 /* What was believed names nothing that is not there. */
