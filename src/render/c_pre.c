@@ -367,6 +367,27 @@ static const char masks_x86[] =
     "__builtin_ia32_cvtq2mask512((zq)(m)));\n"
     "#endif\n";
 
+/* NEON has no masked accesses: a register of four whose lanes agree is loaded, stored or left whole, a mixed one lane by lane. */
+static const char masks_neon[] =
+    "#if defined(__aarch64__) && defined(__clang__)\n"
+    "V(i32, 4) V(f32, 4) V(i64, 2)\n"
+    "typedef f32x4 f32x4u __attribute__((aligned(4), may_alias));\n"
+    "typedef f32 f32m __attribute__((may_alias));\n"
+    "I f32x4 mload4(const void *p, i32x4 m, f32x4 a) { i64x2 q = (i64x2)m; const f32m *s = p; \\\n"
+    "    if ((q[0] & q[1]) == -1) return *(const f32x4u *)p; \\\n"
+    "    if ((q[0] | q[1]) == 0) return a; \\\n"
+    "    return (f32x4){m[0] ? s[0] : a[0], m[1] ? s[1] : a[1], m[2] ? s[2] : a[2], m[3] ? s[3] : a[3]}; }\n"
+    "I void mstore4(void *p, i32x4 m, f32x4 v) { i64x2 q = (i64x2)m; f32m *s = p; \\\n"
+    "    if ((q[0] & q[1]) == -1) *(f32x4u *)p = v; \\\n"
+    "    else if ((q[0] | q[1]) != 0) for (int i = 0; i < 4; i++) if (m[i]) s[i] = v[i]; }\n"
+    "#define MQ(N) \\\n"
+    "    I f32x##N mload##N(const void *p, i32x##N m, f32x##N a) { \\\n"
+    "        union { f32x##N v; f32x4 q[N / 4]; } r = {a}; union { i32x##N v; i32x4 q[N / 4]; } k = {m}; \\\n"
+    "        for (int i = 0; i < N / 4; i++) r.q[i] = mload4((const f32m *)p + 4 * i, k.q[i], r.q[i]); return r.v; } \\\n"
+    "    I void mstore##N(void *p, i32x##N m, f32x##N v) { \\\n"
+    "        union { f32x##N v; f32x4 q[N / 4]; } r = {v}; union { i32x##N v; i32x4 q[N / 4]; } k = {m}; \\\n"
+    "        for (int i = 0; i < N / 4; i++) mstore4((f32m *)p + 4 * i, k.q[i], r.q[i]); }\n";
+
 /* Twice as wide, in two parts. R: result, the rest operands; H names the half types. */
 static const char twice_as_wide[] =
     "#define H1(N, R, T, RH, TH) I R N##_##T(T a) { union { T v; TH h[2]; } x = {a}; union { R v; RH "
@@ -541,6 +562,14 @@ static void masked_macros(struct str *o, int n) {
         str_printf(o, "#define ML%dx%d ML%d\n#define MS%dx%d MS%d\n", bytes, n, n, bytes, n, n);
 }
 
+/* .. of n elements of 4 bytes on NEON. */
+static void neon_masks(struct str *o, int n) {
+    if (n > 4) str_printf(o, "V(i32, %d) V(f32, %d) MQ(%d)\n", n, n, n);
+    str_printf(o, "#undef ML4x%d\n#undef MS4x%d\n", n, n);
+    str_printf(o, "#define ML4x%d(T, p, m, a) ((T)mload%d((p), (i32x%d)(m), (f32x%d)(a)))\n", n, n, n, n);
+    str_printf(o, "#define MS4x%d(p, m, v) mstore%d((p), (i32x%d)(m), (f32x%d)(v));\n", n, n, n, n);
+}
+
 struct needs {
     int lanes;
     bool half_types, masked, matrix, columns;
@@ -568,7 +597,12 @@ static void preamble(struct str *o, struct needs need) {
         if (n <= 8) str_add(o, "#if WIDE < 64\n");
         str_printf(o, "HW(f64, i64, u64, %d, %d)\n%s", n, n / 2, n <= 8 ? "#endif\n" : "");
     }
-    if (need.masked) str_add(o, masks_x86);
+    if (need.masked) {
+        str_add(o, masks_x86);
+        str_add(o, masks_neon);
+        for (int n = 4; n <= lanes; n *= 2) neon_masks(o, n);
+        str_add(o, "#endif\n");
+    }
     if (need.half_types) {
         str_add(o, half_macros);
         for (int n = 4; n <= lanes; n *= 2) str_printf(o, "BF(%d) HF(%d) EF(%d)\n", n, n, n);

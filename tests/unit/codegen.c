@@ -288,6 +288,33 @@ TEST(codegen_exclusive_predicates_in_segments) {
     arena_free(&j.arena);
 }
 
+/* Four neighbours of a torus: each side of a roll has a predicate, and the boundary's excludes the interior's. */
+static const char torus[] =
+    "kernel torus\n"
+    "x = (PARAM<f32>[0 x] 4096)\nout = (PARAM<f32>[1 out] 4096)\n"
+    "r = (RANGE[r GRID 0] 64)\ni = (RANGE[i LOOP 1] 64)\nat = (ADD (MUL r 64) i)\n"
+    "w1 = (LT 0 i)\nw = (WHERE w1 (LOAD (INDEX x (WHERE w1 (ADD at -1) (INVALID<idx>)))) 0.0)\n"
+    "v1 = (LT i 1)\nv = (WHERE v1 (LOAD (INDEX x (WHERE v1 (ADD at 63) (INVALID<idx>)))) 0.0)\n"
+    "e1 = (LT i 63)\ne = (WHERE e1 (LOAD (INDEX x (WHERE e1 (ADD at 1) (INVALID<idx>)))) 0.0)\n"
+    "f1 = (LT 62 i)\nf = (WHERE f1 (LOAD (INDEX x (WHERE f1 (ADD at -63) (INVALID<idx>)))) 0.0)\n"
+    "n1 = (LT 0 r)\nn = (WHERE n1 (LOAD (INDEX x (WHERE n1 (ADD at -64) (INVALID<idx>)))) 0.0)\n"
+    "m1 = (LT r 1)\nm = (WHERE m1 (LOAD (INDEX x (WHERE m1 (ADD at 4032) (INVALID<idx>)))) 0.0)\n"
+    "s1 = (LT r 63)\ns = (WHERE s1 (LOAD (INDEX x (WHERE s1 (ADD at 64) (INVALID<idx>)))) 0.0)\n"
+    "(SINK (STORE (INDEX out at) (ADD (ADD (ADD w v) (ADD e f)) (ADD (ADD n m) s))))\n";
+
+TEST(codegen_interior_of_a_torus_has_no_predicates) {
+    struct job j; /* w, e, n and s before the first ELSE; v, f and m are the boundary's */
+    uint32_t loads = 0, predicated = 0;
+    CHECK_EQ(job_run(&j, torus, "TILE(i,4,v) VEC(v)"), 0);
+    for (uint32_t i = 0; i < j.lin.n && j.lin.u[i]->op != OP_ELSE; i++) {
+        loads += j.lin.u[i]->op == OP_LOAD;
+        predicated += j.lin.u[i]->op == OP_PRED_LOAD;
+    }
+    CHECK_EQ(loads, 4);
+    CHECK_EQ(predicated, 0);
+    arena_free(&j.arena);
+}
+
 TEST(codegen_scan_transposes_rows_in_registers) {
     struct job j;
     CHECK_EQ(job_run(&j, scan, "TILE(r,4,v) VEC(v) TILE(k,4,u) UNROLL(u)"), 0);

@@ -8,7 +8,9 @@
  * The main body is then free of predicates and vectorises; the tail body is slow and rare. The same happens for masks
  * that a user wrote (k < n in a sum). A predicate is peeled at the innermost loop that it depends on: one predictable
  * branch per iteration of a body that is a whole tile, and little code is written twice. One that all lanes answer alike stays a
- * select, unless vectors of the body stride over memory: without predicates coalesce.c builds those from contiguous loads.
+ * select, unless vectors of the body stride over memory (without predicates coalesce.c builds those from contiguous loads) or
+ * several accesses of a small elementwise body have one: the interior of a stencil is then free of them. In the main body a
+ * predicate that another one excludes is false (the boundary's side of a roll).
  *
  * The other end likewise: where a predicate fails whatever the inner loops do and nearly nothing is left of the body then (the
  * sums behind a causal mask), what is left is a body of its own:
@@ -27,6 +29,7 @@
 
 #define MAX_PEEL_NODES 6000                         /* a body larger than this is not copied */
 enum { MOST_BOUNDS = 8, MOST_SEGMENT_NODES = 800 }; /* of a loop in segments */
+enum { MOST_UNIFORM_NODES = 400 }; /* of an elementwise body whose uniform predicates are peeled */
 
 struct peel {
     struct rw *rw;
@@ -35,6 +38,8 @@ struct peel {
     bool gpu, blocks; /* blocks: a thread block runs an iteration of the grid */
     bool
         strided; /* this body has vectors that are not contiguous: coalesce.c needs loads without predicates */
+    bool uniform; /* predicates that all lanes answer alike are peeled too */
+    bool edge;    /* in the rare body of a loop around: not twice */
 };
 
 static bool is_open(const struct peel *p, const uop *r) {
@@ -63,7 +68,7 @@ static bool peels_at(struct peel *p, const uop *pred, const uop *range) {
             return false;
         here |= r == range || (r->arg.range.kind == AX_GRID && range->arg.range.kind == AX_GRID);
     }
-    return here && (wide || p->strided);
+    return here && (wide || p->strided || p->uniform);
 }
 
 /* Does the vector axis stride over memory, or repeat elements of it? */
@@ -340,30 +345,79 @@ static const uop *segmented(struct peel *p, const uop *body, const uop_vec *pred
     return made > 1 ? other : NULL;
 }
 
+/* Do the two predicates exclude each other? Then x < a is the one, x >= b the other, and a <= b. */
+static bool excludes(struct peel *p, const uop *a, const uop *b) {
+    struct segments s = {0};
+    if (!add_bound(p, &s, a, 0) || !add_bound(p, &s, b, 1) || s.of[0].below == s.of[1].below) return false;
+    return s.of[s.of[1].below].at <= s.of[s.of[0].below].at;
+}
+
+/* Where all of `preds` hold, those that one of them excludes fail: the other side of a roll or of a concatenation. */
+static void add_excluded(struct peel *p, const uop_vec *topo, const uop *range, uop_vec *preds, uop_vec *is) {
+    struct ir *ir = p->rw->ir;
+    uint32_t held = preds->n;
+    for (uint32_t i = 0; i < topo->n && held; i++) {
+        const uop *g = topo->p[i];
+        bool out = false;
+        if (!is_pred(g) || !peels_at(p, g, range)) continue;
+        for (uint32_t k = 0; k < held && !out && g != preds->p[k]; k++) out = excludes(p, preds->p[k], g);
+        if (!out) continue;
+        vec_push(ir->arena, preds, g);
+        vec_push(ir->arena, is, uop_int(ir, DT_BOOL, 0));
+    }
+}
+
+/* Several accesses of an elementwise body ask whether their row is inside, each by a branch of its own: rows of a stencil, or of a
+ * slice that is tiled. */
+static bool has_uniform(struct peel *p, const uop *body, const uop_vec *topo, const uop *range) {
+    uop_vec sums = {0};
+    uint32_t n = 0;
+    if (p->gpu || p->edge || topo->n > MOST_UNIFORM_NODES) return false;
+    statements(p->rw->ir, body, OP_SET, &sums);
+    for (uint32_t i = 0; i < topo->n && !sums.n; i++) {
+        const uop *x = topo->p[i];
+        n += x->op == OP_INDEX && x->src[1]->op == OP_WHERE && free_has(&p->fr, x->src[1]->src[0], range);
+    }
+    return n > 2;
+}
+
+/* Does the condition fail in the middle of the range? Then it is the boundary's, and the branch is not taken for it. */
+static bool is_rare(struct peel *p, const uop *cond, const uop *range) {
+    if (!is_pred(cond)) return false;
+    struct affine d = affine_of(p->rw->ir->arena, uop2(p->rw->ir, OP_SUB, cond->src[0], cond->src[1]));
+    return d.n == 1 && d.t[0].atom == range && d.t[0].coef * (range->hi / 2) + d.k >= (cond->op == OP_LE);
+}
+
 static const uop *peel_for(struct peel *p, const uop *n) {
     struct ir *ir = p->rw->ir;
     const uop *range = n->src[0], *body = n->src[1], *cond = NULL;
     vec_push(ir->arena, &p->open, range);
-    uop_vec topo = {0}, preds = {0}, yes = {0};
+    uop_vec topo = {0}, preds = {0}, is = {0};
     uop_topo(ir->arena, &body, 1, &topo);
     bool outer_grid = body->nsrc && body->src[0]->op == OP_FOR &&
                       for_range(body->src[0])->arg.range.kind == AX_GRID; /* the grid stays one nest */
     p->strided = !p->gpu && topo.n < MOST_SEGMENT_NODES && has_strided(p, &topo);
+    p->uniform = has_uniform(p, body, &topo, range);
     for (uint32_t i = 0; i < topo.n && topo.n < MAX_PEEL_NODES && !outer_grid; i++) {
         const uop *c = cover(p, topo.p[i], range);
-        if (!c || uop_is_int_const(c, 0)) continue;
+        if (!c || uop_is_int_const(c, 0) || (p->uniform && is_rare(p, c, range))) continue;
         cond = cond ? rw2(p->rw, OP_AND, cond, c) : c;
         vec_push(ir->arena, &preds, topo.p[i]);
-        vec_push(ir->arena, &yes, uop_int(ir, DT_BOOL, 1));
+        vec_push(ir->arena, &is, uop_int(ir, DT_BOOL, 1));
     }
+    if (topo.n < MOST_SEGMENT_NODES && cond && !uop_is_int_const(cond, 0))
+        add_excluded(p, &topo, range, &preds, &is);
     const uop *open =
-        preds.n && !uop_is_int_const(cond, 0) ? rw_subst(p->rw, body, preds.p, yes.p, preds.n) : NULL;
+        preds.n && !uop_is_int_const(cond, 0) ? rw_subst(p->rw, body, preds.p, is.p, preds.n) : NULL;
     if (open && !keeps_copies(p, body, open)) open = NULL;
     bool always = open && uop_is_int_const(cond, 1);
     const uop *some,
         *less = always || outer_grid || topo.n >= MAX_PEEL_NODES ? NULL : skip(p, body, &topo, range, &some);
     const uop *whole = body;
+    bool edge = p->edge;
+    p->edge |= open && !always && p->uniform;
     body = peel_block(p, always ? open : body);
+    p->edge = edge;
     const uop *parts = preds.n && uop_is_int_const(cond, 0) && topo.n < MOST_SEGMENT_NODES
                            ? segmented(p, whole, &preds, body)
                            : NULL;
