@@ -3,8 +3,8 @@
  *     build/release/bench/loops [DEVICE]      CPU by default
  *
  * On CUDA the loop is timed by events in the stream that the kernels run in, else by the clock around rg_sync. Both are measured
- * in turns and compared by their medians, so that a change of clock rates meets both. Exit status 1 if any differs by more
- * than 2 %: only a machine that runs nothing else can tell. */
+ * in turns, with as many samples of the same length, and neighbours are compared, so that a change of clock rates meets both.
+ * Exit status 1 if any differs by more than 2 %: only a machine that runs nothing else can tell. */
 #include "base/base.h"
 
 #include <ridge.h> /* before what is internal: calls with their sites */
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KINDS = 5, SIZES = 4, TURNS = 9, SAMPLES = 3 };
+enum { KINDS = 5, SIZES = 4, TURNS = 15, SAMPLES = 3 };
 
 struct loop_work {
     rg_ctx *c;
@@ -76,24 +76,32 @@ static double median(double *t, int n) {
     return t[n / 2];
 }
 
-/* The difference, as a share of the loop's time. */
+static double by_hand(const struct loop_work *w, int calls) {
+    double t[SAMPLES];
+    for (int k = 0; k < SAMPLES; k++) t[k] = w->gpu ? by_events(w, calls) : by_clock(w, calls);
+    return median(t, SAMPLES);
+}
+
+/* The difference, as a share of the loop's time: the median of the ratios of neighbours, the loop before and after in turns. */
 static double compare(struct loop_work *w, int64_t size) {
-    double bench[TURNS], loop[TURNS * SAMPLES];
+    double bench[TURNS], loop[TURNS], ratio[TURNS];
     rg_benchmark_result r = {0};
-    for (int i = 0; i < TURNS; i++) {
-        if (rg_benchmark(w->c, one_call, w, &r, .seconds = 0.04)) {
+    int calls = 2;
+    for (int i = -1; i < TURNS; i++) {
+        double before = i % 2 ? by_hand(w, calls) : 0;
+        if (rg_benchmark(w->c, one_call, w, &r, .samples = SAMPLES)) {
             printf("%s\n", rg_error(w->c));
             exit(1);
         }
-        bench[i] = r.median;
-        int calls = (int)RG_MAX(2.0, RG_MIN(100.0, 0.01 / r.median));
-        for (int k = 0; k < SAMPLES; k++)
-            loop[i * SAMPLES + k] = w->gpu ? by_events(w, calls) : by_clock(w, calls);
+        calls = (int)RG_MAX(2.0, RG_MIN(1000.0, 0.012 / r.median));
+        if (i < 0) continue;
+        bench[i] = r.median, loop[i] = i % 2 ? before : by_hand(w, calls);
+        ratio[i] = bench[i] / loop[i];
     }
-    double x = median(bench, TURNS), y = median(loop, TURNS * SAMPLES);
+    double off = median(ratio, TURNS) - 1;
     printf("kind %d size %5lld: rg_benchmark %9.2f us, loop %9.2f us, %+.1f%%\n", w->kind, (long long)size,
-           x * 1e6, y * 1e6, (x / y - 1) * 100);
-    return x / y - 1;
+           median(bench, TURNS) * 1e6, median(loop, TURNS) * 1e6, off * 100);
+    return off;
 }
 
 int main(int argc, char **argv) {

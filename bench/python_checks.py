@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Exchanges with other libraries, linear algebra and leaks of the Python package, as figures for docs/measurements.
 
-    PYTHONPATH=build/release/python python3 bench/python_checks.py [dlpack] [linalg] [leaks]
+    PYTHONPATH=build/release/python python3 bench/python_checks.py [dlpack] [linalg] [leaks] [cuda]
 
 dlpack: addresses, and memory over 10^6 exchanges, with NumPy, PyTorch and JAX where they are installed. linalg: residuals on 500 random
-and badly conditioned matrices, beside NumPy's. leaks: blocks and memory after rounds of ordinary programs.
+and badly conditioned matrices, beside NumPy's. leaks: blocks and memory after rounds of ordinary programs. cuda (not by default): the
+exchanges of dlpack with PyTorch and CuPy on a GPU, streams that nobody waits for, and what is refused. N: how many exchanges.
 """
 import gc
 import os
@@ -54,6 +55,64 @@ def dlpack():
         for i in range(n):
             ridge.from_dlpack(theirs), take(x)
         print("%s: %d exchanges, memory %+d KiB" % (name, 2 * n, resident() - before))
+
+
+def on_gpu():
+    """Name, an array of it, its from_dlpack, and the address of one, of the libraries that have GPU arrays."""
+    import torch
+
+    yield "torch", torch.rand(512, 512, device="cuda"), torch.from_dlpack, lambda a: a.data_ptr()
+    try:
+        import cupy
+
+        yield "cupy", cupy.ones((512, 512), cupy.float32), cupy.from_dlpack, lambda a: a.data.ptr
+    except ImportError:
+        print("cupy is not installed")
+
+
+def streams(torch, n=1 << 20, rounds=100):
+    """Wrong results when the producer's work is in a stream that nobody waits for: of PyTorch's kernels, and of ours."""
+    theirs = ours = 0
+    with torch.cuda.stream(torch.cuda.Stream()):
+        for i in range(rounds):
+            a = torch.zeros(n, device="cuda")
+            for _ in range(30):
+                a += 1
+            theirs += ridge.from_dlpack(a).sum().item() != 30.0 * n
+            y = torch.from_dlpack(ridge.full((n,), 1.0, device="CUDA") * (i + 1) + 1)
+            ours += y.double().sum().item() != (i + 2.0) * n
+    print("torch, a stream of its own, %d rounds: %d wrong to ridge, %d wrong from ridge" % (rounds, theirs, ours), flush=True)
+
+
+def refusals(torch):
+    u = torch.rand(64, 64, device="cuda")
+    for what, wrong in (("stride 2", u[:, ::2]), ("stride 0", u[:1].expand(64, 64)), ("complex64", u.to(torch.complex64)), ("requires_grad", u.clone().requires_grad_()),
+                        ("float8", u.to(torch.float8_e4m3fn))):
+        try:
+            print("torch, %s: taken, shape %s" % (what, ridge.from_dlpack(wrong).shape))
+        except Exception as e:  # which one is the question
+            print("torch, %s: %s: %s" % (what, type(e).__name__, e))
+    print(flush=True)
+
+
+def cuda():
+    import torch
+
+    x = ridge.rand(512, 512, device="CUDA").realize()
+    for name, theirs, take, address in on_gpu():
+        ours, back = ridge.from_dlpack(theirs), take(x)
+        print("%s: to ridge the same address: %s; from ridge: %s" % (name, ours.data_ptr() == address(theirs), address(back) == x.data_ptr()), flush=True)
+        print("%s: values equal: %s, %s" % (name, abs(float((ours - ridge.from_dlpack(theirs + 0)).abs().max())) == 0, abs(float(back.sum()) - float(x.sum())) < 1), flush=True)
+        del ours, back
+        for i in range(2000):
+            ridge.from_dlpack(theirs), take(x)
+        before, free = resident(), torch.cuda.mem_get_info()[0]
+        for i in range(EXCHANGES // 2):
+            ridge.from_dlpack(theirs), take(x)
+        print("%s: %d exchanges, memory %+d KiB, of the GPU %+d KiB" % (
+            name, EXCHANGES // 2 * 2, resident() - before, (free - torch.cuda.mem_get_info()[0]) // 1024), flush=True)
+    streams(torch)
+    refusals(torch)
 
 
 def spectrum(np, g, n, condition):
@@ -131,7 +190,7 @@ def leaks():
 
 def main():
     for name in sys.argv[1:] or ["dlpack", "linalg", "leaks"]:
-        {"dlpack": dlpack, "linalg": linalg, "leaks": leaks}[name]()
+        {"dlpack": dlpack, "linalg": linalg, "leaks": leaks, "cuda": cuda}[name]()
 
 
 main()
