@@ -220,6 +220,7 @@ struct ir {
     uint32_t n, cap;
     uint32_t *table; /* intern table; see uop.c */
     uint32_t table_cap;
+    const uop *index[64];  /* CONST<idx> by value, once made: most of what shapes are spelled with */
     VEC(const char *) sym; /* symbols by number; 0 is "" */
     struct map sym_map;
     bool notes_found;

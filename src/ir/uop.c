@@ -239,7 +239,11 @@ const uop *uop_flt(struct ir *ir, enum dtype dt, double v) {
     return uop_new(ir, OP_CONST, dt, 1, NULL, 0, (union arg){.f = v});
 }
 
-const uop *uop_idx(struct ir *ir, int64_t v) { return uop_int(ir, DT_IDX, v); }
+const uop *uop_idx(struct ir *ir, int64_t v) {
+    if (v < 0 || v >= (int64_t)RG_COUNT(ir->index)) return uop_int(ir, DT_IDX, v);
+    if (!ir->index[v]) ir->index[v] = uop_int(ir, DT_IDX, v);
+    return ir->index[v];
+}
 
 const uop *uop_cast(struct ir *ir, const uop *x, enum dtype dt) {
     if (x->dt == dt) return x;

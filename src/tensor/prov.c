@@ -59,6 +59,11 @@ static uint32_t set_of(struct prov *p, const uint32_t *site, uint32_t n) {
     return p->set.n - 1;
 }
 
+static uint32_t set_of_one(struct prov *p, uint32_t site) {
+    uint32_t set = p->site.p[site].alone;
+    return set ? set : (p->site.p[site].alone = set_of(p, &site, 1));
+}
+
 uint32_t prov_union(struct prov *p, uint32_t a, uint32_t b) {
     if (a == b || !b) return a;
     if (!a) return b;
@@ -93,11 +98,11 @@ static void replace(struct prov *p, uint32_t node, uint32_t set) {
 }
 
 void prov_add(struct prov *p, uint32_t node, uint32_t site) {
-    if (site && site < p->site.n) put(p, node, set_of(p, &site, 1));
+    if (site && site < p->site.n) put(p, node, set_of_one(p, site));
 }
 
 void prov_again(struct prov *p, uint32_t node, uint32_t site) {
-    if (site && site < p->site.n) replace(p, node, set_of(p, &site, 1));
+    if (site && site < p->site.n) replace(p, node, set_of_one(p, site));
 }
 
 void prov_copy(struct prov *p, uint32_t to, uint32_t from) {
@@ -117,7 +122,7 @@ static uint32_t backward_set(struct prov *p, uint32_t set) {
     for (uint32_t i = 1; i <= n; i++) {
         struct site s = p->site.p[p->set.p[set][i]];
         uint32_t b = prov_site(p, s.file, s.line, s.fn, s.module, s.part | SITE_BACKWARD);
-        out = prov_union(p, out, set_of(p, &b, 1));
+        out = prov_union(p, out, set_of_one(p, b));
     }
     return out;
 }

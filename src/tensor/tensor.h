@@ -18,7 +18,8 @@
 struct site {
     const char *file, *fn, *module; /* interned in the table's arena or static; module: nn path or NULL */
     int line;
-    uint8_t part; /* SITE_BACKWARD .. */
+    uint8_t part;   /* SITE_BACKWARD .. */
+    uint32_t alone; /* the number of the set of this site only; 0: not made yet */
 };
 enum { SITE_BACKWARD = 1, SITE_OPTIMISER = 2 };
 struct prov_node {

@@ -26,6 +26,17 @@ TEST(uop_equal_nodes_are_one) {
     ir_test_close(&t);
 }
 
+TEST(uop_index_constants_are_one_however_spelled) {
+    struct ir_test t;
+    ir_test_open(&t);
+    for (int64_t v = -70; v <= 70; v++) {
+        const uop *spelled = v % 2 ? uop_int(&t.ir, DT_IDX, v) : NULL, *index = uop_idx(&t.ir, v);
+        CHECK(index->op == OP_CONST && index->dt == DT_IDX && index->arg.i == v);
+        CHECK(index == (spelled ? spelled : uop_int(&t.ir, DT_IDX, v)) && index == uop_idx(&t.ir, v));
+    }
+    ir_test_close(&t);
+}
+
 TEST(uop_constants_go_right_then_rank) {
     struct ir_test t;
     ir_test_open(&t);
