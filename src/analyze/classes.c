@@ -234,6 +234,8 @@ static void cost_of(struct diag *d, struct kernel_row *k) {
         k->flops = (double)a->flops;
         k->bytes = (double)a->bytes;
         k->modelled = true;
+        k->m = a->m, k->n = a->n, k->k = a->k, k->batch = a->batch;
+        type = (char)a->type;
     } else if (k->shape) {
         struct op_shapes s;
         shapes_parse(trace_str(t, k->shape), trace_str_len(t, k->shape), &s);

@@ -124,6 +124,23 @@ TEST(analyze_flops_of_recorded_shapes) {
     close_capture(&b);
 }
 
+/* The program is in the file: custom-call.0 multiplies two matrices, custom-call.1 one by itself. */
+TEST(analyze_costs_of_a_jax_program) {
+    static struct both b;
+    open_capture(&b, "jax_compute_bound.xplane.pb");
+    CHECK_EQ(b.d.kernels.n, 2);
+    for (uint32_t i = 0; i < b.d.kernels.n; i++) {
+        const struct kernel_row *k = &b.d.kernels.p[i];
+        CHECK_NEAR(k->flops, 2.0 * 8192 * 8192 * 8192, 1);
+        CHECK(k->m == 8192 && k->n == 8192 && k->k == 8192 && k->batch == 1);
+        CHECK(k->roof > 0.75 && k->roof < 0.9 && k->bound == BOUND_COMPUTE);
+    }
+    double matrix = 8192.0 * 8192 * 2;
+    CHECK_NEAR(b.d.kernels.p[0].bytes + b.d.kernels.p[1].bytes, 5 * matrix, 1);
+    CHECK_NEAR(b.d.modelled, 1, 1e-9);
+    close_capture(&b);
+}
+
 TEST(analyze_names_what_the_capture_lacks) {
     static struct both b;
     open_capture(&b, "cuda_graph_infer.pt.trace.json.gz");

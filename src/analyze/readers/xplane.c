@@ -3,8 +3,10 @@
  * Prefer it to the JSON next to it: it is not capped and holds what the device can do. A plane is read
  * twice, first its tables of names, then its lines. Only "Stream #" rows of a GPU (or "XLA Ops" of a
  * TPU) are device work; the other rows show the same time again. Picoseconds become nanoseconds by
- * cutting both ends, so that neighbours stay neighbours. Tests: tests/unit/analyze.c, tests/unit/analyze_fuzz.c */
-#include "analyze/readers/protobuf.h"
+ * cutting both ends, so that neighbours stay neighbours. What an instruction costs is said by the event itself (TPU) or
+ * counted from the program in "/host:metadata" (hlo.c); where one instruction launches kernels of several names, the cost
+ * goes to the one that takes longest. Tests: tests/unit/analyze.c, tests/unit/analyze_fuzz.c */
+#include "analyze/readers/hlo.h"
 
 bool is_xplane(const uint8_t *p, size_t n) {
     /* XSpace: field 1 is a plane, whose fields 1 and 2 are its number and name. */
@@ -26,6 +28,7 @@ struct meta {
 };
 struct xplane {
     struct trace *t;
+    struct hlo *programs;
     struct map events, stats; /* id -> index into metas; id -> name */
     VEC(struct meta) metas;
     int device; /* -1 host, -2 skip */
@@ -35,7 +38,8 @@ struct xplane {
 struct stats {
     uint64_t corr;
     int64_t flops, bytes, step, total, size, addr;
-    struct pb kernel, copy, set, hlo, allocator;
+    uint64_t program;
+    struct pb kernel, copy, set, hlo, allocator, proto;
     bool has_step, has_cost, has_total;
 };
 
@@ -100,6 +104,10 @@ static void read_stat(struct xplane *x, struct pb b, struct stats *s) {
         s->addr = (int64_t)num;
     else if (!strcmp(k, "allocator_name"))
         s->allocator = str;
+    else if (!strcmp(k, "program_id"))
+        s->program = num;
+    else if (!strcmp(k, "Hlo Proto") || !strcmp(k, "hlo_proto"))
+        s->proto = str;
 }
 
 static void read_stats(struct xplane *x, struct pb b, uint32_t field, struct stats *s) {
@@ -136,6 +144,11 @@ static void device_event(struct xplane *x, struct trace_event *e, const struct s
     if (s->kernel.p)
         parse_kernel_details((const char *)s->kernel.p, (size_t)(s->kernel.end - s->kernel.p), &a);
     if (s->hlo.p) a.op = intern_pb(t, s->hlo);
+    const struct hlo_cost *c = s->has_cost ? NULL : hlo_find(x->programs, s->program, s->hlo);
+    if (c) {
+        a.flops = (int64_t)c->flops, a.bytes = (int64_t)c->bytes, a.known |= 4;
+        a.m = c->m, a.n = c->n, a.k = c->k, a.batch = c->batch, a.type = (uint32_t)c->type;
+    }
     e->args = trace_intern(t, &a, sizeof a);
 }
 
@@ -286,8 +299,32 @@ static void read_tables(struct xplane *x, struct pb b) {
     }
 }
 
-static void read_plane(struct trace *t, struct pb b) {
-    struct xplane x = {.t = t, .device = -2};
+static void init_tables(struct xplane *x, struct pb plane) {
+    struct arena *a = &x->t->arena;
+    map_init(&x->events, a), map_init(&x->stats, a), map_init(&x->kinds, a);
+    read_tables(x, plane);
+}
+
+static bool is_named(struct pb plane, const char *name) {
+    struct pbf f;
+    size_t n = strlen(name);
+    while (next_field(&plane, &f))
+        if (f.no == 2 && f.wire == 2) return (size_t)(f.sub.end - f.sub.p) == n && !memcmp(f.sub.p, name, n);
+    return false;
+}
+
+static void read_programs(struct trace *t, struct hlo *programs, struct pb plane) {
+    struct xplane x = {.t = t};
+    init_tables(&x, plane);
+    for (uint32_t i = 0; i < x.metas.n; i++) {
+        struct stats s = {0};
+        read_stats(&x, x.metas.p[i].stats, 5, &s);
+        if (s.proto.p) hlo_read(programs, s.proto, s.program);
+    }
+}
+
+static void read_plane(struct trace *t, struct hlo *programs, struct pb b) {
+    struct xplane x = {.t = t, .programs = programs, .device = -2};
     struct pbf f;
     struct pb scan = b;
     while (next_field(&scan, &f)) {
@@ -303,21 +340,69 @@ static void read_plane(struct trace *t, struct pb b) {
         }
     }
     if (x.device == -2) return;
-    map_init(&x.events, &t->arena);
-    map_init(&x.stats, &t->arena);
-    map_init(&x.kinds, &t->arena);
-    read_tables(&x, b);
+    init_tables(&x, b);
     if (x.device >= 0) read_device(&x, b);
     while (next_field(&b, &f))
         if (f.no == 3 && f.wire == 2) read_line(&x, f.sub);
 }
 
+/* Which kernel of an instruction has its cost: by instruction and cost, the name with most time. */
+struct owner {
+    uint64_t key;
+    uint32_t name;
+    int64_t ns;
+};
+static uint64_t owner_key(const struct trace_kernel_args *a) {
+    uint64_t key[3] = {a->op, (uint64_t)a->flops, (uint64_t)a->bytes};
+    return hash_bytes(key, sizeof key, 0);
+}
+
+static const struct trace_kernel_args *counted_args(struct trace *t, const struct trace_event *e) {
+    const struct trace_kernel_args *a = e->kind == TK_KERNEL ? trace_blob(t, e->args, sizeof *a) : NULL;
+    return a && a->op && a->type ? a : NULL;
+}
+
+static void settle_costs(struct trace *t) {
+    struct map time, best; /* by instruction and name; by instruction -> index + 1 */
+    VEC(struct owner) own = {0};
+    uint64_t at, ns;
+    map_init(&time, &t->arena), map_init(&best, &t->arena);
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct trace_event *e = &t->ev[i];
+        const struct trace_kernel_args *a = counted_args(t, e);
+        if (!a) continue;
+        uint64_t key = owner_key(a), named = hash_u64(key + e->name);
+        if (!map_get(&time, named, &ns)) ns = 0;
+        map_put(&time, named, ns += (uint64_t)e->dur);
+        if (!map_get(&best, key, &at)) {
+            vec_push(&t->arena, &own, ((struct owner){key, e->name, 0}));
+            map_put(&best, key, at = own.n);
+        }
+        struct owner *o = &own.p[at - 1];
+        if ((int64_t)ns > o->ns) o->ns = (int64_t)ns, o->name = e->name;
+    }
+    for (uint32_t i = 0; i < t->n; i++) {
+        struct trace_event *e = &t->ev[i];
+        const struct trace_kernel_args *a = counted_args(t, e);
+        if (!a || !map_get(&best, owner_key(a), &at) || own.p[at - 1].name == e->name) continue;
+        struct trace_kernel_args bare = *a;
+        bare.flops = bare.bytes = bare.m = bare.n = bare.k = bare.batch = 0;
+        bare.type = 0, bare.known &= ~4u;
+        e->args = trace_intern(t, &bare, sizeof bare);
+    }
+}
+
 void read_xplane(struct trace *t, struct input *in) {
-    struct pb b = read_whole(t, in); /* tables may follow the lines that need them */
+    struct pb b = read_whole(t, in), scan = b; /* tables may follow the lines that need them */
     struct pbf f;
+    struct hlo programs;
+    hlo_init(&programs, &t->arena);
+    while (next_field(&scan, &f))
+        if (f.no == 1 && f.wire == 2 && is_named(f.sub, "/host:metadata")) read_programs(t, &programs, f.sub);
     while (next_field(&b, &f))
-        if (f.no == 1 && f.wire == 2) read_plane(t, f.sub);
+        if (f.no == 1 && f.wire == 2) read_plane(t, &programs, f.sub);
     if (b.p < b.end) t->truncated = true;
+    if (programs.cost.n) settle_costs(t);
     if (!t->n)
         err_throw(t->err, RG_EPARSE, "the xplane file holds no events of a host or device%s",
                   t->truncated ? "; it was cut short" : "");
