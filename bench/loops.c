@@ -76,7 +76,7 @@ static double median(double *t, int n) {
     return t[n / 2];
 }
 
-static double by_hand(const struct loop_work *w, int calls) {
+static double written_loop(const struct loop_work *w, int calls) {
     double t[SAMPLES];
     for (int k = 0; k < SAMPLES; k++) t[k] = w->gpu ? by_events(w, calls) : by_clock(w, calls);
     return median(t, SAMPLES);
@@ -88,14 +88,14 @@ static double compare(struct loop_work *w, int64_t size) {
     rg_benchmark_result r = {0};
     int calls = 2;
     for (int i = -1; i < TURNS; i++) {
-        double before = i % 2 ? by_hand(w, calls) : 0;
+        double before = i % 2 ? written_loop(w, calls) : 0;
         if (rg_benchmark(w->c, one_call, w, &r, .samples = SAMPLES)) {
             printf("%s\n", rg_error(w->c));
             exit(1);
         }
         calls = (int)RG_MAX(2.0, RG_MIN(1000.0, 0.012 / r.median));
         if (i < 0) continue;
-        bench[i] = r.median, loop[i] = i % 2 ? before : by_hand(w, calls);
+        bench[i] = r.median, loop[i] = i % 2 ? before : written_loop(w, calls);
         ratio[i] = bench[i] / loop[i];
     }
     double off = median(ratio, TURNS) - 1;

@@ -5,7 +5,7 @@
 
 dlpack: addresses, and memory over 10^6 exchanges, with NumPy, PyTorch and JAX where they are installed. linalg: residuals on 500 random
 and badly conditioned matrices, beside NumPy's. leaks: blocks and memory after rounds of ordinary programs. cuda (not by default): the
-exchanges of dlpack with PyTorch and CuPy on a GPU, streams that nobody waits for, and what is refused. N: how many exchanges.
+exchanges of dlpack with PyTorch and CuPy on a GPU, streams that are not waited for, and what is refused. N: how many exchanges.
 """
 import gc
 import os
@@ -71,7 +71,7 @@ def on_gpu():
 
 
 def streams(torch, n=1 << 20, rounds=100):
-    """Wrong results when the producer's work is in a stream that nobody waits for: of PyTorch's kernels, and of ours."""
+    """Wrong results when the producer's work is in a stream that is not waited for: of PyTorch's kernels, and of ours."""
     theirs = ours = 0
     with torch.cuda.stream(torch.cuda.Stream()):
         for i in range(rounds):
