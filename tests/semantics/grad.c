@@ -226,6 +226,18 @@ CASE(backward_through_what_an_empty_axis_leaves_out_is_zero) {
     IS(rg_param_grad(p), 0, 0, 0);
 }
 #undef REACHES_NOTHING
+CASE(
+    grad_of_a_broadcast_with_an_extreme_as_its_seed) { /* the sum over the broadcast axis of the greatest, not of all */
+    rg_tensor x = rg_reshape(V(1, 2), RG_SHAPE(1, 1, 2)),
+              z = rg_reshape(rg_arange(c, RG_F32, 0, 12, 1), RG_SHAPE(2, 3, 2)), g;
+    rg_tensor y = rg_expand(x, RG_SHAPE(2, 1, 2));
+    CHECK_EQ(rg_grad(y, RG_TENSORS(x), &g, .seed = rg_max(z, RG_AXES(1), .keep = true)), 0);
+    IS(g, 4 + 10, 5 + 11);
+    CHECK_EQ(rg_grad(y, RG_TENSORS(x), &g, .seed = rg_prod(z, RG_AXES(1), .keep = true)), 0);
+    IS(g, 480, 1 * 3 * 5 + 7 * 9 * 11);
+    CHECK_EQ(rg_grad(y, RG_TENSORS(x), &g, .seed = rg_sum(z, RG_AXES(1), .keep = true)), 0);
+    IS(g, 30, 36);
+}
 CASE(backward_after_reading_the_loss) { /* printing first is what people do */
     rg_tensor p = rg_param(V(1, 2)), loss = rg_sum(rg_square(p));
     IS(loss, 5);
