@@ -383,6 +383,40 @@ TEST(simgpu_loops_with_a_period) {
     check_all(s, RG_COUNT(s), "SIM80 SIM90");
 }
 
+/* Sums over images and positions, which one loop of a block's threads runs through: mean and variance of each channel. */
+static rg_tensor by_images(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)s, (void)c;
+    rg_tensor x = rg_cast(in[0], RG_F32), mean = rg_mean(x, .axes = RG_AXES(0, 2, 3));
+    return rg_add(mean, rg_var(x, .axes = RG_AXES(0, 2, 3)));
+}
+
+TEST(simgpu_sums_over_images) {
+    const struct sim_case s[] = {
+        {"images of 14 x 14 bf16", .fn = by_images, .grads = true, .in = {{RG_BF16, {12, 3, 14, 14}}},
+         .most = 1e-2},
+        {"images of 7 x 7", .fn = by_images, .grads = true, .in = {{RG_F32, {33, 5, 7, 7}}}, .most = 1e-4},
+        {"images of 16 x 16", .fn = by_images, .in = {{RG_F32, {64, 2, 16, 16}}}, .most = 1e-4},
+    };
+    check_all(s, RG_COUNT(s), "SIM80 SIM90");
+}
+
+/* A transposition that is fused with what computes its operand reads three tensors transposed. */
+static rg_tensor transposed(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)s, (void)c;
+    return rg_contiguous(rg_transpose(rg_add(rg_mul(in[0], in[1]), in[2]), 1, 2));
+}
+
+TEST(simgpu_transposes_of_several) {
+    const struct sim_case s[] = {
+        {"transposed sums", .fn = transposed,
+         .in = {{RG_F32, {1, 260, 264}}, {RG_F32, {1, 260, 264}}, {RG_F32, {1, 260, 264}}}},
+        {"transposed sums bf16", .fn = transposed,
+         .in = {{RG_BF16, {3, 150, 152}}, {RG_BF16, {3, 150, 152}}, {RG_BF16, {3, 150, 152}}}, .most = 1e-2},
+    };
+    check_all(s, RG_COUNT(s), "SIM90");
+    say(1, 0, 0, 0);
+}
+
 /* ---- convolutions ------------------------------------------------------------------------------------------- */
 
 /* n: stride, padding, dilation, groups, transposed */

@@ -29,6 +29,7 @@
 #define MIN_SIDE 32         /* rows and columns of a tiled GEMM .. */
 #define MIN_SIDE_MMA 8      /* .. and of one by MMA instructions, padded to a tile */
 #define MIN_TRANSPOSE (1 << 16) /* elements worth a tiled transpose */
+#define TRANSPOSE_SHARED 45056  /* bytes of its tiles: five blocks of an SM */
 #define TRANSPOSE_TILE 64
 #define MIN_TRANSPOSE_SIDE 32 /* of a tile that is worth filling */
 
@@ -869,13 +870,16 @@ void gpu_gemm_configs(struct view *v, const struct model *model, const char *lik
 
 /* ---- transposes ---------------------------------------------------------------------------------------------- */
 
+static bool is_transposed(const struct view *v, const struct access_view *s, int inner) {
+    return !s->store && stride_of(v, s, inner) > 1 && view_can_name(v, s->buf);
+}
+
 /* A load that is contiguous along another axis than the store. */
 static const struct access_view *transposed_load(const struct view *v, int inner, int *along) {
     const struct access_view *found = NULL;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
-        int64_t d = stride_of(v, s, inner);
-        if (s->store || d <= 1 || !view_can_name(v, s->buf)) continue;
+        if (!is_transposed(v, s, inner)) continue;
         for (int k = 0; k < v->naxis; k++)
             if (v->axis[k].grid && k != inner && stride_of(v, s, k) == 1) found = s, *along = k;
     }
@@ -899,11 +903,38 @@ static const char *transpose_in_registers(struct view *v, int inner) {
     return view_legal(v, list) ? list : "";
 }
 
+/* STAGE of a load that is transposed; `at`: the axis around the tile, p: its axes along i and j. */
+static void stage_transposed(struct view *v, const struct access_view *s, const char *at,
+                             const char *const *p, bool wide, struct str *out) {
+    const char *x = access_name(v, s);
+    str_printf(out, " STAGE(%s,%s,%s+%s+%s,%s+%s+%s)", x, at, p[0], p[1], p[2], p[3], p[4], p[5]);
+    if (wide) str_printf(out, " TILE(%s.%s,%d,%s_v) VEC(%s_v)", x, p[3], RG_MIN(16 / s->bytes, 8), x, x);
+}
+
+/* What else a fused copy reads transposed has tiles too: the gradient of a batch norm reads three such tensors. */
+static void stage_others(struct view *v, const struct access_view *first, int inner, int along, int rows,
+                         const char *at, const char *const *p, struct str *out) {
+    int bytes = first->bytes;
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        size_t n = out->n;
+        bool known = s->buf == first->buf;
+        for (int k = 0; k < i; k++) known |= v->access[k].buf == s->buf;
+        if (known || s->bytes > 4 || !is_transposed(v, s, inner) || stride_of(v, s, along) != 1) continue;
+        if (rows >= 0 && next_rows(v, s, inner, along) != rows) continue;
+        if ((bytes + s->bytes) * TRANSPOSE_TILE * (TRANSPOSE_TILE + 4) > TRANSPOSE_SHARED) continue;
+        stage_transposed(v, s, at, p, rows < 0 && !s->pred, out);
+        if (view_legal(v, out->p))
+            bytes += s->bytes;
+        else
+            out->n = n, out->p[n] = 0;
+    }
+}
+
 /* A tile of 64 x 64 in shared memory, loaded along j, stored along i. */
 static const char *write_transpose(struct view *v, const struct access_view *s, int inner, int along,
                                    int rows) {
-    const char *i = v->axis[inner].name, *j = v->axis[along].name, *x = access_name(v, s), *at = i;
-    const char *p[6];
+    const char *i = v->axis[inner].name, *j = v->axis[along].name, *at = i, *p[6];
     struct str out;
     int64_t size = v->axis[along].size;
     str_init(&out, v->arena);
@@ -920,12 +951,13 @@ static const char *write_transpose(struct view *v, const struct access_view *s, 
     str_printf(&out,
                "PADTO(%s,64) TILE(%s,64,%s) TILE(%s,8,%s) TILE(%s,4,%s) PADTO(%s,64) TILE(%s,64,%s) "
                "TILE(%s,16,%s) TILE(%s,4,%s) THREAD(%s) THREAD(%s) THREAD(%s) THREAD(%s) ORDER(%s,%s,%s,%s) "
-               "VEC(%s) UNROLL(%s) STAGE(%s,%s,%s+%s+%s,%s+%s+%s)",
+               "VEC(%s) UNROLL(%s)",
                i, i, p[0], p[0], p[1], p[1], p[2], j, j, p[3], p[3], p[4], p[4], p[5], p[3], p[0], p[4], p[1],
-               p[3], p[0], p[4], p[1], p[2], p[5], x, at, p[0], p[1], p[2], p[3], p[4], p[5]);
-    if (rows < 0 && !s->pred)
-        str_printf(&out, " TILE(%s.%s,%d,%s_v) VEC(%s_v)", x, p[3], RG_MIN(16 / s->bytes, 8), x, x);
-    return view_legal(v, out.p) ? out.p : "";
+               p[3], p[0], p[4], p[1], p[2], p[5]);
+    stage_transposed(v, s, at, p, rows < 0 && !s->pred, &out);
+    if (!view_legal(v, out.p)) return "";
+    stage_others(v, s, inner, along, rows, at, p, &out);
+    return out.p;
 }
 
 const char *gpu_transpose(struct view *v) {

@@ -20,6 +20,7 @@
 #define MAX_SCANNED 8     /* elements of a thread in a round of a block scan: 16 are slower (bf16, H200) */
 #define SHORT_ROW 16      /* elements of a row that a thread has in registers */
 #define LONG_K 1024.0     /* terms of a long sum */
+#define JOINED_SUM 1.1    /* traffic that one combination of sums instead of many is worth */
 #define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
 
 /* Threads that fill the GPU; threads of a kernel that PDL can start early. */
@@ -36,12 +37,29 @@ static bool is_serial(const struct view *v, const struct access_view *s, int axi
     return false;
 }
 
+/* The least constant that an index divides the axis by; INT64_MAX: none. */
+static int64_t least_period(const struct view *v, const uop *n, int axis) {
+    int64_t least = INT64_MAX;
+    if (!view_depends(v, n, axis)) return least;
+    bool by = (n->op == OP_MOD || n->op == OP_IDIV) && uop_is_const(n->src[1]);
+    if (by) least = n->src[1]->arg.i;
+    for (uint32_t i = 0; i < n->nsrc; i++) least = RG_MIN(least, least_period(v, n->src[i], axis));
+    return least;
+}
+
+/* The distance of neighbouring lanes along an axis; that within a period if it is long: joined loops over rows of 49. */
+static int64_t lane_stride(const struct view *v, const struct access_view *s, int axis) {
+    int64_t stride = access_stride(v, s, axis, 4);
+    bool runs = stride == NO_STRIDE && least_period(v, s->index, axis) >= MIN_COOP;
+    return runs ? access_stride(v, s, axis, 1) : stride;
+}
+
 /* Bytes of all accesses, in sectors, if lanes are neighbours along `axis` (-1: one thread). */
 static double traffic(const struct view *v, int axis) {
     double sum = 0;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
-        int64_t stride = axis < 0 ? NO_STRIDE : access_stride(v, s, axis, 4);
+        int64_t stride = axis < 0 ? NO_STRIDE : lane_stride(v, s, axis);
         if (is_serial(v, s, axis)) stride = NO_STRIDE;
         double step =
             stride == NO_STRIDE ? SECTOR : RG_MIN((double)(stride < 0 ? -stride : stride) * s->bytes, SECTOR);
@@ -566,10 +584,13 @@ static bool gpu_view(struct view *v, struct ir *ir, const struct kernel *k, cons
     return ok;
 }
 
-/* A JOIN of two nested loops that reduces the traffic; NULL if there is none. */
+/* A JOIN of two nested loops that reduces the traffic, or of a cooperative sum and the loop around it: threads then combine their sums
+ * once, not once an iteration, and a block has more of them. NULL if there is none. */
 static const char *join_of(struct view *v, double *cost, const uop **sink) {
     const uop *x = product_of(v);
-    int inner = inner_grid(v);
+    int inner = inner_grid(v), columns;
+    double unjoined;
+    int coop = coop_axis(v, &unjoined, &columns);
     if (x && inner >= 0 && reuses(v, x, inner)) return NULL; /* a window or a tile */
     for (int i = 0; i + 1 < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i], *b = &v->axis[i + 1];
@@ -586,9 +607,10 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
         k.sink = s.sink;
         double now;
         int lanes;
-        if (!gpu_view(&joined, v->ir, &k, v->gpu) || coop_axis(&joined, &now, &lanes) < 0 || now >= *cost)
-            continue;
-        *cost = now, *sink = s.sink;
+        bool around = coop == i + 1 && columns == 1 && a->reduce && b->reduce && *cost > 0;
+        if (!gpu_view(&joined, v->ir, &k, v->gpu) || coop_axis(&joined, &now, &lanes) < 0) continue;
+        if (around ? now > JOINED_SUM * *cost || lanes > 1 : now >= *cost) continue;
+        *cost = RG_MIN(*cost, now), *sink = s.sink;
         return text;
     }
     return NULL;
