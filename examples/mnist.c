@@ -1,6 +1,6 @@
 /* mnist.c: a convolutional network learns to read digits.
  *
- *     build/examples/mnist [--steps 70] [--batch 512] [--device CPU] [--seed 1] [--lr 0.002] [--no-jit] [--data data/mnist] [--world]
+ *     build/examples/mnist [--steps 70] [--batch 512] [--device CPU] [--seed 1] [--lr 0.002] [--no-jit] [--data data/mnist] [--world] [--f64]
  *
  * Two pairs of convolutions, each with a batch norm and a maximum pool after it, and one linear layer: about 88,000
  * parameters. A step draws a batch, computes loss and gradients and lets Adam update the parameters; it is one
@@ -17,7 +17,7 @@ struct flags {
     long long seed;
     double lr;
     const char *device, *data;
-    bool jit, world;
+    bool jit, world, f64;
 };
 
 struct trainer {
@@ -28,6 +28,7 @@ struct trainer {
     rg_tensor at;             /* test: an index that changes */
     int batch;
     rg_world *world; /* NULL: alone */
+    rg_dtype dt;     /* that it computes in */
 };
 
 static rg_module *network(rg_ctx *c) {
@@ -41,7 +42,9 @@ static rg_module *network(rg_ctx *c) {
                       rg_nn_linear(c, 576, 10)));
 }
 
-static rg_tensor pixels(rg_tensor images) { return rg_div(rg_cast(images, RG_F32), 255); }
+static rg_tensor pixels(const struct trainer *t, rg_tensor images) {
+    return rg_div(rg_cast(images, t->dt), 255);
+}
 
 static rg_tensor accuracy(rg_tensor logits, rg_tensor labels) {
     return rg_mean(rg_cast(rg_eq(rg_argmax(logits, RG_AXES(1)), labels), RG_F32));
@@ -55,7 +58,7 @@ static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
     int64_t share = t->batch / rg_world_size(t->world); /* all ranks draw the same batch */
     if (t->world) pick = rg_narrow(pick, 0, rg_world_rank(t->world) * share, share);
     rg_tensor labels = rg_take(t->labels, 0, pick);
-    rg_tensor logits = rg_nn_forward(t->net, pixels(rg_take(t->images, 0, pick)));
+    rg_tensor logits = rg_nn_forward(t->net, pixels(t, rg_take(t->images, 0, pick)));
     out[0] = rg_cross_entropy(logits, labels);
     out[1] = accuracy(logits, labels);
     rg_backward(out[0]);
@@ -72,7 +75,7 @@ static rg_status judge(void *user, const rg_tensor *in, rg_tensor *out) {
     struct trainer *t = user;
     (void)in;
     rg_tensor images = rg_slice(t->images, RG_SLICES(RG_WINDOW(t->at, PART)));
-    out[0] = accuracy(rg_nn_forward(t->net, pixels(images)),
+    out[0] = accuracy(rg_nn_forward(t->net, pixels(t, images)),
                       rg_slice(t->labels, RG_SLICES(RG_WINDOW(t->at, PART))));
     return RG_OK;
 }
@@ -93,18 +96,20 @@ static rg_status train(struct trainer *t, const struct flags *f) {
         RG_SCOPE(t->c);
         rg_tensor out[2];
         float v[2];
+        double wide = 0;
         rg_usage u;
         double t0 = now();
         rg_optim_set_lr(t->optim, rg_lr_cosine(f->lr, i - 1, f->steps, f->lr / 20));
         if (j ? rg_jit_call(j, (rg_tensors){0}, out) : step(t, NULL, out)) break;
-        rg_read_async(out[0], &v[0], sizeof v[0]);
+        rg_read_async(out[0], f->f64 ? (void *)&wide : &v[0], f->f64 ? sizeof wide : sizeof v[0]);
         rg_read_async(out[1], &v[1], sizeof v[1]);
         if (rg_wait(t->c)) break;
         double s = now() - t0;
         if (i == 1 && !rg_stats(t->c, &u)) ops = u.ops;
         double flops = ops / s;
-        bar(i, f->steps, "loss %6.4f  accuracy %5.1f %%  %5.2f steps/s  %6.1f GFLOPS  %2.0f %% of peak", v[0],
-            100 * v[1], 1 / s, flops * 1e-9, m.flops ? 100 * flops / m.flops : 0);
+        bar(i, f->steps, "loss %.*f  accuracy %5.1f %%  %5.2f steps/s  %6.1f GFLOPS  %2.0f %% of peak",
+            f->f64 ? 10 : 4, f->f64 ? wide : (double)v[0], 100 * v[1], 1 / s, flops * 1e-9,
+            m.flops ? 100 * flops / m.flops : 0);
     }
     rg_status st = rg_status_of(t->c);
     if (!st) printf("trained in %.1f s", now() - began);
@@ -163,6 +168,7 @@ static int usage(const char *problem) {
             "  --seed N      of the weights and of the order of images (1)\n"
             "  --lr X        Adam's learning rate at the start; it falls by half a cosine (0.002)\n"
             "  --no-jit      build the graph in every step instead of replaying it\n"
+            "  --f64         compute in double precision\n"
             "  --world       one rank of several: ridge run -n 4 -- mnist --world, mpirun, srun\n"
             "  --data DIR    the four files of MNIST (data/mnist)\n");
     return problem ? 2 : 0;
@@ -173,8 +179,8 @@ static int parse(int argc, char **argv, struct flags *f) {
         const char *a = argv[i], *v = i + 1 < argc ? argv[i + 1] : NULL;
         char text[120];
         if (!strcmp(a, "--help") || !strcmp(a, "-h")) return usage(NULL) + 1;
-        if (!strcmp(a, "--no-jit") || !strcmp(a, "--world")) {
-            *(a[2] == 'w' ? &f->world : &f->jit) = a[2] == 'w';
+        if (!strcmp(a, "--no-jit") || !strcmp(a, "--world") || !strcmp(a, "--f64")) {
+            *(a[2] == 'w' ? &f->world : a[2] == 'f' ? &f->f64 : &f->jit) = a[2] != 'n';
             continue;
         }
         snprintf(text, sizeof text, v ? "%.60s is no option" : "%.60s: an option without a value, or none",
@@ -206,10 +212,11 @@ int main(int argc, char **argv) {
     if (stop) return stop == 1 ? 0 : stop;
     rg_ctx *c = rg_open(f.device);
     rg_seed(c, (uint64_t)f.seed);
-    struct trainer t = {.c = c, .batch = f.batch};
+    struct trainer t = {.c = c, .batch = f.batch, .dt = f.f64 ? RG_F64 : RG_F32};
     t.images = load(c, f.data, "train-images-idx3", true),
     t.labels = load(c, f.data, "train-labels-idx1", false);
     t.net = network(c);
+    if (f.f64) rg_nn_cast(t.net, RG_F64);
     if (f.world) t.world = rg_world_open(c);
     if (t.world) rg_nn_data_parallel(t.net, t.world);
     if (rg_world_rank(t.world) && !freopen("/dev/null", "w", stdout)) return 1; /* rank 0 speaks */

@@ -697,6 +697,11 @@ typedef struct rg_modules { rg_module *const *m; size_t n; } rg_modules;
 #define RG_MODULES(...)                                     \
     ((rg_modules){(rg_module *const[]){__VA_ARGS__},        \
                   sizeof((rg_module *const[]){__VA_ARGS__}) / sizeof(rg_module *)})
+typedef struct rg_world rg_world;
+/* Tensor parallel: how the ranks of a world divide the weight of a layer. All ranks make the layer with the same seed, and each keeps
+ * its slice. RG_COLWISE gives every rank a slice of the outputs, which an RG_ROWWISE layer takes and sums over ranks.
+ * Loss and gradients: rg_nn_data_parallel over the same world, all ranks with the same batch. */
+typedef enum rg_layer_split { RG_REPLICATED, RG_COLWISE, RG_ROWWISE } rg_layer_split;
 typedef struct rg_layer_opts {
     RG_SIZE_(rg_layer_opts);
     bool no_bias;               /* linear, convolutions, attention */
@@ -708,6 +713,8 @@ typedef struct rg_layer_opts {
     int64_t kv_heads;           /* attention: heads of keys and values; 0: as many as of queries */
     bool causal;                /* attention */
     double dropout;             /* attention: of its weights */
+    rg_world *world;            /* linear, attention: ranks that divide it; NULL: none */
+    rg_layer_split split;          /* linear with .world; attention divides its heads */
 } rg_layer_opts;
 /* weight (out, in), bias (out) */
 RG_FN rg_module *rg_nn_linear(rg_ctx *c, int64_t in, int64_t out, rg_layer_opts o);
@@ -724,6 +731,8 @@ RG_FN rg_module *rg_nn_groupnorm(rg_ctx *c, int64_t groups, int64_t channels, rg
 RG_FN rg_module *rg_nn_instancenorm(rg_ctx *c, int64_t channels, rg_layer_opts o);
 RG_FN rg_module *rg_nn_rmsnorm(rg_ctx *c, int64_t size, rg_layer_opts o);
 RG_FN rg_module *rg_nn_embedding(rg_ctx *c, int64_t count, int64_t size); /* of indices (..): (.., size) */
+/* the same, its rows divided among the ranks of w */
+RG_FN rg_module *rg_nn_embedding_parallel(rg_ctx *c, int64_t count, int64_t size, rg_world *w);
 /* self-attention of (N, T, size): q, k, v, out */
 RG_FN rg_module *rg_nn_attention(rg_ctx *c, int64_t size, int64_t heads, rg_layer_opts o);
 RG_FN rg_module *rg_nn_dropout(rg_ctx *c, double p); /* only while training */
@@ -857,7 +866,6 @@ RG_API void rg_loader_free(rg_loader *l); /* waits for fill to return; rg_close 
  * of the calls: running one runs those called before it. Each runs once. A rank that calls another one (kind, dtype,
  * size), ends, or does not come within the time limit is an error that names it, on every rank; the world is of no
  * use then. Sums are a tree over ranks: the same bits on every rank and in every run. */
-typedef struct rg_world rg_world;
 typedef struct rg_world_opts {
     RG_SIZE_(rg_world_opts);
     const char *backend;        /* "shm": one host; "mpi"; "local"; NULL: RIDGE_WORLD_BACKEND, else what fits */
@@ -889,10 +897,16 @@ RG_FN rg_status rg_barrier(rg_world *w); /* runs all that were called; returns w
  *     rg_nn_data_parallel(net, w);                                  once: all ranks get rank 0's parameters and state
  *     rg_backward(loss); rg_nn_reduce_grads(net); rg_optim_step(o); each step; several rg_backward accumulate
  * Batch norms of m take their statistics over all ranks from then on. w must live as long as m is used. */
+typedef enum rg_shard {
+    RG_SHARD_NONE,
+    RG_SHARD_OPTIMISER,         /* ZeRO 1: state of optimisers that are made afterwards */
+    RG_SHARD_PARAMETERS,        /* ZeRO 3, FSDP: parameters and gradients of the library's layers too, gathered where they are used */
+} rg_shard;
 typedef struct rg_parallel_opts {
     RG_SIZE_(rg_parallel_opts);
     rg_dtype wire;              /* dtype in which gradients travel: RG_F32, RG_BF16, RG_F16; 0: as they are */
     double bucket_mb;           /* gradients that travel together; 0: 25 */
+    rg_shard shard;             /* what each rank keeps only its part of */
 } rg_parallel_opts;
 RG_FN rg_status rg_nn_data_parallel(rg_module *m, rg_world *w, rg_parallel_opts o);
 RG_FN rg_status rg_nn_reduce_grads(rg_module *m); /* the mean over ranks of all gradients of m */

@@ -260,6 +260,7 @@ RG_API rg_module *rg_nn_groupnorm_at(const char *file, int line, rg_ctx *c, int6
 RG_API rg_module *rg_nn_instancenorm_at(const char *file, int line, rg_ctx *c, int64_t channels, rg_layer_opts o);
 RG_API rg_module *rg_nn_rmsnorm_at(const char *file, int line, rg_ctx *c, int64_t size, rg_layer_opts o);
 RG_API rg_module *rg_nn_embedding_at(const char *file, int line, rg_ctx *c, int64_t count, int64_t size);
+RG_API rg_module *rg_nn_embedding_parallel_at(const char *file, int line, rg_ctx *c, int64_t count, int64_t size, rg_world *w);
 RG_API rg_module *rg_nn_attention_at(const char *file, int line, rg_ctx *c, int64_t size, int64_t heads, rg_layer_opts o);
 RG_API rg_module *rg_nn_dropout_at(const char *file, int line, rg_ctx *c, double p);
 RG_API rg_module *rg_nn_function_at(const char *file, int line, rg_ctx *c, const char *name, rg_unary_fn *fn);
@@ -582,6 +583,7 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_nn_instancenorm(c, channels, ...) rg_nn_instancenorm_at(RG_HERE, c, channels, (rg_layer_opts){.size_ = sizeof(rg_layer_opts), __VA_ARGS__})
 #define rg_nn_rmsnorm(c, size, ...) rg_nn_rmsnorm_at(RG_HERE, c, size, (rg_layer_opts){.size_ = sizeof(rg_layer_opts), __VA_ARGS__})
 #define rg_nn_embedding(...) rg_nn_embedding_at(RG_HERE, __VA_ARGS__)
+#define rg_nn_embedding_parallel(...) rg_nn_embedding_parallel_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_attention(c, size, heads, ...) rg_nn_attention_at(RG_HERE, c, size, heads, (rg_layer_opts){.size_ = sizeof(rg_layer_opts), __VA_ARGS__})
 #define rg_nn_dropout(...) rg_nn_dropout_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_function(...) rg_nn_function_at(RG_HERE, __VA_ARGS__)

@@ -50,6 +50,22 @@ bool api_is_param(rg_tensor p);
 bool api_has_grad(rg_tensor p);                                               /* rg_backward left one */
 rg_status api_set_grad(const char *file, int line, rg_tensor p, rg_tensor g); /* RG_NONE: forgets it */
 
+/* ---- parameters that ranks share ------------------------------------------------------------------------- */
+
+enum api_split {
+    SPLIT_NONE,
+    SPLIT_STATE,  /* a rank updates its part of the parameter, which all have whole (ZeRO 1) */
+    SPLIT_FLAT,   /* the tensor is this rank's part of the parameter's elements (ZeRO 3) */
+    SPLIT_TENSOR, /* the tensor is a parameter of its own: this rank's slice of a product (tensor parallel) */
+};
+struct api_shard {
+    enum api_split split;
+    rg_world *world;
+    int64_t elements; /* of the whole parameter */
+};
+struct api_shard api_shard_of(rg_tensor p); /* SPLIT_NONE: not shared */
+rg_status api_set_shard(const char *file, int line, rg_tensor p, struct api_shard);
+
 /* ---- source lines --------------------------------------------------------------------------------------------- */
 
 /* Sets the origin of the following calls: nodes get the module's path; calls without a source line of their own (plain functions)

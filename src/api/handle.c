@@ -158,6 +158,7 @@ rg_tensor slot_new(rg_ctx *c, const uop *n, bool global, struct api_slot **out) 
     s->born = ++c->tick;
     s->grad = s->var = NULL;
     s->view = s->param = s->held = s->used = s->grad_used = s->no_grad = false;
+    s->shard = 0;
     s->recorded = c->recording != NULL;
     slot_link_scope(c, i, global ? 0 : c->scopes);
     c->handles++;
@@ -199,7 +200,7 @@ struct api_slot *slot_next(const rg_ctx *c, uint32_t *i) {
 
 void slots_close(rg_ctx *c) {
     for (uint32_t k = 0; k < SLOT_CHUNKS; k++) mem_free(c->chunk[k]);
-    mem_free(c->scope);
+    mem_free(c->scope), mem_free(c->shard);
 }
 
 void ctx_leave(rg_ctx *c) {

@@ -55,6 +55,7 @@ struct api_slot {
     bool grad_used; /* the same of the gradient */
     bool recorded;  /* made while a jit was recorded */
     bool no_grad;   /* made in RG_NO_GRAD: leads to no parameter */
+    uint32_t shard; /* of a parameter that ranks share: 1 + index of c->shard; 0: none */
 };
 #define SLOT_FIRST 256 /* slots in the first chunk; each chunk has twice as many as the one before */
 #define SLOT_CHUNKS 22
@@ -173,8 +174,10 @@ struct rg_ctx {
     struct ctx_owned *owned; /* oldest first */
     uint32_t nowned, owned_cap;
 
-    rg_tensor chain; /* the youngest collective that has not run, or RG_NONE (world.c) */
-    uint32_t worlds; /* opened so far */
+    rg_tensor chain;         /* the youngest collective that has not run, or RG_NONE (world.c) */
+    uint32_t worlds;         /* opened so far */
+    struct api_shard *shard; /* layer.c */
+    uint32_t shards;
 
     uint64_t realizes, cached, kernels;
     double moved, ops, seconds;

@@ -101,3 +101,23 @@ static void do_set_grad(struct api_call *k) {
 rg_status api_set_grad(AT, rg_tensor p, rg_tensor g) {
     return call_work(CALL(param_grad, .in = {TENSOR(p), TENSOR(g)}, .n = 2), do_set_grad);
 }
+
+/* ---- parameters that ranks share ------------------------------------------------------------------------------- */
+
+struct api_shard api_shard_of(rg_tensor p) {
+    rg_ctx *c = ctx_of(p.id);
+    const struct api_slot *s = c ? slot_get(c, p) : NULL;
+    return s && s->shard ? c->shard[s->shard - 1] : (struct api_shard){0};
+}
+
+rg_status api_set_shard(AT, rg_tensor p, struct api_shard what) {
+    rg_ctx *c = ctx_of(p.id);
+    struct api_slot *s = c ? slot_get(c, p) : NULL;
+    if (!s || c->err.code) return c ? (rg_status)c->err.code : RG_EINVAL;
+    struct api_shard *all = mem_realloc(c->shard, (c->shards + 1) * sizeof *all);
+    if (!all) return api_fail(c, file, line, "rg_nn_data_parallel", RG_ENOMEM, "out of memory");
+    c->shard = all;
+    all[c->shards++] = what;
+    s->shard = c->shards;
+    return RG_OK;
+}

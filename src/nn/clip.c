@@ -19,14 +19,21 @@ rg_tensor rg_clip_grad_norm_at(AT, rg_tensors params, double most) {
     rg_ctx *c = whose(HERE, "rg_clip_grad_norm", params, most);
     if (!c || rg_status_of(c)) return api_poison(c);
     rg_scope scope = rg_begin(c);
-    rg_tensor total = rg_number_at(HERE, c, RG_F32, 0);
+    rg_tensor total = rg_number_at(HERE, c, RG_F32, 0), parts = RG_NONE;
+    rg_world *w = NULL;
     for (size_t i = 0; i < params.n; i++) {
         if (!api_has_grad(params.t[i])) continue;
         rg_tensor g = rg_param_grad_at(HERE, params.t[i]);
         if (rg_dtype_of_at(HERE, g) != RG_F64) g = rg_cast_at(HERE, g, RG_F32);
         rg_tensor sum = rg_sum_at(HERE, rg_square_at(HERE, g), (rg_reduce_opts){0});
-        total = rg_add_at(HERE, TENSOR(total), TENSOR(sum));
+        struct api_shard s = api_shard_of(params.t[i]);
+        if (!s.split)
+            total = rg_add_at(HERE, TENSOR(total), TENSOR(sum));
+        else
+            parts = parts.id ? rg_add_at(HERE, TENSOR(parts), TENSOR(sum)) : sum, w = s.world;
     }
+    /* of gradients that ranks divide, each has its part */
+    if (w) total = rg_add_at(HERE, TENSOR(total), TENSOR(rg_all_reduce_at(HERE, parts, w, RG_COMBINE_SUM)));
     rg_tensor norm = rg_sqrt_at(HERE, total);
     rg_tensor factor = rg_div_at(HERE, NUMBER(most), TENSOR(rg_add_at(HERE, TENSOR(norm), NUMBER(1e-6))));
     factor = rg_contiguous_at(HERE, rg_minimum_at(HERE, TENSOR(factor), NUMBER(1)));

@@ -41,7 +41,9 @@ static rg_module *make(AT, const char *fn, rg_ctx *c, const struct nn_layer *lay
                             .eps = o.eps,
                             .momentum = o.momentum != 0 ? o.momentum : 0.1,
                             .dropout = o.dropout,
-                            .causal = o.causal};
+                            .causal = o.causal,
+                            .world = o.world,
+                            .split = o.split};
     return m;
 }
 
@@ -78,11 +80,35 @@ static void full(AT, rg_module *m, const char *name, double v, rg_ints shape, bo
     api_drop(t);
 }
 
+/* ---- tensor parallel --------------------------------------------------------------------------------------- */
+
+/* A parameter becomes this rank's slice of it along `axis`: every rank drew the same weights. */
+static void slice(AT, const char *fn, rg_module *m, const char *name, int64_t axis) {
+    rg_world *w = m->a.world;
+    rg_tensor t = nn_own(m, name);
+    if (rg_status_of(m->c)) return;
+    int64_t ranks = rg_world_size(w), whole = rg_dim_at(HERE, t, axis), elements = rg_size_at(HERE, t);
+    if (whole % ranks) {
+        api_fail(m->c, HERE, fn, RG_EINVAL,
+                 "axis %lld of %s has %lld elements, which %lld ranks cannot share", (long long)axis, name,
+                 (long long)whole, (long long)ranks);
+        return;
+    }
+    rg_scope scope = rg_begin(m->c);
+    rg_tensor x = rg_narrow_at(HERE, t, axis, whole / ranks * rg_world_rank(w), whole / ranks);
+    api_become(HERE, t, rg_contiguous_at(HERE, x));
+    rg_end(scope);
+    api_set_shard(HERE, t, (struct api_shard){SPLIT_TENSOR, w, elements});
+}
+
 /* ---- products -------------------------------------------------------------------------------------------- */
 
 static rg_tensor forward_linear(AT, rg_module *m, rg_tensor x) {
-    return rg_linear_at(HERE, narrow(HERE, m, x), narrow(HERE, m, nn_own(m, "weight")),
-                        narrow(HERE, m, nn_own(m, "bias")));
+    rg_tensor w = narrow(HERE, m, nn_own(m, "weight")), b = narrow(HERE, m, nn_own(m, "bias"));
+    if (!m->a.world || m->a.split != RG_ROWWISE) return rg_linear_at(HERE, narrow(HERE, m, x), w, b);
+    rg_tensor sum = rg_linear_at(HERE, narrow(HERE, m, x), w, RG_NONE);
+    sum = rg_all_reduce_at(HERE, sum, m->a.world, RG_COMBINE_SUM);
+    return b.id ? rg_add_at(HERE, TENSOR(sum), TENSOR(b)) : sum;
 }
 static const struct nn_layer linear = {"linear", forward_linear};
 
@@ -93,11 +119,24 @@ rg_module *rg_nn_linear_at(AT, rg_ctx *c, int64_t in, int64_t out, rg_layer_opts
     int64_t shape[2] = {positive(HERE, fn, c, "the size of outputs", out),
                         positive(HERE, fn, c, "the size of inputs", in)};
     weights(HERE, m, shape, 2, (double)in, out, !o.no_bias);
+    if (o.world && o.split == RG_COLWISE) {
+        slice(HERE, fn, m, "weight", 0);
+        if (!o.no_bias) slice(HERE, fn, m, "bias", 0);
+    }
+    if (o.world && o.split == RG_ROWWISE) slice(HERE, fn, m, "weight", 1);
     return nn_done(m);
 }
 
+/* Rows of other ranks are zeros here, and come with the sum. */
 static rg_tensor forward_embedding(AT, rg_module *m, rg_tensor x) {
-    return rg_embedding_at(HERE, x, nn_own(m, "weight"));
+    rg_tensor w = nn_own(m, "weight");
+    if (!m->a.world) return rg_embedding_at(HERE, x, w);
+    int64_t rows = rg_dim_at(HERE, w, 0);
+    rg_tensor at = rg_sub_at(HERE, TENSOR(x), INTEGER(rows * rg_world_rank(m->a.world)));
+    rg_tensor near = rg_clamp_at(HERE, at, INTEGER(0), INTEGER(rows - 1));
+    rg_tensor mine = rg_unsqueeze_at(HERE, rg_eq_at(HERE, TENSOR(at), TENSOR(near)), -1);
+    rg_tensor y = rg_where_at(HERE, TENSOR(mine), TENSOR(rg_embedding_at(HERE, near, w)), NUMBER(0));
+    return rg_all_reduce_at(HERE, y, m->a.world, RG_COMBINE_SUM);
 }
 static const struct nn_layer embedding = {"embedding", forward_embedding};
 
@@ -112,6 +151,18 @@ rg_module *rg_nn_embedding_at(AT, rg_ctx *c, int64_t rows, int64_t size) {
         rg_nn_param_at(HERE, m, "weight", w);
         api_drop(w);
     }
+    return nn_done(m);
+}
+
+rg_module *rg_nn_embedding_parallel_at(AT, rg_ctx *c, int64_t rows, int64_t size, rg_world *w) {
+    const char *fn = "rg_nn_embedding_parallel";
+    rg_module *m = rg_nn_embedding_at(HERE, c, rows, size);
+    if (!m || !w) return m;
+    m->a.world = w;
+    int64_t part = nn_part(rows, w), more = part * rg_world_size(w) - rows;
+    rg_tensor t = nn_own(m, "weight");
+    if (more) api_become(HERE, t, rg_pad_at(HERE, t, (rg_ints){(const int64_t[]){0, more, 0, 0}, 4}, 0));
+    slice(HERE, fn, m, "weight", 0);
     return nn_done(m);
 }
 
@@ -341,6 +392,25 @@ static rg_tensor forward_attention(AT, rg_module *m, rg_tensor x) {
 }
 static const struct nn_layer attention = {"attention", forward_attention};
 
+/* This rank's heads of queries, keys and values: with grouped queries the three have different sizes. */
+static void slice_heads(AT, rg_module *m, bool bias) {
+    struct nn_args *a = &m->a;
+    static const char *const name[] = {"in_proj_weight", "in_proj_bias"};
+    int64_t ranks = rg_world_size(a->world), me = rg_world_rank(a->world), d = a->first;
+    for (int i = 0; i < 1 + bias && !rg_status_of(m->c); i++) {
+        rg_tensor t = nn_own(m, name[i]), part[3];
+        int64_t q = a->heads * d / ranks, k = a->kv_heads * d / ranks, elements = rg_size_at(HERE, t);
+        rg_scope scope = rg_begin(m->c);
+        part[0] = rg_narrow_at(HERE, t, 0, q * me, q);
+        part[1] = rg_narrow_at(HERE, t, 0, q * ranks + k * me, k);
+        part[2] = rg_narrow_at(HERE, t, 0, (q + k) * ranks + k * me, k);
+        api_become(HERE, t, rg_contiguous_at(HERE, rg_cat_at(HERE, (rg_tensors){part, 3}, 0)));
+        rg_end(scope);
+        api_set_shard(HERE, t, (struct api_shard){SPLIT_TENSOR, a->world, elements});
+    }
+    a->heads /= ranks, a->kv_heads /= ranks;
+}
+
 rg_module *rg_nn_attention_at(AT, rg_ctx *c, int64_t size, int64_t n, rg_layer_opts o) {
     const char *fn = "rg_nn_attention";
     rg_module *m = make(HERE, fn, c, &attention, o);
@@ -364,7 +434,13 @@ rg_module *rg_nn_attention_at(AT, rg_ctx *c, int64_t size, int64_t n, rg_layer_o
     rg_nn_param_at(HERE, m, "in_proj_weight", w);
     api_drop(w);
     if (!o.no_bias) full(HERE, m, "in_proj_bias", 0, (rg_ints){&rows, 1}, true);
-    rg_module *out = rg_nn_linear_at(HERE, c, size, size, (rg_layer_opts){.no_bias = o.no_bias});
+    if (o.world && (n % rg_world_size(o.world) || kv % rg_world_size(o.world)))
+        api_fail(c, HERE, fn, RG_EINVAL, "%lld ranks cannot share %lld heads of queries and %lld of keys",
+                 (long long)rg_world_size(o.world), (long long)n, (long long)kv);
+    if (o.world) slice_heads(HERE, m, !o.no_bias);
+    rg_layer_opts inner = {
+        .no_bias = o.no_bias, .world = o.world, .split = o.world ? RG_ROWWISE : RG_REPLICATED};
+    rg_module *out = rg_nn_linear_at(HERE, c, size, size, inner);
     if (out && !o.no_bias) rg_assign_at(HERE, nn_own(out, "bias"), NUMBER(0));
     if (out) rg_nn_add_at(HERE, m, "out_proj", out);
     return nn_done(m);

@@ -173,7 +173,7 @@ void nn_path(const rg_module *m, char out[NN_PATH]) {
 
 rg_tensor nn_own(const rg_module *m, const char *name) {
     const struct nn_entry *e = find_entry(m, name, strlen(name));
-    return e ? e->t : RG_NONE;
+    return e ? e->gathered.id ? e->gathered : e->t : RG_NONE;
 }
 
 rg_module *rg_nn_child(rg_module *m, const char *path) {
@@ -249,7 +249,7 @@ static rg_tensor add_entry(AT, const char *fn, rg_module *m, const char *name, r
     if (!text) return api_poison(c);
     rg_tensor t = param ? rg_param_at(HERE, value) : api_state(HERE, value, false);
     if (rg_status_of(c)) return mem_free(text), api_poison(c);
-    m->entry[m->entries++] = (struct nn_entry){text, t, param};
+    m->entry[m->entries++] = (struct nn_entry){.name = text, .t = t, .param = param};
     changed(m);
     return t;
 }
@@ -388,7 +388,9 @@ rg_tensor rg_nn_forward_at(AT, rg_module *m, rg_tensor x) {
     if (path[4]) path[3] = '.';
     rg_scope scope = rg_begin(c);
     struct api_origin old = api_enter(c, (struct api_origin){path, HERE, false});
+    nn_layer_begin(HERE, m);
     rg_tensor out = m->layer->forward(HERE, m, x);
+    nn_layer_end(m);
     if (m->half_root) out = rg_cast_at(HERE, out, RG_F32);
     if (m->checkpoint && m->training) out = rg_checkpoint_at(HERE, out, x);
     out = api_result(HERE, scope, out);

@@ -4,6 +4,7 @@
  *   layers.c    the library's layers: how each is made and goes forward
  *   state.c     files, other dtypes, other contexts
  *   optim.c     optimisers; clip.c: clipping and learning rates
+ *   parallel.c  data parallel training; shard.c: parameters of which each rank has a part
  *
  * All of it is written with the public functions in their _at form and with api/api.h. A module's memory is its own (mem_alloc):
  * it is made once and lives long. Its tensors belong to no scope and are freed with it. */
@@ -18,7 +19,7 @@
 #define NUMBER(x) ((rg_operand){.kind = 2, .v = {.f = (x)}})
 #define INTEGER(x) ((rg_operand){.kind = 1, .v = {.i = (x)}})
 
-enum { NN_PATH = 512, NN_RANK = 8, NN_LIST = 8 };
+enum { NN_PATH = 512, NN_RANK = 8, NN_LIST = 8, NN_ENTRIES = 16 };
 
 /* A copy of a list of the user's, which may be gone after the call. */
 struct nn_ints {
@@ -38,12 +39,19 @@ struct nn_args {
     int64_t groups, heads, kv_heads, first;
     double eps, momentum, dropout;
     bool causal, ceil;
+    rg_world *world; /* tensor parallel */
+    rg_layer_split split;
 };
 
+struct nn_whole { /* shape of a parameter of which ranks have parts */
+    int64_t d[NN_RANK], rank;
+};
 struct nn_entry {
     char *name;
     rg_tensor t;
     bool param;
+    struct nn_whole whole; /* of a SPLIT_FLAT one */
+    rg_tensor gathered;    /* the same, while its layer goes forward */
 };
 
 /* All entries below a module, made when asked for. */
@@ -57,6 +65,7 @@ struct nn_parallel { /* rg_nn_data_parallel; world NULL: it was not called */
     rg_world *world;
     rg_dtype wire; /* RG_BOOL: as the gradients are */
     int64_t bucket;
+    rg_shard shard;
 };
 struct rg_module {
     rg_ctx *c;
@@ -93,6 +102,17 @@ const struct nn_flat *nn_flat(rg_module *);            /* NULL: out of memory */
 /* "0.weight": as state dicts have it. "" for a module without a parent. */
 void nn_path(const rg_module *, char out[NN_PATH]);
 rg_status nn_no_module(rg_ctx *, AT, const char *fn); /* the error for NULL */
+
+/* ---- shard.c -------------------------------------------------------------------------------------------- */
+
+int64_t nn_part(int64_t elements, const rg_world *); /* elements that each rank has, padding included */
+rg_tensor nn_parts(AT, rg_tensor x, rg_world *);     /* x as (ranks, part) */
+rg_tensor nn_my_part(AT, rg_tensor x, rg_world *);   /* this rank's row of it */
+/* Whole parameters of these shapes from every rank's parts, by one exchange. */
+void nn_gather(AT, rg_world *, const struct nn_whole *, uint32_t n, const rg_tensor *part, rg_tensor *out);
+void nn_shard_layer(AT, rg_module *, rg_world *); /* the parameters of m itself become this rank's parts */
+void nn_layer_begin(AT, rg_module *);             /* from here to the end nn_own gives them whole */
+void nn_layer_end(rg_module *);
 
 /* ---- state.c -------------------------------------------------------------------------------------------- */
 

@@ -108,11 +108,19 @@ static rg_tensor add_state(AT, rg_optim *o, const char *kind, int64_t number, rg
     return t;
 }
 
+/* State of a parameter: of this rank's part of it, where each rank updates one. */
+static rg_tensor zeros_of(AT, rg_tensor p) {
+    struct api_shard s = api_shard_of(p);
+    if (s.split != SPLIT_STATE) return rg_zeros_like_at(HERE, p);
+    return rg_zeros_at(HERE, rg_ctx_of(p), rg_dtype_of_at(HERE, p),
+                       (rg_ints){(const int64_t[]){nn_part(s.elements, s.world)}, 1});
+}
+
 static void make_state(AT, rg_optim *o) {
     for (int s = 0; s < STATES; s++) {
         if (!o->state[s]) continue;
         for (size_t i = 0; i < o->n && !rg_status_of(o->c); i++) {
-            rg_tensor like = rg_zeros_like_at(HERE, o->param[i]);
+            rg_tensor like = zeros_of(HERE, o->param[i]);
             rg_dtype dt = rg_dtype_of_at(HERE, like) == RG_F64 ? RG_F64 : RG_F32;
             o->state[s][i] = add_state(HERE, o, o->rule->state[s], (int64_t)i, rg_cast_at(HERE, like, dt));
             api_drop(like);
@@ -183,6 +191,14 @@ rg_optim *rg_adamw_at(AT, rg_tensors params, rg_optim_opts o) {
 
 /* ---- one step ---------------------------------------------------------------------------------------------- */
 
+enum { GATHER_MOST = 256, GATHER_BYTES = 25000000 };
+struct gathering { /* new parts of parameters, on their way to all ranks */
+    rg_world *world;
+    rg_tensor param[GATHER_MOST], part[GATHER_MOST];
+    uint32_t n;
+    int64_t bytes;
+};
+
 /* Arithmetic, short: the user's call site goes along in every call. */
 struct at {
     const char *file;
@@ -190,6 +206,7 @@ struct at {
     rg_optim *o;
     rg_tensor skip;        /* true: this step is left out; RG_NONE: there is no such question */
     rg_tensor size, root2; /* adam: lr / (1 - beta1^t), sqrt(1 - beta2^t) */
+    struct gathering q;
 };
 
 static rg_tensor add(struct at *a, rg_tensor x, rg_tensor y) {
@@ -207,9 +224,33 @@ static rg_tensor quot(struct at *a, rg_tensor x, rg_tensor y) {
 static rg_tensor root(struct at *a, rg_tensor x) { return rg_sqrt_at(a->file, a->line, x); }
 static rg_tensor to(struct at *a, rg_tensor x, rg_dtype dt) { return rg_cast_at(a->file, a->line, x, dt); }
 
+static rg_tensor kept(struct at *a, rg_tensor x, rg_tensor v) {
+    return a->skip.id ? rg_where_at(a->file, a->line, TENSOR(a->skip), TENSOR(x), TENSOR(v)) : v;
+}
 static void set(struct at *a, rg_tensor x, rg_tensor v) {
-    if (a->skip.id) v = rg_where_at(a->file, a->line, TENSOR(a->skip), TENSOR(x), TENSOR(v));
-    rg_assign_at(a->file, a->line, x, TENSOR(v));
+    rg_assign_at(a->file, a->line, x, TENSOR(kept(a, x, v)));
+}
+
+/* New parts of parameters that all ranks have whole travel in buckets, as gradients do. */
+static void gather_now(struct at *a) {
+    struct gathering *q = &a->q;
+    rg_tensor out[GATHER_MOST];
+    struct nn_whole whole[GATHER_MOST];
+    if (!q->n) return;
+    for (uint32_t i = 0; i < q->n; i++)
+        whole[i].rank = rg_shape_of_at(a->file, a->line, q->param[i], whole[i].d, NN_RANK);
+    nn_gather(a->file, a->line, q->world, whole, q->n, q->part, out);
+    for (uint32_t i = 0; i < q->n; i++) rg_assign_at(a->file, a->line, q->param[i], TENSOR(out[i]));
+    q->n = 0, q->bytes = 0;
+}
+static void gather_later(struct at *a, rg_world *w, rg_tensor param, rg_tensor part) {
+    struct gathering *q = &a->q;
+    bool other =
+        q->n && rg_dtype_of_at(a->file, a->line, q->param[0]) != rg_dtype_of_at(a->file, a->line, param);
+    if (q->n == GATHER_MOST || q->bytes > GATHER_BYTES || other || q->world != w) gather_now(a);
+    q->world = w;
+    q->bytes += rg_bytes_at(a->file, a->line, param);
+    q->param[q->n] = param, q->part[q->n++] = part;
 }
 
 /* 1 - beta^t */
@@ -247,9 +288,22 @@ static void update(struct at *a, size_t i, rg_tensor g) {
     rg_tensor p = o->param[i], num[NUMBERS];
     rg_dtype dt = rg_dtype_of_at(a->file, a->line, p) == RG_F64 ? RG_F64 : RG_F32;
     for (int k = 0; k < NUMBERS; k++) num[k] = o->dt == dt ? o->num[k] : to(a, o->num[k], dt);
+    struct api_shard s = api_shard_of(p);
+    if (s.split == SPLIT_STATE) p = rg_detach_at(a->file, a->line, nn_my_part(a->file, a->line, p, s.world));
     rg_tensor wide = to(a, p, dt);
     rg_tensor v = (o->rule->adam ? new_adam : new_sgd)(a, i, wide, to(a, g, dt), num);
-    set(a, p, to(a, v, rg_dtype_of_at(a->file, a->line, p)));
+    v = to(a, v, rg_dtype_of_at(a->file, a->line, p));
+    if (s.split == SPLIT_STATE)
+        gather_later(a, s.world, o->param[i], kept(a, p, v));
+    else
+        set(a, p, v);
+}
+
+/* On any rank: each sees its parts of the gradients. */
+static rg_tensor all_ranks(struct at *a, rg_tensor bad) {
+    struct api_shard s = {0};
+    for (size_t i = 0; i < a->o->n && !s.split; i++) s = api_shard_of(a->o->param[i]);
+    return s.split ? rg_all_reduce_at(a->file, a->line, bad, s.world, RG_COMBINE_MAX) : bad;
 }
 
 /* Is a gradient not finite? */
@@ -261,6 +315,7 @@ static rg_tensor find_bad(struct at *a, const rg_tensor *g) {
         no = rg_any_at(a->file, a->line, no, (rg_reduce_opts){0});
         bad = bad.id ? rg_logical_or_at(a->file, a->line, TENSOR(bad), TENSOR(no)) : no;
     }
+    bad = all_ranks(a, bad);
     return rg_contiguous_at(a->file, a->line, bad);
 }
 
@@ -312,6 +367,7 @@ static void step(struct at *a, rg_tensor *g) {
     }
     for (size_t i = 0; i < o->n && !rg_status_of(o->c); i++)
         if (g[i].id) update(a, i, g[i]);
+    gather_now(a);
     if (o->scale.id) update_scale(a);
     for (size_t i = 0; i < o->n; i++) api_set_grad(a->file, a->line, o->param[i], RG_NONE);
 }
