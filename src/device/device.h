@@ -114,7 +114,7 @@ struct dev_builtin {
     dev_fn *fn;
     int64_t scratch; /* bytes for one worker */
 };
-enum { DEV_KERNELS = 9 };
+enum { DEV_KERNELS = 11 };
 struct dev_kernel_text { /* a kernel of a builtin */
     const char *name, *text;
 };

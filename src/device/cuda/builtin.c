@@ -25,6 +25,8 @@ enum {
     LONG_THREADS = 512
 };
 
+enum { LEAST_CHUNK = 64, MOST_CHUNK = 512 }; /* sorted indices whose sum is a part of a long segment */
+
 enum { SHORT_ROW = 16 }; /* indices of a row of a scatter that each result looks through */
 
 enum builtin_kind { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, SCATTER, SCATTER_SUM };
@@ -38,8 +40,9 @@ struct cuda_call {
 /* Layout of the scratch memory. */
 struct builtin_plan {
     int64_t rows, len, parts, size, inner; /* size, inner: of a scatter */
+    int64_t chunk, chunks;                 /* of a sum; one chunk: no parts */
     uint32_t passes;
-    size_t key[2], pos[2], hist, begin, all;
+    size_t key[2], pos[2], hist, begin, part, all;
 };
 
 static size_t piece(size_t *at, int64_t n, size_t bytes) {
@@ -63,6 +66,13 @@ static bool is_short(const struct cuda_call *c, const int64_t *num) {
     return is_scatter(c->what) && num[0] <= SHORT_ROW;
 }
 
+/* Few results with long segments have a block each. */
+static bool has_blocks(const struct cuda_call *c, const struct builtin_plan *p) {
+    int64_t wide = p->inner % (16 / c->element) == 0 ? 16 / c->element : 1;
+    return p->rows * p->size * (p->inner / wide) < LONG_RESULTS && p->inner < 8 &&
+           p->len / RG_MAX(p->size, 1) >= LONG_SEGMENT;
+}
+
 static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, const int64_t *num) {
     struct builtin_plan p = {.rows = rows, .len = num[0], .size = 0, .inner = 1};
     uint32_t bits = c->element * 8, tile = cuda_call_tile(c->key);
@@ -79,6 +89,11 @@ static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, cons
     for (int i = 0; i < 2; i++) p.pos[i] = piece(&p.all, rows * p.len, 4);
     p.hist = piece(&p.all, rows * p.parts * DIGITS, 4);
     p.begin = piece(&p.all, is_scatter(c->what) ? rows * (p.size + 1) : 0, 4);
+    p.chunk = LEAST_CHUNK, p.chunks = 1;
+    while (p.chunk < MOST_CHUNK && p.chunk * p.chunk < p.len) p.chunk *= 2;
+    if (c->what == SCATTER_SUM && !has_blocks(c, &p)) p.chunks = (p.len + p.chunk - 1) / p.chunk;
+    if (p.chunks == 1) p.chunk = p.len;
+    p.part = piece(&p.all, p.chunks > 1 ? 2 * rows * p.chunks * p.inner : 0, sizeof(double));
     return p;
 }
 
@@ -194,12 +209,24 @@ static void begin_step(const struct cuda_call *c, const struct builtin_plan *p, 
     add_num(s, p->len), add_num(s, p->size), add_num(s, count);
 }
 
+static int64_t width_of(const struct cuda_call *c, const struct builtin_plan *p) {
+    return c->what == SCATTER_SUM && p->inner % (16 / c->element) == 0 ? 16 / c->element : 1;
+}
+
+static void part_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
+                      struct cuda_step *s) {
+    int64_t wide = width_of(c, p), count = 2 * p->rows * p->chunks * (p->inner / wide);
+    give_all(s, c->kernel[wide > 1 ? CUDA_PART_WIDE : CUDA_PART], count);
+    add_buf(s, l->scratch + p->part), add_buf(s, l->buf[1]);
+    add_buf(s, l->scratch + p->pos[p->passes % 2]), add_buf(s, l->scratch + p->key[p->passes % 2]);
+    add_buf(s, l->scratch + p->begin);
+    add_num(s, p->len), add_num(s, p->size), add_num(s, p->inner), add_num(s, p->chunk), add_num(s, count);
+}
+
 static void fold_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
                       struct cuda_step *s) {
-    bool sum = c->what == SCATTER_SUM;
-    int64_t wide = sum && p->inner % (16 / c->element) == 0 ? 16 / c->element : 1,
-            count = p->rows * p->size * (p->inner / wide);
-    bool blocks = sum && count < LONG_RESULTS && p->len / RG_MAX(p->size, 1) >= LONG_SEGMENT;
+    bool sum = c->what == SCATTER_SUM, blocks = sum && has_blocks(c, p);
+    int64_t wide = width_of(c, p), count = p->rows * p->size * (p->inner / wide);
     if (blocks) {
         count = p->rows * p->size * p->inner;
         give(s, c->kernel[CUDA_LONG], RG_MIN(count, BLOCKS), LONG_THREADS);
@@ -209,7 +236,10 @@ static void fold_step(const struct cuda_call *c, const struct builtin_plan *p, c
     add_buf(s, l->buf[0]), add_buf(s, l->buf[1]);
     if (!sum) add_buf(s, l->buf[3]);
     add_buf(s, l->scratch + p->pos[p->passes % 2]), add_buf(s, l->scratch + p->begin);
-    add_num(s, p->len), add_num(s, p->size), add_num(s, sum ? p->inner : l->var[2]), add_num(s, count);
+    if (sum && !blocks) add_buf(s, l->scratch + p->part);
+    add_num(s, p->len), add_num(s, p->size), add_num(s, sum ? p->inner : l->var[2]);
+    if (sum && !blocks) add_num(s, p->chunk);
+    add_num(s, count);
 }
 
 static void short_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
@@ -236,7 +266,7 @@ uint32_t cuda_call_steps(const struct cuda_call *c, const struct dev_launch *l) 
     struct builtin_plan p = plan_of(c, l->grid, l->var);
     if (c->what == WINNER) return 2;
     if (is_short(c, l->var) || selects(c, l->grid, l->var)) return 1;
-    return 1 + p.passes * (p.parts > 1 ? 3 : 1) + (is_scatter(c->what) ? 2 : 1);
+    return 1 + p.passes * (p.parts > 1 ? 3 : 1) + (is_scatter(c->what) ? 2 : 1) + (p.chunks > 1);
 }
 
 void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint32_t i, struct cuda_step *s) {
@@ -256,6 +286,8 @@ void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint3
         pass_step(c, &p, l, (i - 1) / each, each == 1 ? CUDA_SCATTER : (i - 1) % each, s);
     else if (!is_scatter(c->what))
         sorted_step(c, &p, l, s);
+    else if (i == last)
+        begin_step(c, &p, l, s);
     else
-        (i == last ? begin_step : fold_step)(c, &p, l, s);
+        (i == last + 1 && p.chunks > 1 ? part_step : fold_step)(c, &p, l, s);
 }

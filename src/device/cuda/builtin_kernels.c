@@ -8,7 +8,8 @@
  * bits inverted for descending order; with each goes its index. A scatter sorts its index, finds each target's segment
  * (scatter_begin), and gives every result to one thread, which combines its segment in the order of the row
  * (scatter_fold, scatter_sum), or to a block where few results have long segments (scatter_long); of short rows each result looks
- * through all indices (scatter_short): the same bits in every run.
+ * through all indices (scatter_short): the same bits in every run. Sorted indices are cut into chunks: what a chunk adds to a
+ * segment that does not end in it, or did not begin in it, is summed before (scatter_part), so that no thread sums a long segment alone.
  * Short rows, and the first few of long ones, are one kernel (topk_select).
  * The text uses the preamble (render/cuda_pre.c); each kernel stands alone, since any may share a unit with others.
  * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda.c (cuda_compile_calls) */
@@ -325,34 +326,70 @@ static const char begins[] = "extern \"C\" __global__ void scatter_begin(const u
                              "        begin[i] = lo;\n"
                              "    }\n"
                              "}\n";
-/* One thread for V neighbouring results. T: elements; C: what is computed with; UP, DOWN: between the two. */
-static const char fold_sum[] =
-    "extern \"C\" __global__ void scatter_sum(T *out, const T *src, const u32 *pos, const u32 *begin, i64 "
-    "len, i64 size, i64 inner, i64 count,\n"
-    "                                       u64 n, char *s, u64 d) {\n"
+/* Sums of elements j .. end - 1 of the sorted row. */
+#define ADD_ROWS                                                    \
+    "        for (; j + 8 <= end; j += 8) {\n"                      \
+    "            pack y[8];\n"                                      \
+    "            #pragma unroll\n"                                  \
+    "            for (int k = 0; k < 8; k++) y[k] = x[p[j + k] * wide];\n" \
+    "            #pragma unroll\n"                                  \
+    "            for (int k = 0; k < 8; k++)\n"                     \
+    "                for (int v = 0; v < V; v++) sum[v] += UP(y[k].v[v]);\n" \
+    "        }\n"                                                   \
+    "        for (; j < end; j++) {\n"                              \
+    "            const pack y = x[p[j] * wide];\n"                  \
+    "            for (int v = 0; v < V; v++) sum[v] += UP(y.v[v]);\n" \
+    "        }\n"
+/* Two parts for each chunk: of the segment that began before it, and of the one that begins in it and does not end there. */
+static const char fold_part[] =
+    "extern \"C\" __global__ void scatter_part(C *part, const T *src, const u32 *pos, const u32 *key, const u32 "
+    "*begin, i64 len, i64 size, i64 inner, i64 chunk,\n"
+    "                                       i64 count, u64 n, char *s, u64 d) {\n"
     "    typedef piece<T, V> pack;\n"
     "    pdl_wait();\n"
-    "    const i64 wide = inner / V;\n" EACH
+    "    const i64 wide = inner / V, chunks = (len + chunk - 1) / chunk;\n" EACH
+    "        const i64 col = i % wide, slot = i / wide, row = slot / 2 / chunks, from = slot / 2 % chunks * chunk;\n"
+    "        const i64 to = from + chunk < len ? from + chunk : len;\n"
+    "        const bool tail = slot % 2;\n"
+    "        const u32 *b = begin + row * (size + 1) + key[row * len + (tail ? to - 1 : from)], *p = pos + row * len;\n"
+    "        const pack *x = (const pack *)src + row * len * wide + col;\n"
+    "        i64 j = b[0], end = b[1];\n"
+    "        if (tail ? j < from || end <= to : j >= from) continue;\n"
+    "        j = tail ? j : from, end = end < to ? end : to;\n"
+    "        C sum[V];\n"
+    "        for (int v = 0; v < V; v++) sum[v] = 0;\n" ADD_ROWS
+    "        for (int v = 0; v < V; v++) part[i * V + v] = sum[v];\n"
+    "    }\n"
+    "}\n";
+/* One thread for V neighbouring results. T: elements; C: what is computed with; UP, DOWN: between the two. */
+static const char fold_sum[] =
+    "extern \"C\" __global__ void scatter_sum(T *out, const T *src, const u32 *pos, const u32 *begin, const C *part, i64 "
+    "len, i64 size, i64 inner, i64 chunk, i64 count,\n"
+    "                                       u64 n, char *s, u64 d) {\n"
+    "    typedef piece<T, V> pack;\n"
+    "    typedef piece<C, V> sums;\n"
+    "    pdl_wait();\n"
+    "    const i64 wide = inner / V, chunks = (len + chunk - 1) / chunk;\n" EACH
     "        const i64 at = i / wide, col = i % wide, row = at / size, b = row * (size + 1) + at % size;\n"
     "        const u32 *p = pos + row * len;\n"
     "        const pack *x = (const pack *)src + row * len * wide + col;\n"
-    "        u32 j = begin[b];\n"
-    "        const u32 end = begin[b + 1];\n"
+    "        i64 j = begin[b], end = begin[b + 1];\n"
     "        C sum[V];\n"
     "        pack r;\n"
     "        for (int v = 0; v < V; v++) sum[v] = 0;\n"
-    "        for (; j + 8 <= end; j += 8) {\n"
-    "            pack y[8];\n"
-    "            #pragma unroll\n"
-    "            for (int k = 0; k < 8; k++) y[k] = x[p[j + k] * wide];\n"
-    "            #pragma unroll\n"
-    "            for (int k = 0; k < 8; k++)\n"
-    "                for (int v = 0; v < V; v++) sum[v] += UP(y[k].v[v]);\n"
-    "        }\n"
-    "        for (; j < end; j++) {\n"
-    "            const pack y = x[p[j] * wide];\n"
-    "            for (int v = 0; v < V; v++) sum[v] += UP(y.v[v]);\n"
-    "        }\n"
+    "        if (j < end && j / chunk != (end - 1) / chunk) {\n"
+    "            const i64 last = (end - 1) / chunk;\n"
+    "            i64 c = j / chunk;\n"
+    "            const sums *q = (const sums *)part + 2 * row * chunks * wide + col;\n"
+    "            const sums first = q[(2 * c + 1) * wide];\n"
+    "            for (int v = 0; v < V; v++) sum[v] = first.v[v];\n"
+    "            #pragma unroll 8\n"
+    "            for (c++; c <= last; c++) {\n"
+    "                const sums y = q[2 * c * wide];\n"
+    "                for (int v = 0; v < V; v++) sum[v] += y.v[v];\n"
+    "            }\n"
+    "            j = end;\n"
+    "        }\n" ADD_ROWS
     "        for (int v = 0; v < V; v++) r.v[v] = DOWN(sum[v]);\n"
     "        ((pack *)out)[i] = r;\n"
     "    }\n"
@@ -540,11 +577,13 @@ static uint32_t scatter_texts(struct arena *a, const struct dev_call *c, struct 
     }
     w[4] = (struct macro){"V", "1"};
     out[CUDA_RESULT] = (struct dev_kernel_text){"scatter_sum", with(a, w, RG_COUNT(w), fold_sum)};
+    out[CUDA_PART] = (struct dev_kernel_text){"scatter_part", with(a, w, RG_COUNT(w), fold_part)};
     out[CUDA_SHORT] = (struct dev_kernel_text){"scatter_short", with(a, w, RG_COUNT(w), short_sum)};
     out[CUDA_LONG] = (struct dev_kernel_text){"scatter_long", with(a, w, RG_COUNT(w), fold_long)};
     w[4].meaning = arena_printf(a, "%d", 16 / t->bytes);
     out[CUDA_WIDE] = (struct dev_kernel_text){"scatter_sum", with(a, w, RG_COUNT(w), fold_sum)};
-    return CUDA_LONG + 1;
+    out[CUDA_PART_WIDE] = (struct dev_kernel_text){"scatter_part", with(a, w, RG_COUNT(w), fold_part)};
+    return CUDA_PART_WIDE + 1;
 }
 
 static uint32_t winner_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {

@@ -234,7 +234,9 @@ enum {
     CUDA_BEGIN,
     CUDA_SHORT,
     CUDA_WIDE,
-    CUDA_LONG
+    CUDA_LONG,
+    CUDA_PART,
+    CUDA_PART_WIDE
 };
 enum { CUDA_SELECT = CUDA_RESULT + 1 }; /* of sorts */
 enum { CUDA_SELECT_MOST = 2048 };       /* elements that it sorts in shared memory */
@@ -242,7 +244,7 @@ enum { CUDA_FILL, CUDA_PUT };
 struct cuda_step { /* a kernel of it, ready to launch */
     struct dev_launch l;
     void *buf[5];
-    int64_t var[4];
+    int64_t var[5];
 };
 int cuda_builtin(struct device *, struct err *, const struct dev_call *, dev_fn *const *kernel,
                  struct dev_builtin *);
