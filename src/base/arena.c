@@ -1,6 +1,6 @@
 /* arena.c: bump allocation in a chain of growing blocks, and the growth of vectors.
  *
- * A unit of work owns one arena and frees it whole. Blocks double from 64 KiB to 4 MiB; a larger
+ * A unit of work owns one arena and frees it whole. Blocks double from 64 KiB (2 KiB in a small one) to 4 MiB; a larger
  * request gets a block of its own. arena_mark/arena_release make a stack of it for scratch memory; the
  * last block that a release empties is kept as a spare, so that a loop which marks and releases across
  * a block's edge does not call malloc each time round.
@@ -33,6 +33,7 @@
 
 #define ALIGN 16
 #define BLOCK_MIN ((size_t)64 << 10)
+#define BLOCK_SMALL ((size_t)2 << 10)
 #define BLOCK_MAX ((size_t)4 << 20)
 #define ALLOC_MAX ((size_t)1 << 47) /* above any address space: a size that wrapped around */
 
@@ -45,6 +46,7 @@ struct arena_block {
 static size_t padded(size_t n) { return (n + REDZONE + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
 
 void arena_init(struct arena *a, struct err *e) { *a = (struct arena){.err = e}; }
+void arena_init_small(struct arena *a, struct err *e) { *a = (struct arena){.err = e, .first = BLOCK_SMALL}; }
 
 static void free_block(struct arena *a, struct arena_block *b) {
     if (!b) return;
@@ -59,7 +61,7 @@ void arena_free(struct arena *a) {
         free_block(a, b);
     }
     free_block(a, a->spare);
-    *a = (struct arena){.err = a->err};
+    *a = (struct arena){.err = a->err, .first = a->first};
 }
 
 /* Puts a block with room for `need` bytes at the head. */
@@ -68,7 +70,7 @@ static void add_block(struct arena *a, size_t need) {
     if (b && b->cap >= need) {
         a->spare = NULL;
     } else {
-        size_t cap = a->head ? RG_MIN(a->head->cap * 2, BLOCK_MAX) : BLOCK_MIN;
+        size_t cap = a->head ? RG_MIN(a->head->cap * 2, BLOCK_MAX) : a->first ? a->first : BLOCK_MIN;
         cap = RG_MAX(cap, need);
         b = mem_alloc(sizeof *b + cap);
         if (!b) err_throw(a->err, RG_ENOMEM, "out of memory: %zu bytes wanted", sizeof *b + cap);

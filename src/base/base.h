@@ -91,15 +91,17 @@ struct arena {
     struct arena_block *head;  /* newest block first */
     struct arena_block *spare; /* one emptied block, kept for the next need */
     size_t used, reserved;     /* bytes handed out, bytes taken from mem_alloc */
+    size_t first;              /* bytes of the first block; 0: as most arenas have */
 };
 struct arena_mark {
     struct arena_block *head;
     size_t fill, used;
 };
 void arena_init(struct arena *, struct err *);
-void arena_free(struct arena *);                           /* frees all blocks; the arena may be used again */
-void *arena_alloc(struct arena *, size_t n);               /* zeroed, 16-byte aligned, never NULL (throws) */
-void *arena_raw(struct arena *, size_t n);                 /* the same, not zeroed */
+void arena_init_small(struct arena *, struct err *); /* of which there are thousands, with little in each */
+void arena_free(struct arena *);                     /* frees all blocks; the arena may be used again */
+void *arena_alloc(struct arena *, size_t n);         /* zeroed, 16-byte aligned, never NULL (throws) */
+void *arena_raw(struct arena *, size_t n);           /* the same, not zeroed */
 void *arena_calloc(struct arena *, size_t n, size_t size); /* n * size bytes, zeroed */
 /* Grows or shrinks p from `old` to n bytes: in place if it is the newest allocation and fits, else by a
  * copy. New bytes are not zeroed; p may be NULL with old 0. */

@@ -49,7 +49,7 @@ struct loaded *module_add(struct engine *en, const char *sum, struct module *m, 
     }
     *x = (struct loaded){.m = m, .bytes = bytes, .chain = *at};
     memcpy(x->sum, sum, 65);
-    arena_init(&x->arena, &en->err);
+    arena_init_small(&x->arena, &en->err);
     *at = x;
     en->kernels.modules++;
     en->kernels.bytes += bytes;

@@ -150,7 +150,7 @@ struct exec_plan *plan_new(struct engine *en, struct err *e) {
         return NULL;
     }
     memset(x, 0, sizeof *x);
-    arena_init(&x->arena, e);
+    arena_init_small(&x->arena, e);
     if (en->ops->kind == DEV_RUNS && !(x->list = engine_list_new(en, e))) {
         mem_free(x);
         return NULL;

@@ -41,7 +41,7 @@ struct engine_list *engine_list_new(struct engine *en, struct err *e) {
     memset(l, 0, sizeof *l);
     l->en = en;
     l->workers = en->ops->workers(en->dev);
-    arena_init(&l->arena, &l->err);
+    arena_init_small(&l->arena, &l->err);
     return l;
 }
 

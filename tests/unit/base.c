@@ -98,6 +98,18 @@ TEST(arena_is_zeroed_and_aligned) {
     arena_free(&arena);
 }
 
+TEST(arena_small_begins_small_and_doubles) {
+    arena_init_small(&arena, &err);
+    for (int round = 0; round < 2; round++) {
+        arena_raw(&arena, 100);
+        CHECK(arena.reserved <= 4 << 10);
+        for (int i = 0; i < 1000; i++) memset(arena_raw(&arena, 1000), i, 1000);
+        CHECK(arena.reserved < 3 * arena.used);
+        arena_free(&arena); /* and does so again */
+        CHECK_EQ(arena.reserved, 0);
+    }
+}
+
 TEST(arena_marks_give_back) {
     open_arena();
     char *keep = arena_strdup(&arena, "keep", 4);
