@@ -909,6 +909,11 @@ typedef struct rg_parallel_opts {
     rg_shard shard;             /* what each rank keeps only its part of */
 } rg_parallel_opts;
 RG_FN rg_status rg_nn_data_parallel(rg_module *m, rg_world *w, rg_parallel_opts o);
+/* Checkpoint of m and o (NULL: of m alone), written by all ranks of w (NULL: one process), each its part, to files whose names
+ * begin with path; path itself is renamed last: it names a whole checkpoint, the old or the new one. Any number of
+ * ranks reads it, with the same .shard. */
+RG_FN rg_status rg_nn_save_sharded(rg_module *m, rg_optim *o, rg_world *w, const char *path);
+RG_FN rg_status rg_nn_load_sharded(rg_module *m, rg_optim *o, rg_world *w, const char *path);
 RG_FN rg_status rg_nn_reduce_grads(rg_module *m); /* the mean over ranks of all gradients of m */
 
 /* ---- what it costs ------------------------------------------------------------------------------------- */

@@ -310,6 +310,8 @@ RG_API rg_status rg_send_at(const char *file, int line, rg_tensor x, rg_world *w
 RG_API rg_tensor rg_recv_at(const char *file, int line, rg_tensor like, rg_world *w, int64_t from);
 RG_API rg_status rg_barrier_at(const char *file, int line, rg_world *w);
 RG_API rg_status rg_nn_data_parallel_at(const char *file, int line, rg_module *m, rg_world *w, rg_parallel_opts o);
+RG_API rg_status rg_nn_save_sharded_at(const char *file, int line, rg_module *m, rg_optim *o, rg_world *w, const char *path);
+RG_API rg_status rg_nn_load_sharded_at(const char *file, int line, rg_module *m, rg_optim *o, rg_world *w, const char *path);
 RG_API rg_status rg_nn_reduce_grads_at(const char *file, int line, rg_module *m);
 RG_API rg_status rg_schedule_stats_at(const char *file, int line, rg_tensors xs, rg_plan_stats *out);
 RG_API rg_status rg_stats_at(const char *file, int line, rg_ctx *c, rg_usage *out);
@@ -633,6 +635,8 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_recv(like, ...) rg_recv_at(RG_HERE, RG_ARG(like, #like), __VA_ARGS__)
 #define rg_barrier(...) rg_barrier_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_data_parallel(m, w, ...) rg_nn_data_parallel_at(RG_HERE, m, w, (rg_parallel_opts){.size_ = sizeof(rg_parallel_opts), __VA_ARGS__})
+#define rg_nn_save_sharded(...) rg_nn_save_sharded_at(RG_HERE, __VA_ARGS__)
+#define rg_nn_load_sharded(...) rg_nn_load_sharded_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_reduce_grads(...) rg_nn_reduce_grads_at(RG_HERE, __VA_ARGS__)
 #define rg_schedule_stats(...) rg_schedule_stats_at(RG_HERE, __VA_ARGS__)
 #define rg_stats(...) rg_stats_at(RG_HERE, __VA_ARGS__)

@@ -53,17 +53,28 @@ int engine_stream(void *engine, struct err *e, void **out) {
     return en->ops->stream(en->dev, e, out);
 }
 
+void collective_close(struct engine *en) {
+    if (en->stage) os_pages_free(en->stage, en->stage_bytes);
+    en->stage = NULL, en->stage_bytes = 0;
+}
+
+/* It stays: touching new pages costs more than the copy. */
+static void *stage(struct engine *en, size_t bytes) {
+    if (bytes <= en->stage_bytes) return en->stage;
+    collective_close(en);
+    en->stage = os_pages(bytes);
+    if (en->stage) en->stage_bytes = bytes;
+    return en->stage;
+}
+
 /* Through the host. */
 static int run_staged(struct engine *en, struct err *e, const struct dev_launch *l, size_t in, size_t out) {
-    void *from = os_pages(in), *to = os_pages(out);
-    int bad = from && to
-                  ? 0
-                  : err_set(e, RG_ENOMEM, "no memory on the host for %zu bytes of a collective", in + out);
+    char *from = stage(en, in + out), *to = from + in;
+    int bad =
+        from ? 0 : err_set(e, RG_ENOMEM, "no memory on the host for %zu bytes of a collective", in + out);
     if (!bad) bad = en->ops->copy(en->dev, e, COPY_OUT, from, l->buf[1], in);
     if (!bad) bad = collective_run(en, e, l->var[2], from, to, l->var[0], l->var[1]);
     if (!bad) bad = en->ops->copy(en->dev, e, COPY_IN, l->buf[0], to, out);
-    if (from) os_pages_free(from, in);
-    if (to) os_pages_free(to, out);
     return bad;
 }
 

@@ -28,6 +28,7 @@ enum { ENGINE_WORLDS = 64 };
 extern dev_fn *const engine_collective_fn;
 bool command_is_collective(const struct command *);
 bool list_has_collective(const struct engine_list *);
+void collective_close(struct engine *);
 int collective_run(struct engine *, struct err *, int64_t code, const void *in, void *out, int64_t nin,
                    int64_t nout);
 /* A command of any kind. */
@@ -66,6 +67,8 @@ struct engine {
     uint64_t span_began;   /* engine_span on a device without a clock of its own */
     struct debug_totals shown;
     struct world *world[ENGINE_WORLDS]; /* by number in the context; NULL: closed */
+    void *stage; /* memory of the host that collectives of a discrete device pass through */
+    size_t stage_bytes;
 };
 
 #endif

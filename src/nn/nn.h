@@ -2,7 +2,7 @@
  *
  *   module.c    modules: names, children, parameters, going forward, listing, freeing
  *   layers.c    the library's layers: how each is made and goes forward
- *   state.c     files, other dtypes, other contexts
+ *   state.c     files, other dtypes, other contexts; sharded.c: files that all ranks write
  *   optim.c     optimisers; clip.c: clipping and learning rates
  *   parallel.c  data parallel training; shard.c: parameters of which each rank has a part
  *
@@ -113,6 +113,8 @@ void nn_gather(AT, rg_world *, const struct nn_whole *, uint32_t n, const rg_ten
 void nn_shard_layer(AT, rg_module *, rg_world *); /* the parameters of m itself become this rank's parts */
 void nn_layer_begin(AT, rg_module *);             /* from here to the end nn_own gives them whole */
 void nn_layer_end(rg_module *);
+
+struct api_shard nn_optim_shard(const rg_optim *, size_t entry); /* optim.c: how ranks divide it */
 
 /* ---- state.c -------------------------------------------------------------------------------------------- */
 

@@ -425,6 +425,12 @@ rg_tensor rg_optim_entry(rg_optim *o, size_t i, const char **name) {
     return there ? o->entry[i] : RG_NONE;
 }
 
+/* Momenta come first, a list for each kind. */
+struct api_shard nn_optim_shard(const rg_optim *o, size_t entry) {
+    size_t states = (o->state[0] != NULL) + (o->state[1] != NULL);
+    return entry < states * o->n ? api_shard_of(o->param[entry % o->n]) : (struct api_shard){0};
+}
+
 rg_status rg_optim_save_at(AT, rg_optim *o, const char *path) {
     if (!o) return RG_EINVAL;
     if (rg_status_of(o->c)) return rg_status_of(o->c);

@@ -18,8 +18,10 @@ struct run {
     bool clip, scale, jit;
     rg_dtype dt;
     double loss[RANKS][STEPS];
-    double state[RANKS]; /* elements of the optimiser's state */
-    double held[RANKS];  /* elements of the parameters */
+    double state[RANKS];     /* elements of the optimiser's state */
+    double held[RANKS];      /* elements of the parameters */
+    const char *save, *load; /* a checkpoint before the steps, and after `save_at` of them */
+    int save_at;
     char error[RANKS][600], name[64];
 };
 struct shard_rank {
@@ -111,7 +113,12 @@ static void train(struct run *r, rg_ctx *c, rg_world *w, int rank) {
     prepare(&t);
     r->state[rank] = count(rg_optim_entries(t.o), get_state, t.o);
     r->held[rank] = count(t.params.n, get_param, t.net.all);
+    if (r->load) rg_nn_load_sharded(t.net.all, t.o, w, r->load);
     rg_seed(c, 5);
+    for (int i = 0; r->load && i < r->save_at; i++) {
+        rg_tensor in[2];
+        draw_batch(c, in); /* those that the first half saw */
+    }
     rg_jit *j = r->jit ? rg_jit_new(c, step, &t, 1) : NULL;
     for (int i = 0; i < r->steps; i++) {
         RG_SCOPE(c);
@@ -119,6 +126,7 @@ static void train(struct run *r, rg_ctx *c, rg_world *w, int rank) {
         draw_batch(c, in);
         if (j ? rg_jit_call(j, RG_ARRAY(in, 2), &loss) : step(&t, in, &loss)) return;
         r->loss[rank][i] = rg_item(loss);
+        if (r->save && i + 1 == r->save_at) rg_nn_save_sharded(t.net.all, t.o, w, r->save);
     }
 }
 
@@ -202,4 +210,80 @@ TEST(world_shard_keeps_a_part) {
         CHECK(zero3.state[i] < 0.27 * all.state[i]);
         CHECK(zero3.held[i] < 0.27 * all.held[i]);
     }
+}
+
+/* ---- checkpoints --------------------------------------------------------------------------------------------------------- */
+
+enum { HALF = 3 };
+
+/* Saved on 4 ranks after HALF steps, twice; read on 1, 2 and 4: the next losses are those of the run that went on. */
+static void resume(enum how how, const char *path) {
+    struct run first = {
+        .how = how, .size = 4, .dt = RG_F64, .steps = 2 * HALF, .save = path, .save_at = HALF};
+    run(&first);
+    for (int size = 1; size <= 4; size *= 2) {
+        struct run r = {.how = how, .size = size, .dt = RG_F64, .steps = HALF, .load = path, .save_at = HALF};
+        run(&r);
+        for (int i = 0; i < HALF; i++) {
+            double want = first.loss[0][HALF + i];
+            if (fabs(r.loss[0][i] - want) > 1e-9 * want)
+                FAIL("way %d on %d ranks, step %d: %.12g, went on with %.12g", (int)how, size, i,
+                     r.loss[0][i], want);
+        }
+    }
+}
+
+static int files_like(const char *path) {
+    char command[700];
+    int n = -1;
+    snprintf(command, sizeof command, "ls %s* | wc -l", path);
+    FILE *f = popen(command, "r");
+    if (f && fscanf(f, "%d", &n) != 1) n = -1;
+    if (f) pclose(f);
+    return n;
+}
+
+static void folder(char out[static 32]) {
+    strcpy(out, "/tmp/ridge-shard-XXXXXX");
+    CHECK(mkdtemp(out));
+}
+static void remove_folder(const char *dir) {
+    char command[100];
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    CHECK_EQ(system(command), 0);
+}
+
+TEST(world_shard_checkpoint) {
+    char path[600], dir[32];
+    folder(dir);
+    for (int how = DATA; how <= ZERO3; how++) {
+        snprintf(path, sizeof path, "%s/checkpoint-%d", dir, how);
+        resume((enum how)how, path);
+        CHECK_EQ(files_like(path), 5);
+    }
+    resume(ZERO3, path);           /* over the one that is there */
+    CHECK_EQ(files_like(path), 5); /* the older generation is gone */
+    remove_folder(dir);
+}
+
+TEST(world_shard_checkpoint_errors) {
+    rg_ctx *c = rg_open("REF");
+    char path[600], dir[32];
+    folder(dir);
+    snprintf(path, sizeof path, "%s/small", dir);
+    rg_module *small = rg_nn_linear(c, 3, 2), *large = rg_nn_linear(c, 3, 4),
+              *other = rg_nn_layernorm(c, RG_SHAPE(2));
+    rg_nn_save_sharded(small, NULL, NULL, path);
+    CHECK(!rg_status_of(c));
+    CHECK(rg_nn_load_sharded(large, NULL, NULL, path));
+    CHECK(strstr(rg_error(c), "net.weight has 6 elements"));
+    rg_clear_error(c);
+    rg_nn_add(small, "more", other);
+    CHECK(rg_nn_load_sharded(small, NULL, NULL, path));
+    CHECK(strstr(rg_error(c), "has no net.more.weight: it is of another network or optimiser"));
+    rg_clear_error(c);
+    CHECK(rg_nn_save_sharded(small, NULL, NULL, "/nowhere/at/all"));
+    rg_clear_error(c);
+    rg_close(c);
+    remove_folder(dir);
 }
