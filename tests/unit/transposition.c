@@ -158,3 +158,30 @@ TEST(transposition_stores_rows_by_quads) {
     for (int i = 2; i < 4; i++) expect_text(t[i], "QUAD(");
     run_all(t, 4);
 }
+
+/* A padded convolution whose image is copied with its halo, a row at once: vectors between the zeros. */
+static struct packed_case *open_halo(int vec_bytes, int wide) {
+    char text[1536];
+    int w = wide - 2;
+    snprintf(
+        text, sizeof text,
+        "kernel halo\nx = (PARAM<f32>[0 x] %d)\nf = (PARAM<f32>[1 f] 144)\nout = (PARAM<f32>[2 out] %d)\n"
+        "n = (RANGE[n GRID 0] 3)\nc = (RANGE[c GRID 1] 16)\ni = (RANGE[i GRID 2] 4)\nj = (RANGE[j GRID 3] "
+        "%d)\n"
+        "p = (RANGE[p REDUCE 4] 3)\nq = (RANGE[q REDUCE 5] 3)\ny = (ADD i p)\nz = (ADD j q)\n"
+        "in = (AND (AND (LT 0 y) (LT y 5)) (AND (LT 0 z) (LT z %d)))\n"
+        "at = (ADD (ADD z (MUL y %d)) (ADD (MUL n %d) -%d))\n"
+        "v = (WHERE in (LOAD (INDEX x (WHERE in at (INVALID<idx>)))) 0.0)\n"
+        "s = (REDUCE[ADD] (MUL v (LOAD (INDEX f (ADD q (ADD (MUL p 3) (MUL c 9)))))) p q)\n"
+        "(SINK (STORE (INDEX out (ADD j (ADD (MUL i %d) (ADD (MUL c %d) (MUL n %d))))) s))\n",
+        12 * w, 192 * w, w, w + 1, w, 4 * w, w + 1, w, 4 * w, 64 * w);
+    return open_packed(vec_bytes, text,
+                       "LOOP(i) LOOP(j) LOOP(c) STAGE(x,n,i+p,j+q) UNROLL(x.j) UNROLL(q) UNROLL(p)", 9);
+}
+
+TEST(transposition_copies_rows_with_their_halo) {
+    struct packed_case *t[] = {open_halo(64, 58), open_halo(64, 18), open_halo(32, 27), open_halo(16, 12)};
+    for (int i = 0; i < 2; i++) expect_text(t[i], "= *(const f32x16m *)(b0 +");
+    expect_text(t[2], "= *(const f32x8m *)(b0 +");
+    run_all(t, 4);
+}

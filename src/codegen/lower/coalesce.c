@@ -331,17 +331,21 @@ static bool keeps_predicate(struct co *c, const uop_vec *nodes, const uop *n) {
     return found < ROW;
 }
 
-/* Does the block only copy single elements into scratch, as packing of rows does that are no power of two? */
+/* Does the block only copy single elements into scratch, as packing of rows does that are no power of two, and rows of an image
+ * with its halo? */
 static bool is_copy(const struct co *c, const uop *block) {
-    if (c->gpu || c->vec_bytes <= 16 || block->nsrc < ROW) return false;
+    uint32_t loads = 0;
+    if (c->gpu || c->vec_bytes <= 16) return false;
     for (uint32_t i = 0; i < block->nsrc; i++) {
         const uop *s = block->src[i], *v = s->op == OP_STORE && s->nsrc == 2 ? s->src[1] : NULL;
-        if (!v || v->op != OP_LOAD || v->lanes != 1 || dtype_info[v->dt].bytes != 4 ||
-            access_buf(s)->op != OP_LOCAL || access_buf(v)->op == OP_LOCAL || access_offset(s)->lanes != 1 ||
-            access_offset(v)->lanes != 1)
+        if (!v || v->lanes != 1 || dtype_info[v->dt].bytes != 4 || access_buf(s)->op != OP_LOCAL ||
+            access_offset(s)->lanes != 1)
             return false;
+        if (uop_is_const(v)) continue;
+        if (v->op != OP_LOAD || access_buf(v)->op == OP_LOCAL || access_offset(v)->lanes != 1) return false;
+        loads++;
     }
-    return true;
+    return loads >= ROW;
 }
 
 /* Stores of a copy by vectors, as wide as neighbouring elements allow. */
@@ -358,8 +362,9 @@ static const uop *join_stores(struct co *c, const uop *block) {
     qsort(s, c->spot.n, sizeof *s, by_row);
     for (uint32_t i = 0; i < c->spot.n;) {
         unsigned lanes = (unsigned)c->vec_bytes / 4, run = 1;
+        bool halo = uop_is_const(s[i].load->src[1]); /* loaded rows begin beside it */
         while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
-               s[i + run].at.k == s[i].at.k + run)
+               s[i + run].at.k == s[i].at.k + run && uop_is_const(s[i + run].load->src[1]) == halo)
             run++;
         while (lanes > run) lanes /= 2;
         if (lanes < ROW) lanes = 1;
@@ -389,7 +394,8 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     }
     block = store_rows(c, subst_leaves(c, block));
     bool copy = !scalarized && is_copy(c, block);
-    for (uint32_t i = 0; i < block->nsrc && copy; i++) map_put(&c->strided, block->src[i]->src[1]->id, 1);
+    for (uint32_t i = 0; i < block->nsrc && copy; i++)
+        if (!uop_is_const(block->src[i]->src[1])) map_put(&c->strided, block->src[i]->src[1]->id, 1);
     if (!scalarized && !copy && c->vec_bytes > 16) return block; /* broadcasts from memory are free there */
     c->spot.n = 0;
     tree_leaf_nodes(c->rw->ir, block, &topo);
