@@ -771,18 +771,29 @@ TEST(heuristic_convolutions) {
         int kind;
         struct conv_sizes z;
         const char *has;
+        int vec_bytes;
     } job[] = {
-        {0, {2, 1, 4, 8, 5, 5, 20, 20, 1, 0}, "VEC(ow_v)"},        /* long rows: in place */
-        {0, {4, 1, 8, 16, 3, 3, 7, 7, 1, 0}, "VEC(co_v)"},         /* short rows: vectors of channels */
-        {0, {4, 1, 4, 8, 3, 3, 12, 12, 1, 1}, ",ci,oh+kh,ow+kw)"}, /* padded: copied with its halo */
-        {0, {4, 2, 4, 8, 3, 3, 6, 6, 1, 1}, "oh+kh,ow+kw)"},
-        {2, {2, 1, 4, 8, 5, 5, 20, 20, 1, 0}, ",co,oh+kh,ow+kw)"},
-        {2, {4, 1, 8, 8, 3, 3, 7, 7, 1, 0}, "VEC(ci_v)"},
-        {1, {4, 1, 8, 16, 3, 3, 6, 6, 1, 0}, "oh+kh,ow+kw,ci"}, /* channels last */
-        {1, {2, 1, 4, 32, 2, 2, 20, 20, 1, 0}, "oh+kh,ow+ow_u+kw,ci"},
-        {1, {4, 1, 8, 16, 3, 3, 8, 8, 2, 0}, "oh+kh,ow+kw,ci"},
-        {1, {16, 1, 1, 16, 3, 3, 20, 20, 1, 0}, "ORDER(b,"}, /* one channel: dots, some images at a time */
-        {1, {4, 2, 8, 8, 3, 3, 6, 6, 1, 0}, "oh+kh,ow+kw,ci"},
+        {0, {2, 1, 4, 8, 5, 5, 20, 20, 1, 0}, "VEC(ow_v)", 16},        /* long rows: in place */
+        {0, {4, 1, 8, 16, 3, 3, 7, 7, 1, 0}, "VEC(co_v)", 16},         /* short rows: vectors of channels */
+        {0, {4, 1, 4, 8, 3, 3, 12, 12, 1, 1}, ",ci,oh+kh,ow+kw)", 16}, /* padded: copied with its halo */
+        {0, {4, 2, 4, 8, 3, 3, 6, 6, 1, 1}, "oh+kh,ow+kw)", 16},
+        {2, {2, 1, 4, 8, 5, 5, 20, 20, 1, 0}, ",co,oh+kh,ow+kw)", 16},
+        {2, {4, 1, 8, 8, 3, 3, 7, 7, 1, 0}, "VEC(ci_v)", 16},
+        {1, {4, 1, 8, 16, 3, 3, 6, 6, 1, 0}, "oh+kh,ow+kw,ci", 16}, /* channels last */
+        {1, {2, 1, 4, 32, 2, 2, 20, 20, 1, 0}, "oh+kh,ow+ow_u+kw,ci", 16},
+        {1, {4, 1, 8, 16, 3, 3, 8, 8, 2, 0}, "oh+kh,ow+kw,ci", 16},
+        {1,
+         {16, 1, 1, 16, 3, 3, 20, 20, 1, 0},
+         "ORDER(b,",
+         16}, /* one channel: dots, some images at a time */
+        {1, {4, 2, 8, 8, 3, 3, 6, 6, 1, 0}, "oh+kh,ow+kw,ci", 16},
+        {0,
+         {4, 1, 4, 32, 3, 3, 15, 15, 2, 1},
+         "VEC(co_v)",
+         64}, /* strided and padded: vectors of channels .. */
+        {0, {4, 1, 4, 32, 3, 3, 15, 15, 2, 1}, "UNROLL(x.ow)", 64}, /* .. rows copied at once .. */
+        {0, {4, 1, 4, 32, 3, 3, 15, 15, 2, 1}, "UNROLL(w.kw) UNROLL(w.kh)", 64}, /* .. filters transposed */
+        {0, {4, 1, 4, 16, 3, 3, 15, 15, 2, 1}, "VEC(co_v)", 32},
     };
     for (size_t i = 0; i < RG_COUNT(job); i++) {
         struct trial *t = calloc(1, sizeof *t);
@@ -792,7 +803,7 @@ TEST(heuristic_convolutions) {
         str_init(&s, &text);
         str_add(&s, "kernel conv\n");
         write_conv(&s, job[i].kind, &job[i].z);
-        t->vec_bytes = 16, t->threads = 1 + (int)i % 3, t->keep_math = true;
+        t->vec_bytes = job[i].vec_bytes, t->threads = 1 + (int)i % 3, t->keep_math = true;
         trial_open(t, s.p, "conv");
         if (!strstr(t->opts[0], job[i].has)) FAIL("expected %s in %s\n%s", job[i].has, t->opts[0], s.p);
         CHECK(same_values(t, true) > 0);

@@ -22,7 +22,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { CONV_AXES = 4, TAPS_OUT = 8 };
+enum {
+    CONV_AXES = 4,
+    TAPS_OUT = 8,    /* taps of a loop that is unrolled whole .. */
+    FILTER_OUT = 32, /* .. of a filter that is packed .. */
+    ROW_OUT = 64     /* .. and elements of a row of the image */
+};
 
 struct cpu_conv {
     struct contraction c;
@@ -192,6 +197,17 @@ static int64_t divisor(int64_t n, int64_t most) {
     return best;
 }
 
+/* Elements from one position of a window to the next, in taps; elements of the whole window. */
+static double window_step(const struct view *v, const struct cpu_conv *k, int i) {
+    int64_t p = access_stride(v, k->image.access, k->pos[i], 1),
+            t = access_stride(v, k->image.access, k->tap[i], 1);
+    return t ? fabs((double)p / (double)t) : 1;
+}
+
+static double window_size(const struct view *v, const struct cpu_conv *k, int i) {
+    return (double)(size_of(v, k->pos[i]) - 1) * window_step(v, k, i) + (double)size_of(v, k->tap[i]);
+}
+
 /* Bytes of a tile of the image over these windows and the other reduced axes. */
 static double image_bytes(const struct view *v, const struct cpu_conv *k, int first_window) {
     double bytes = k->image.access->bytes;
@@ -199,11 +215,8 @@ static double image_bytes(const struct view *v, const struct cpu_conv *k, int fi
         if (v->axis[i].reduce && has_axis(v, k->image.mask, i) && window_of(k, i) < 0)
             bytes *= (double)size_of(v, i);
     for (int i = first_window; i < k->windows; i++) {
-        int64_t p = access_stride(v, k->image.access, k->pos[i], 1),
-                t = access_stride(v, k->image.access, k->tap[i], 1);
-        double step = t ? fabs((double)p / (double)t) : 1;
-        bytes *= (double)(size_of(v, k->pos[i]) - 1) * step + (double)size_of(v, k->tap[i]);
-        if (k->shift[i] >= 0) bytes *= 1 + step / (double)size_of(v, k->pos[i]);
+        bytes *= window_size(v, k, i);
+        if (k->shift[i] >= 0) bytes *= 1 + window_step(v, k, i) / (double)size_of(v, k->pos[i]);
     }
     return bytes;
 }
@@ -259,6 +272,15 @@ static const char *tile_batch(struct view *v, struct cpu_conv *k, struct str *ou
     return loop;
 }
 
+/* Copies a row of the image at once, or equal parts of it: by vectors between the ends of the halo. */
+static void unroll_row(struct str *out, const char *b, const char *axis, int64_t wide) {
+    int64_t part = divisor(wide, ROW_OUT);
+    if (part == wide)
+        str_printf(out, " UNROLL(%s.%s)", b, axis);
+    else if (part >= ROW_OUT / 4)
+        str_printf(out, " TILE(%s.%s,%lld,%s.u) UNROLL(%s.u)", b, axis, (long long)part, b, b);
+}
+
 /* Packs the image with its halo, for one value of the batch. rows: the loop over some of its rows; NULL: all are packed. */
 static bool stage_image(struct view *v, struct cpu_conv *k, struct str *out, const char *at,
                         const char *rows) {
@@ -269,7 +291,7 @@ static bool stage_image(struct view *v, struct cpu_conv *k, struct str *out, con
             dims = LIST(v, dims, v->axis[i].name);
     for (int i = 0; i < k->windows; i++) {
         struct tiled_axis pos = whole(v, k->pos[i]), tap = whole(v, k->tap[i]);
-        wide = size_of(v, k->pos[i]) + size_of(v, k->tap[i]) - 1;
+        wide = (int64_t)window_size(v, k, i);
         if (!i && rows) pos.loop = rows;
         if (k->shift[i] >= 0) pos.out = v->axis[k->shift[i]].name, wide += size_of(v, k->shift[i]) - 1;
         dims = LIST(v, dims, window_dim(v, &pos, &tap));
@@ -279,6 +301,8 @@ static bool stage_image(struct view *v, struct cpu_conv *k, struct str *out, con
     int lanes = view_lanes(v, k->pos[k->windows - 1]);
     if (wide % lanes == 0 && wide > lanes) /* no partial vector */
         str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v)", b, last, lanes, b, b);
+    else if (!v->isa->by_lane)
+        unroll_row(out, b, last, wide);
     return true;
 }
 
@@ -292,6 +316,10 @@ static void stage_filter(struct view *v, struct cpu_conv *k, struct str *out, co
     if (*ch->out)
         str_printf(out, " %s(%s.%s)", *ch->lane || k->c.m == k->channel ? "UNROLL" : "VEC", f, ch->out);
     if (*tap) str_printf(out, " UNROLL(%s.%s)", f, tap);
+    int last = k->windows - 1; /* all taps of a filter: rows long enough to be transposed in registers */
+    if (*tap && *ch->lane && last == 1 && !v->isa->by_lane &&
+        size_of(v, k->tap[0]) * size_of(v, k->tap[1]) <= FILTER_OUT)
+        str_printf(out, " UNROLL(%s.%s)", f, v->axis[k->tap[0]].name);
 }
 
 /* Requires c.m, c.n, c.mr and c.nv. copy: the image is packed into scratch. */
@@ -582,10 +610,11 @@ static bool write_conv(struct view *v, int level, struct str *out) {
     struct tile_use filters = {.depth = c->depth};
     double by_channel =
         channels < c->lanes ? 0 : even_tile(v, &k, wide, channels, c->lanes, filters, &c->mr, &c->nv);
-    if (k.phases) by_position = 0; /* strided stores */
+    if (k.phases || step != 1) by_position = 0; /* strided stores, or loads */
     bool by_channels = by_channel > by_position * 1.1 &&
                        c->depth * (double)(c->nv * c->lanes) * k.filter.access->bytes <= (double)v->l2 / 2;
-    if ((!by_channels && (!pred || k.phases)) || level > 1 || step != 1) return false;
+    if ((!by_channels && (!pred || !by_position)) || level > 1) return false;
+    if (step != 1 && v->isa->by_lane) return false;
     c->m = by_channels ? inner : k.channel, c->n = by_channels ? k.channel : inner;
     if (!by_channels) c->mr = mr, c->nv = nv, c->lanes = view_lanes(v, inner);
     if (v->finer >= FINER_TILE && by_channels)
