@@ -738,6 +738,29 @@ static void declare_accs(struct render *r, uop_vec *v) {
     }
 }
 
+/* Has some loop more accumulators than a row of sums: a register tile? Its order is the micro-kernel's; the compiler that
+ * schedules it again spills. */
+static bool has_register_tile(const struct render *r, const uop_vec *acc) {
+    enum { FEW_ACCUMULATORS = 8, MOST_DEPTH = 64 };
+    uint32_t *last = arena_array(r->a, uint32_t, acc->n + 1), many[MOST_DEPTH] = {0}, at[MOST_DEPTH] = {0},
+             depth = 0;
+    for (uint32_t i = 0; i < r->lin->n; i++) {
+        const uop *n = r->lin->u[i];
+        if (n->op == OP_RANGE && ++depth < MOST_DEPTH) many[depth] = 0, at[depth] = i + 1;
+        if (n->op == OP_END && n->src[0]->op == OP_RANGE && depth) depth--;
+        if (n->op != OP_SET || !depth || depth >= MOST_DEPTH) continue;
+        uint32_t k = 0;
+        while (k < n->src[1]->nsrc && n->src[1]->src[k] != n->src[0]) k++;
+        if (k == n->src[1]->nsrc) continue; /* begins a sum */
+        k = 0;
+        while (k < acc->n && acc->p[k] != n->src[0]) k++;
+        if (last[k] == at[depth]) continue;
+        last[k] = at[depth];
+        if (++many[depth] > FEW_ACCUMULATORS) return true;
+    }
+    return false;
+}
+
 const char *render_body(struct str *o, struct ir *ir, const struct linear *lin) {
     struct render r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin};
     struct leaves l = {0};
@@ -748,7 +771,8 @@ const char *render_body(struct str *o, struct ir *ir, const struct linear *lin) 
     str_init(&sig.formal, r.a), str_init(&sig.actual, r.a);
     declare_params(&r, &sig, &l.param);
     declare_locals(&r, &sig);
-    str_printf(o, "BODY %s_body(void *const *buf, const i64 *var, u32 t0, u32 t1%s) {\n", lin->name,
+    str_printf(o, "%s %s_body(void *const *buf, const i64 *var, u32 t0, u32 t1%s) {\n",
+               has_register_tile(&r, &l.acc) ? "BODY" : "SCHEDULED_BODY", lin->name,
                sig.formal.n ? sig.formal.p : "");
     r.indent = 1;
     declare_vars(&r, &l.var);

@@ -16,6 +16,11 @@
 static const char basics[] =
     "#define I static inline __attribute__((always_inline))\n"
     "#define BODY static __attribute__((noinline)) void\n"
+    "#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)\n" /* -O1 of gcc does not schedule */
+    "#define SCHEDULED_BODY static __attribute__((noinline, optimize(\"schedule-insns\", \"sched-pressure\"))) void\n"
+    "#else\n"
+    "#define SCHEDULED_BODY BODY\n"
+    "#endif\n"
     "#define U(D, S, x) (((union { S s; D d; }){.s = (x)}).d)\n"
     "#define CV(T, x) __builtin_convertvector(x, T)\n"
     "#define SEL(T, M, m, a, b) ((T)(((m) & (M)(a)) | (~(m) & (M)(b))))\n"
