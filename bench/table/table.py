@@ -16,6 +16,7 @@ PACKAGES = {"PyTorch": ["torch==2.15.0", "numpy==2.4.6"], "tinygrad": ["tinygrad
 BATCH = 0.02    # seconds of runs in one turn, at least; with --least 0.002
 ENOUGH = 3.0    # seconds that a side spends on a row before it sits out further turns
 PATIENCE = 120  # seconds for a side to get a row ready
+PAUSE = 0.1  # seconds between sides: OpenBLAS's threads spin for 2^26 cycles after a call, 20 to 35 ms
 
 F4 = 4 * 4096 * 4096  # bytes of the large matrices
 
@@ -101,7 +102,7 @@ def measure(sides, row, rounds, least):
         for s in sides:
             if s.name in result or (times[s.name] and sum(times[s.name]) * runs[s.name] > ENOUGH):
                 continue
-            time.sleep(0.03)  # the threads of the one before are still spinning
+            time.sleep(PAUSE)
             if runs[s.name] > 1:
                 s.ask(row, 1)
             t = s.ask(row, runs[s.name])
