@@ -1191,6 +1191,54 @@ TEST(heuristic_grids_of_random_kernels_fill_the_threads) {
     CHECK(grids_full >= 0.95 * grids_checked);
 }
 
+/* Padding to register tiles and idle threads, together: results / (results of the busiest thread * threads). */
+static double balance_of(const char *opts, int64_t m, int64_t n, int threads) {
+    int64_t part[4] = {1, 1, 1, 1};
+    static const char *const axis[] = {"TILE(m,", "TILE(n,"};
+    for (int i = 0; i < 2; i++) {
+        const char *tile = strstr(opts, axis[i]), *panel = tile ? strstr(tile + 1, axis[i]) : NULL;
+        if (!tile) return 0;
+        part[i] = atoll(tile + 7), part[2 + i] = panel ? atoll(panel + 7) : 1;
+    }
+    double rows = (double)(part[0] * part[2]), cols = (double)(part[1] * part[3]);
+    double grid = ceil((double)m / rows) * ceil((double)n / cols);
+    return (double)m * (double)n / (ceil(grid / threads) * threads * rows * cols);
+}
+
+TEST(heuristic_gemm_tiles_and_grids_balance) {
+    double sum = 0;
+    int n = seeds();
+    for (uint64_t seed = 0; seed < (uint64_t)n; seed++) {
+        struct err e = {0};
+        struct arena a;
+        struct ir ir;
+        struct str s;
+        struct program prog;
+        struct rnd r = {hash_u64(seed + 77)};
+        int64_t rows = 256 + rnd_below(&r, 1500), cols = 32 * (8 + rnd_below(&r, 60));
+        int threads = (int)ANY_OF(&r, 4, 8, 16, 32);
+        arena_init(&a, &e), str_init(&s, &a), ir_init(&ir, &a);
+        str_add(&s, "kernel gemm\n");
+        param(&s, "a", 0, "f32", rows * 512), param(&s, "b", 1, "f32", 512 * cols),
+            param(&s, "o", 2, "f32", rows * cols);
+        range(&s, "m", "m", "GRID", 0, 0, rows), range(&s, "n", "n", "GRID", 1, 0, cols);
+        range(&s, "k", "k", "REDUCE", 2, 0, 512);
+        str_printf(&s,
+                   "(SINK (STORE (INDEX o (ADD (MUL m %lld) n)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m "
+                   "512) k))) (LOAD (INDEX b (ADD (MUL k %lld) n)))) k)))\n",
+                   (long long)cols, (long long)cols);
+        ir_parse(&ir, s.p, s.n, "gemm", &prog);
+        const char *opts = opts_heuristic(&ir, &prog.kernel.p[0], 64, threads);
+        double share = balance_of(opts, rows, cols, threads);
+        if (share < 0.7)
+            FAIL("%lld x %lld, %d threads: %.2f\n%s", (long long)rows, (long long)cols, threads, share, opts);
+        sum += share;
+        arena_free(&a);
+    }
+    TEST_INFO("%d products: %.3f of the threads' time are results", n, sum / n);
+    CHECK(sum / n > 0.96);
+}
+
 /* Lists for many threads that have other grids than those for one: the same values as the plain program, and the same bits. */
 static int64_t finer_values, finer_lists;
 static void check_finer(const char *text, int vec_bytes) {

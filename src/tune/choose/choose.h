@@ -174,10 +174,10 @@ void tile_columns(struct view *, struct contraction *, struct str *out, const ch
 /* The reduced axis along which both operands have stride 1, or -1; the tile of mr by nr accumulators with vectors along it. */
 int dot_axis(const struct view *, const struct contraction *);
 void tile_dot(struct view *, struct contraction *, struct str *out, int k, int64_t mr, int64_t nr);
-void price_packing(struct contraction *); /* pack_a, pack_b */
-/* How many grid tiles in each direction, of mt x nt register tiles. */
-void split_panels(const struct view *, const struct contraction *, int64_t mt, int64_t nt, int64_t *gm,
-                  int64_t *gn);
+void price_packing(const struct view *, struct contraction *); /* pack_a, pack_b */
+/* How many grid tiles in each direction, of mt x nt register tiles; returns their time, relative. */
+double split_panels(const struct view *, const struct contraction *, int64_t mt, int64_t nt, int64_t *gm,
+                    int64_t *gn);
 bool write_cpu_mma(struct view *, struct contraction *,
                    struct str *out); /* cpu_mma.c: a packed GEMM by MMA instructions */
 int64_t k_unroll(int64_t k);         /* unroll factor of a sum of k terms */

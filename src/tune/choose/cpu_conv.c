@@ -241,13 +241,25 @@ static double tiles_in_grid(const struct view *v, const struct cpu_conv *k, bool
     return channels && all > 1 ? n * (double)ceil_div((int64_t)all, tile) : n;
 }
 
+/* Grid iterations of images alone do not keep the threads busy: is it less to pack filters once more for each part of the rows than
+ * the image for each tile of channels? */
+static bool cuts_rows_first(const struct view *v, const struct cpu_conv *k) {
+    double each = tiles_in_grid(v, k, false), tiles = tiles_in_grid(v, k, true) / each,
+           parts = ceil(v->tasks / each);
+    double image = image_bytes(v, k, 0),
+           filters = k->c.depth * (double)size_of(v, k->channel) * k->filter.access->bytes;
+    if (v->isa->by_lane || each >= v->tasks || tiles < 2) return false;
+    return image + parts * filters < tiles * image + filters;
+}
+
 /* For more grid iterations: the rows of the image in parts, without the channels if the image is packed for all of them. Returns the
  * loop over the rows of a part, "": it has one row, NULL: all rows are a loop. */
 static const char *tile_image_rows(struct view *v, struct cpu_conv *k, struct str *out, bool copy) {
     struct contraction *c = &k->c;
     int row = k->pos[0];
     int64_t n = size_of(v, row), want = (int64_t)ceil(v->tasks / tiles_in_grid(v, k, !copy));
-    if (v->finer < FINER_AXES || k->phases || k->windows < 2 || want < 2) return NULL;
+    if (k->phases || k->windows < 2 || want < 2) return NULL;
+    if (v->finer < FINER_AXES && !(copy && cuts_rows_first(v, k))) return NULL;
     int64_t part = divisor(n, RG_MAX(n / want, 1));
     if (part == n) return NULL;
     c->in_grid[row] = (double)(n / part);
@@ -564,6 +576,25 @@ static double even_tile(const struct view *v, const struct cpu_conv *k, int64_t 
     return RG_MAX(best, other);
 }
 
+/* Rows of the register tile of a weight gradient whose first positions are in the grid: padding against idle threads. As many
+ * accumulators as a tile has, or rounding would change. */
+static int64_t balanced_rows(const struct view *v, const struct cpu_conv *k, struct tile_use use) {
+    enum { MORE_THAN_ROWS_OF_SUMS = 8 };
+    const struct contraction *c = &k->c;
+    int64_t rows = size_of(v, c->m), best = c->mr, cols = ceil_div(size_of(v, c->n), c->nv * c->lanes);
+    double others = grid_size(v, c) / (c->in_grid[c->m] * c->in_grid[c->n]), least = 1e30;
+    for (int i = 1; i < k->windows; i++) others /= c->in_grid[k->pos[i]];
+    for (int64_t i = 0; i * c->nv <= isa_accumulators(v->isa); i++) {
+        int64_t x = i ? i : c->mr; /* what is there first */
+        if (x * c->nv <= MORE_THAN_ROWS_OF_SUMS || x > rows) continue;
+        double share = tile_share(v->isa, (double)x, (double)c->nv, 0.25) *
+                       share_left(v, k, use, (double)x, (double)c->nv);
+        double time = ceil(others * (double)(ceil_div(rows, x) * cols) / v->threads) * (double)x / share;
+        if (time < 0.95 * least) least = time, best = x;
+    }
+    return best;
+}
+
 /* ---- the recipe ---------------------------------------------------------------------------------------------------- */
 
 static double positions_of(const struct view *v, const struct cpu_conv *k) {
@@ -589,7 +620,7 @@ static bool write_conv(struct view *v, int level, struct str *out) {
     int64_t wide = size_of(v, inner), channels = size_of(v, k.channel);
     bool pred = k.image.access->pred != NULL, grad = is_weight_gradient(v, &k);
     int64_t step = access_stride(v, k.image.access, inner, 1);
-    reset_grid(v, c), price_packing(c);
+    reset_grid(v, c), price_packing(v, c);
     c->lanes = view_lanes(v, k.channel);
     if (grad) {
         int along = dot_axis(v, c);
@@ -598,8 +629,9 @@ static bool write_conv(struct view *v, int level, struct str *out) {
             return !pred && along == k.tap[k.windows - 1] &&
                    filled(size_of(v, along), view_lanes(v, along)) > 0.7 && write_dots(v, &k, out, along);
         c->m = k.batch, c->n = k.channel;
-        even_tile(v, &k, size_of(v, c->m), channels, c->lanes,
-                  (struct tile_use){.reuse = positions_of(v, &k)}, &c->mr, &c->nv);
+        struct tile_use packed = {.reuse = positions_of(v, &k)};
+        even_tile(v, &k, size_of(v, c->m), channels, c->lanes, packed, &c->mr, &c->nv);
+        if (v->finer == FINER_AXES && !v->isa->by_lane) c->mr = balanced_rows(v, &k, packed);
         shrink_tile(v, &c->mr, &c->nv);
         return c->mr > 1 && write_gradient(v, &k, out);
     }

@@ -20,7 +20,8 @@
 enum {
     PANEL_ROWS = 64,    /* register tiles per grid iteration in each direction: panels of about half of L2 */
     K_BLOCK = 256,      /* terms of a packed block */
-    K_WHOLE = 320,      /* up to here k is one block */
+    K_WHOLE = 320,      /* up to here k is one block .. */
+    K_WHOLE_WIDE = 512, /* .. of vectors wider than 16 bytes: partial sums in memory cost more there */
     K_STEP = 4,         /* blocks of k are a multiple */
     MIN_PANEL = 4,      /* register tiles of a panel: a loop to amortize packing .. */
     LEAST_PANEL = 1,    /* .. and the fewest, for threads that would be idle */
@@ -41,7 +42,7 @@ enum {
 /* Scores of register tiles: factors of the peak FMA rate. Tuned with bench/golden. */
 static const struct {
     double load_cost, issue_cost, broadcast_cost, few_sums, all_sums, odd_rows, many_rows, tail_rows,
-        strided_b, better, l2_share, l2_exposed;
+        strided_b, better, about, l2_share, l2_exposed;
 } score = {
     .load_cost = 0.5,       /* of an FMA, per vector load */
     .issue_cost = 0.1,      /* of a cycle, per cycle of loads: they compete for issue slots */
@@ -53,6 +54,7 @@ static const struct {
     .tail_rows = 0.8,       /* predicated partial tiles */
     .strided_b = 0.3,       /* gathered vectors of b */
     .better = 1.001,        /* a later tile must win by this */
+    .about = 0.95,          /* as good, so that balance decides */
     .l2_share = 0.6,        /* of L2 that a loop may fill with b */
     .l2_exposed =
         0.15, /* of the cycles in which a panel of b comes from L2, what prefetching does not hide */
@@ -175,23 +177,33 @@ double panel_share(const struct view *v, double x, double y, double depth) {
     return cycles / (cycles + score.l2_exposed * bytes / L2_BYTES);
 }
 
+/* Share of the FMA rate of a tile of x rows by y vectors, padding aside. */
+static double tile_score(const struct view *v, int64_t rows, int64_t x, int64_t y, double row_load,
+                         bool in_place) {
+    double fma = (double)(x * y);
+    double e = tile_share(v->isa, (double)x, (double)y, row_load) * RG_MIN(1, fma / isa_chains(v->isa));
+    e *= score.few_sums + score.all_sums * fma / (double)isa_accumulators(v->isa);
+    if (x % 4 && x < rows) e *= score.odd_rows;
+    if (x > 8 && x < rows && v->isa->by_lane) e *= score.many_rows;
+    if (in_place && rows % x) e *= score.tail_rows;
+    if (!in_place) e *= panel_share(v, (double)x, (double)y, K_BLOCK);
+    return e;
+}
+
+static int64_t most_rows(const struct view *v) {
+    return RG_MAX(MOST_TILE_ROWS, isa_accumulators(v->isa) / 2);
+}
+
 double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
                int64_t *mr, int64_t *nv) {
     double best = 0;
-    int64_t sums = isa_accumulators(v->isa), most_rows = RG_MAX(MOST_TILE_ROWS, sums / 2);
+    int64_t sums = isa_accumulators(v->isa);
     *mr = *nv = 1;
     for (int64_t y = 1; y <= MOST_TILE_VECTORS; y++)
-        for (int64_t x = 1; x <= most_rows && x * y <= sums; x++) {
+        for (int64_t x = 1; x <= most_rows(v) && x * y <= sums; x++) {
             if (x > rows || (y > 1 && (y - 1) * lanes >= cols)) continue;
-            double fma = (double)(x * y);
             double e =
-                tile_share(v->isa, (double)x, (double)y, row_load) * RG_MIN(1, fma / isa_chains(v->isa));
-            e *= score.few_sums + score.all_sums * fma / (double)sums;
-            e *= filled(rows, x) * filled(cols, y * lanes);
-            if (x % 4 && x < rows) e *= score.odd_rows;
-            if (x > 8 && x < rows && v->isa->by_lane) e *= score.many_rows;
-            if (in_place && rows % x) e *= score.tail_rows;
-            if (!in_place) e *= panel_share(v, (double)x, (double)y, K_BLOCK);
+                tile_score(v, rows, x, y, row_load, in_place) * filled(rows, x) * filled(cols, y * lanes);
             if (e > best * score.better) best = e, *mr = x, *nv = y;
         }
     return best;
@@ -245,13 +257,16 @@ void tile_columns(struct view *v, struct contraction *c, struct str *out, const 
 
 /* ---- packed -------------------------------------------------------------------------------------------------- */
 
-/* Rows are transposed, columns copied. Measured with float32 on NEON and AVX-512. */
-void price_packing(struct contraction *c) { c->pack_a = 8, c->pack_b = 4; }
+/* Rows are transposed, columns copied unless they are K-major. Measured with float32 on NEON and AVX-512. */
+void price_packing(const struct view *v, struct contraction *c) {
+    bool across = c->b.access && access_stride(v, c->b.access, c->n, 1) != 1;
+    c->pack_a = 8, c->pack_b = across && !v->isa->by_lane ? 20 : 4;
+}
 
 /* How many grid tiles in each direction: few, each small enough for the caches, balanced over threads, with little padding.
  * Packing is work too: a panel of rows is packed once for all columns of the tile, and vice versa. */
-void split_panels(const struct view *v, const struct contraction *c, int64_t mt, int64_t nt, int64_t *gm,
-                  int64_t *gn) {
+double split_panels(const struct view *v, const struct contraction *c, int64_t mt, int64_t nt, int64_t *gm,
+                    int64_t *gn) {
     enum { MORE = 6 }; /* grid tiles more than needed that are tried */
     double rest = 1, best = 1e30, rows = (double)c->mr, cols = (double)(c->nv * c->lanes);
     for (int i = 0; i < v->naxis; i++)
@@ -273,11 +288,28 @@ void split_panels(const struct view *v, const struct contraction *c, int64_t mt,
             if (v->finer && all < v->tasks) cost *= v->tasks / all;
             if (cost < 0.999 * best) best = cost, *gm = y, *gn = x;
         }
+    return best * rows * cols;
+}
+
+/* Of register tiles about as good as that of tile_of, the one whose panels are the least time: padding to whole tiles and idle
+ * threads are one thing. */
+static void tile_packed(const struct view *v, struct contraction *c) {
+    int64_t m = v->axis[c->m].size, n = v->axis[c->n].size, x0 = c->mr, gm, gn;
+    double first = tile_score(v, m, x0, c->nv, score.broadcast_cost, false), least = 1e30;
+    int64_t best = x0;
+    for (int64_t x = most_rows(v); x >= 1; x--) {
+        double e = tile_score(v, m, x, c->nv, score.broadcast_cost, false);
+        if (x * c->nv > isa_accumulators(v->isa) || e < score.about * first || 2 * x > m) continue;
+        c->mr = x;
+        double time = split_panels(v, c, ceil_div(m, x), ceil_div(n, c->nv * c->lanes), &gm, &gn) / e;
+        if (time < least / score.better) least = time, best = x;
+    }
+    c->mr = best;
 }
 
 /* A block of k: about K_BLOCK, a multiple of K_STEP if there are several, with little padding. */
-static int64_t k_part(int64_t k) {
-    if (k <= K_WHOLE) return k;
+static int64_t k_part(const struct view *v, int64_t k) {
+    if (k <= (v->isa->by_lane ? K_WHOLE : K_WHOLE_WIDE)) return k;
     int64_t nearest = (k + K_BLOCK / 2) / K_BLOCK, best = K_BLOCK, least = INT64_MAX;
     for (int64_t parts = nearest; parts <= nearest + 2; parts++) {
         int64_t block = ceil_div(ceil_div(k, parts), K_STEP) * K_STEP, all = block * parts;
@@ -352,7 +384,8 @@ static bool tile_panels(struct view *v, struct contraction *c, struct str *out, 
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->kbig];
     int64_t tiles_m = ceil_div(m->size, c->mr), tiles_n = ceil_div(n->size, c->nv * c->lanes), gm, gn;
     split_panels(v, c, tiles_m, tiles_n, &gm, &gn);
-    int64_t mt = ceil_div(tiles_m, gm), nt = ceil_div(tiles_n, gn), kc = k_part(k->size), ku = k_unroll(kc);
+    int64_t mt = ceil_div(tiles_m, gm), nt = ceil_div(tiles_n, gn), kc = k_part(v, k->size),
+            ku = k_unroll(kc);
     tile_rows(v, c, out, &p->mr);
     tile_columns(v, c, out, &p->nr, &p->lane);
     bool alone =
@@ -664,8 +697,9 @@ bool recipe_gemm(struct view *v, int level, struct str *out) {
     if (!pack && !window)
         outer = tile_of(v, m->size, n->size, c.lanes, score.broadcast_cost, true, &c.mr, &c.nv) *
                 (unit ? 1 : score.strided_b);
+    reset_grid(v, &c), price_packing(v, &c);
+    if (pack) tile_packed(v, &c);
     shrink_tile(v, &c.mr, &c.nv), shrink_tile(v, &dot_m, &dot_n);
-    reset_grid(v, &c), price_packing(&c);
     if (level < 1 && is_packable(v, &c.a) && is_packable(v, &c.b) && has_packable_k(v, &c)) {
         struct contraction by_mma = c;
         if (write_cpu_mma(v, &by_mma, out)) return true;
