@@ -17,6 +17,7 @@ struct fake {
     int mends;                /* resetting the primary context gives a lost device back */
     /* ms that n launches of a kernel take, between two events; NULL: 0.001 */
     float (*clock)(const char *kernel, unsigned launches);
+    float pair, latency; /* ms that two events show more; .. and after a launch into an empty stream */
     /* to look at */
     uint32_t resets;
     int sticky; /* the device is lost: every call returns it; starting a kernel called "wild" sets 700 */
@@ -32,6 +33,7 @@ struct fake {
     uint32_t maps;           /* of buffers, that were encoded */
     uint64_t map_at, map_of; /* of the kernel "boxes", started last: as its map says; the buffer's address */
     uint32_t compiled;       /* texts */
+    uint32_t delays;         /* launches that keep the stream busy; not among `launches` */
     uint32_t unloads, hasty; /* of modules; of these, while something may have run */
     const char *kernel;      /* launched last .. */
     unsigned since;          /* .. with n launches since the event before the last one .. */

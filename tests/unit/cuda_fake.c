@@ -84,6 +84,49 @@ TEST(cuda_fake_kernel_costs_by_the_device) {
     check_empty(f);
 }
 
+/* Neither the launch into an empty stream nor the events themselves are time of a kernel. */
+TEST(cuda_fake_kernel_costs_without_the_launch) {
+    struct fake *f = fake();
+    f->pair = 0.00128f, f->latency = 0.003f;
+    rg_ctx *c = fake_open(f);
+    rg_tensor x = ramp(c, 64), y;
+    rg_jit *j = rg_jit_new(c, diamond, NULL, 1);
+    CHECK(!rg_kernels_reset(c));
+    for (int i = 0; i < 20; i++)
+        if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s", rg_error(c));
+    rg_kernel_cost k[8];
+    size_t n = rg_kernels(c, k, 8);
+    CHECK(n >= 1 && f->delays > 0);
+    for (size_t i = 0; i < n && i < 8; i++)
+        CHECK(fabs(k[i].seconds / (double)k[i].calls - 1e-6) < 2e-9); /* a float of milliseconds */
+    rg_close(c);
+    check_empty(f);
+    f->pair = f->latency = 0;
+}
+
+/* The kernel that delays is in no recording. */
+TEST(cuda_fake_recordings_have_no_delay) {
+    struct fake *f = fake();
+    f->pair = 0.00128f, f->latency = 0.003f;
+    rg_ctx *c = fake_open(f);
+    rg_tensor x = ramp(c, 64);
+    rg_tensor y = rg_add(x, 1);
+    if (rg_realize(y)) FAIL("%s", rg_error(c)); /* the delay is there */
+    uint32_t delays = f->delays;
+    CHECK(delays > 0);
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/ridge-delay-%d", (int)getpid());
+    CHECK(!rg_profile_start(c, path));
+    rg_tensor z = rg_mul(x, 3);
+    if (rg_realize(z)) FAIL("%s", rg_error(c));
+    CHECK_EQ(f->delays, delays); /* not in a recording */
+    CHECK(!rg_profile_stop(c));
+    unlink(path);
+    rg_close(c);
+    check_empty(f);
+    f->pair = f->latency = 0;
+}
+
 static float two_ms(const char *kernel, unsigned launches) {
     (void)kernel, (void)launches;
     return 2;

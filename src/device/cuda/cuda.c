@@ -11,7 +11,6 @@
 #include "event/event.h"
 
 #include <stdatomic.h>
-#include <time.h>
 
 enum { PIECES = CUDA_PIECES, PIECE = 4 << 20, OUT_OF_MEMORY = 2 };
 enum {
@@ -142,6 +141,7 @@ static void cuda_close(struct device *dev) {
             if (d->piece[i].p) d->cu->host_free(d->piece[i].p);
             if (d->piece[i].done) d->cu->event_free(d->piece[i].done);
         }
+        if (d->delay.module) d->cu->unload(d->delay.module);
         if (d->begin) d->cu->event_free(d->begin);
         if (d->end) d->cu->event_free(d->end);
         if (d->here) d->cu->event_free(d->here);
@@ -487,39 +487,6 @@ static int start_all(struct cuda_device *d, struct err *e, const struct dev_laun
     return code;
 }
 
-/* Waits for the timed kernels, but no longer than the limit: a hung kernel takes the GPU with it. */
-static int wait_for_end(struct cuda_device *d, struct err *e, uint64_t limit) {
-    enum { NOT_READY = 600 };
-    if (!limit) {
-        TRY(d->cu->event_wait(d->end), "running a kernel");
-        return 0;
-    }
-    uint64_t t0 = os_now_ns(), waited = 0;
-    int code;
-    while ((code = d->cu->event_query(d->end)) == NOT_READY && (waited = os_now_ns() - t0) < limit)
-        if (waited > 2000000) nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-    if (code != NOT_READY) {
-        TRY(code, "running a kernel");
-        return 0;
-    }
-    d->lost = d->hung = true;
-    snprintf(d->why, sizeof d->why, "a kernel was not done after %.1f s", (double)waited * 1e-9);
-    return err_set(e, RG_EDEVICE, "%s was lost: %s; start the process anew to use CUDA", d->info.name,
-                   d->why);
-}
-
-static int cuda_span(struct device *dev, struct err *e, uint64_t *ns, uint64_t limit) {
-    struct cuda_device *d = cuda_of(dev);
-    float ms = 0;
-    if (cuda_enter(d, e)) return e->code;
-    TRY(d->cu->event_record(ns ? d->end : d->begin, d->stream), "timing a kernel");
-    if (!ns) return 0;
-    if (wait_for_end(d, e, limit)) return e->code;
-    TRY(d->cu->event_between(&ms, d->begin, d->end), "timing a kernel");
-    *ns = (uint64_t)(ms * 1e6f);
-    return 0;
-}
-
 static int cuda_stream(struct device *dev, struct err *e, void **out) {
     struct cuda_device *d = cuda_of(dev);
     *out = d->stream;
@@ -532,10 +499,13 @@ static int cuda_launch(struct device *dev, struct err *e, const struct dev_launc
     if (l->ns) *l->ns = 0;
     if (!l->grid) return 0;
     if (!l->ns) return start_all(d, e, l);
+    bool alone = l->times <= 1 && cuda_delay(d);
     if (cuda_span(dev, e, NULL, 0)) return e->code;
     for (uint32_t i = 0; i < RG_MAX(l->times, 1u); i++)
         if (start_all(d, e, l)) return e->code;
-    return cuda_span(dev, e, l->ns, l->limit);
+    if (cuda_span(dev, e, l->ns, l->limit)) return e->code;
+    if (alone) *l->ns -= RG_MIN(d->delay.pair_ns, *l->ns - (*l->ns > 0));
+    return 0;
 }
 
 #define CUDA_DEVICE(n, text_name)                                                                            \

@@ -175,6 +175,12 @@ struct cuda_device {
     cu_stream stream, copies; /* copies: from pinned memory, overlapping kernels */
     cu_event begin, end;      /* of a timed launch */
     cu_event here;            /* in `stream`: what a copy waits for */
+    struct {                  /* timing.c: keeps the stream busy while a timed kernel is launched */
+        bool tried, ready;
+        cu_module module;
+        cu_function fn;
+        uint64_t pair_ns; /* of two events with nothing between them */
+    } delay;
     struct cuda_piece piece[CUDA_PIECES];
     int next;
     /* kernels with opt-in shared memory, by a hash of their address: how much they may have */
@@ -204,6 +210,9 @@ int cuda_fail(struct cuda_device *, struct err *, int code, const char *doing);
         int code_ = (call);                              \
         if (code_) return cuda_fail(d, e, code_, doing); \
     } while (0)
+/* timing.c: begins a time (ns NULL), or ends it and waits, no longer than limit if that is not 0. */
+int cuda_span(struct device *, struct err *, uint64_t *ns, uint64_t limit);
+bool cuda_delay(struct cuda_device *); /* keeps the stream busy for some microseconds; false: it does not */
 /* The parameters of a launch, in the order of the kernel's; how many words. An error if there are too many, or a block would
  * need more shared memory than there is. */
 int cuda_params(struct cuda_device *, struct err *, const struct dev_launch *, uint64_t param[CUDA_PARAMS]);
