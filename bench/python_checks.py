@@ -4,7 +4,8 @@
     PYTHONPATH=build/release/python python3 bench/python_checks.py [dlpack] [linalg] [leaks] [cuda]
 
 dlpack: addresses, and memory over 10^6 exchanges, with NumPy, PyTorch and JAX where they are installed. linalg: residuals on 500 random
-and badly conditioned matrices, beside NumPy's. leaks: blocks and memory after rounds of ordinary programs. cuda (not by default): the
+and badly conditioned matrices, beside NumPy's. leaks: blocks and memory after ROUNDS of ordinary programs, and references in a debug build of Python (with an
+extension that was compiled with its headers; python3 -S, so that no release build of NumPy counts). cuda (not by default): the
 exchanges of dlpack with PyTorch and CuPy on a GPU, streams that are not waited for, and what is refused. N: how many exchanges.
 """
 import gc
@@ -176,16 +177,17 @@ def programs():
 
 def leaks():
     total = getattr(sys, "gettotalrefcount", None)
-    for i in range(300):
+    rounds = int(os.environ.get("ROUNDS", "1000"))
+    for i in range(rounds // 3):
         programs()
     for part in range(3):
         gc.collect()
         blocks, refs, before = sys.getallocatedblocks(), total() if total else 0, resident()
-        for i in range(1000):
+        for i in range(rounds):
             programs()
         gc.collect()
-        print("1000 rounds: blocks %+d%s, memory %+d KiB" % (
-            sys.getallocatedblocks() - blocks, ", references %+d" % (total() - refs) if total else "", resident() - before))
+        print("%d rounds: blocks %+d%s, memory %+d KiB" % (
+            rounds, sys.getallocatedblocks() - blocks, ", references %+d" % (total() - refs) if total else "", resident() - before))
 
 
 def main():

@@ -331,7 +331,9 @@ struct kernel_row {
     uint32_t steady; /* Ridge: calls in steps that are judged */
     uint8_t cls, unit, bound;
     bool modelled; /* flops and bytes are known */
+    bool wrapper;  /* an operator on the CPU that leaves its work to those inside it, or only makes a view */
     int64_t ns, min_ns, max_ns;
+    int64_t small_ns;       /* of an operator on the CPU: of its calls that are counted as small */
     double flops, bytes;    /* of one launch; bytes is the least that must move */
     double same;            /* of these: inputs that may be one tensor with another */
     double roof;            /* share of the roof reached, 0 unknown */

@@ -236,7 +236,7 @@ static void cost_of(struct diag *d, struct kernel_row *k) {
         k->modelled = true;
         k->m = a->m, k->n = a->n, k->k = a->k, k->batch = a->batch;
         type = (char)a->type;
-    } else if (k->shape) {
+    } else if (k->shape && !k->wrapper) {
         struct op_shapes s;
         shapes_parse(trace_str(t, k->shape), trace_str_len(t, k->shape), &s);
         struct op_cost c = op_cost(trace_str(t, k->op), k->cls, &s);
@@ -415,7 +415,7 @@ static void know_device(struct diag *d) {
     else if (t->devices.n)
         x = &t->devices.p[0];
     static const struct trace_device none;
-    if (!x && !*t->device_hint) return;
+    if (d->cpu || (!x && !*t->device_hint)) return; /* a GPU that was not used has no roof for operators */
     if (!x) x = &none;
     snprintf(d->device_name, sizeof d->device_name, "%s", *x->name ? x->name : t->device_hint);
     const struct gpu_spec *g = gpu_spec_find(d->device_name);

@@ -97,6 +97,11 @@ const struct isa_op *isa_op_of(const struct os_cpu *, enum model_field);
 bool isa_has(const struct os_cpu *, const struct isa_op *);
 double isa_op_count(const struct isa_op *, int vec_bytes); /* operations of one instruction */
 
+/* What one core of any 64-bit server or laptop does at least: two 128-bit FMA units at 2 GHz, and a slow memory. For traces
+ * that do not say which CPU they are from. */
+#define MODEL_ANY_CORE_FLOPS 32e9
+#define MODEL_ANY_CORE_BYTES 5e9
+
 /* ---- gpu.c: known GPUs ------------------------------------------------------------------------------ */
 
 enum gpu_unit { GPU_F64, GPU_F32, GPU_TF32, GPU_F16, GPU_F8, GPU_UNITS };

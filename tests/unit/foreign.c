@@ -426,7 +426,8 @@ TEST(foreign_a_program_on_the_cpu_in_its_own_words) {
     CHECK_STR(trace_str(&t, d.kernels.p[0].name), "aten::addmm");
     CHECK_EQ(d.kernels.p[0].ns, 4 * 3 * 2000 * 1000);
     CHECK_EQ(d.kernels.p[0].count, 12);
-    CHECK_EQ(d.kernels.p[2].ns, 4 * 3 * 10 * 1000); /* aten::linear without what is inside it */
+    CHECK_EQ(d.kernels.p[2].ns, 4 * 3 * 10 * 1000);             /* aten::linear without what is inside it */
+    CHECK(d.kernels.p[0].modelled && !d.kernels.p[2].modelled); /* the product is the inner one's */
     CHECK_EQ(d.regime, REGIME_COMPUTE);
     CHECK_EQ(d.mem_peak, 64 << 20);
     const char *s = screen();
@@ -454,6 +455,22 @@ TEST(foreign_loading_and_small_operators_on_the_cpu) {
     for (int i = 0; i < 500; i++) op(i % 2 ? "aten::mul" : "aten::add", 1000 + 9 * i, 4);
     diagnosed();
     CHECK_STR(verdict(), "small_kernels");
+    forget();
+}
+
+/* 64^3 products of 30 us need 16 us on any core; the rest is lost to their smallness, as all of the additions is. A GPU that is
+ * only named in the file is no roof for operators. */
+TEST(foreign_small_products_on_the_cpu) {
+    begin("{\"id\": 0, \"name\": \"NVIDIA H200\"}", "");
+    for (int i = 0; i < 500; i++) {
+        shaped("aten::mm", 1000 + 50 * i, 30, "[[64, 64], [64, 64]]", "[\"float\", \"float\"]", "[]");
+        shaped("aten::add", 1032 + 50 * i, 4, "[[64, 64], [64, 64]]", "[\"float\", \"float\"]", "[]");
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "small_kernels");
+    double need = 2.0 * 64 * 64 * 64 / 32e9, all = 500 * 50e-6;
+    CHECK_NEAR((double)d.causes.p[0].gain_ns * 1e-9, all - 500 * need, 20e-6);
+    CHECK(!strstr(screen(), "% of memory roof") && !strstr(screen(), "% of compute roof"));
     forget();
 }
 

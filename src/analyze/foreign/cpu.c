@@ -9,6 +9,7 @@
 
 enum {
     SMALL_OP_NS = 20000,     /* mean own time of operators that are dominated by their dispatch */
+    FIXED_OP_NS = 100000,    /* .. of one whose preparation is not small beside its work */
     CHAIN_BYTES = 1 << 20,   /* of an operator's traffic, for fusion to matter */
     LARGE_FLOPS = 200000000, /* of a product whose rate says something about threads */
     MAPPED_BYTES = 32 << 20, /* glibc: DEFAULT_MMAP_THRESHOLD_MAX */
@@ -39,6 +40,19 @@ static int class_of_op(const char *name) {
     return strncmp(name, "aten::", 6) ? KC_OTHER : KC_ELEMENTWISE;
 }
 
+/* Views move nothing. */
+static bool is_view(const char *name) {
+    static const char *const views[] = {
+        "aten::as_strided",   "aten::view",        "aten::_unsafe_view",   "aten::expand",
+        "aten::permute",      "aten::t",           "aten::transpose",      "aten::slice",
+        "aten::select",       "aten::narrow",      "aten::unsqueeze",      "aten::squeeze",
+        "aten::detach",       "aten::alias",       "aten::_reshape_alias", "aten::unbind",
+        "aten::resolve_conj", "aten::resolve_neg", "aten::empty",          "aten::empty_strided"};
+    for (size_t i = 0; i < RG_COUNT(views); i++)
+        if (!strcmp(name, views[i])) return true;
+    return false;
+}
+
 static uint32_t op_around(const struct trace *t, uint32_t x) {
     for (uint32_t k = 0; x && k < 64; x = t->ev[x - 1].link, k++)
         if (t->ev[x - 1].kind == TK_OP) return x;
@@ -62,7 +76,7 @@ void cpu_rows(struct diag *d) {
     const struct trace *t = d->t;
     struct map at;
     map_init(&at, &d->arena);
-    int64_t *own = own_times(d);
+    int64_t *own = own_times(d), *whole = arena_array(&d->arena, int64_t, t->n + 1); /* whole: by row */
     d->op_row = arena_array(&d->arena, uint32_t, t->n + 1);
     for (uint32_t i = 0; i < t->n; i++) {
         const struct trace_event *e = &t->ev[i];
@@ -74,29 +88,46 @@ void cpu_rows(struct diag *d) {
                 .id = (uint32_t)x, .name = e->name, .op = e->name, .shape = e->args, .min_ns = INT64_MAX};
             row.cls = (uint8_t)class_of_op(trace_str(t, e->name));
             row.where = user_line(d, i + 1);
+            row.wrapper = is_view(trace_str(t, e->name));
             vec_push(&d->arena, &d->kernels, row);
             map_put(&at, key, x);
         }
         struct kernel_row *k = &d->kernels.p[x];
         int64_t ns = RG_MAX(own[i], 0);
+        whole[x] += e->dur;
         k->count++;
         k->ns += ns;
         k->min_ns = RG_MIN(k->min_ns, ns);
         k->max_ns = RG_MAX(k->max_ns, ns);
         d->op_row[i] = k->id + 1;
         d->kernel_count++;
-        if (ns < SMALL_OP_NS / 2) d->small_count++, d->small_ns += ns;
+        if (ns < SMALL_OP_NS / 2) d->small_count++, d->small_ns += ns, k->small_ns += ns;
     }
+    for (uint32_t i = 0; i < d->kernels.n; i++) /* most of it is in other operators */
+        d->kernels.p[i].wrapper |= d->kernels.p[i].ns < whole[i] / 2;
 }
 
 /* ---- causes ------------------------------------------------------------------------------------------- */
+
+/* Of calls that are longer than small ones: what is more than any core needs for their arithmetic and bytes. A product of
+ * 64^3 that takes 26 us prepares for 10 of them. */
+static int64_t fixed_costs(const struct diag *d) {
+    double lost = 0;
+    for (uint32_t i = 0; i < d->kernels.n; i++) {
+        const struct kernel_row *k = &d->kernels.p[i];
+        if (!k->modelled || !k->count || k->ns / k->count >= FIXED_OP_NS) continue;
+        double least = RG_MAX(k->flops / MODEL_ANY_CORE_FLOPS, k->bytes / MODEL_ANY_CORE_BYTES) * 1e9;
+        lost += RG_MAX((double)(k->ns - k->small_ns) - least * k->count, 0);
+    }
+    return (int64_t)lost;
+}
 
 static void between_operators(struct diag *d) {
     int64_t lost = d->budget[BUDGET_DISPATCH], own = 0;
     uint64_t n = 0;
     for (uint32_t i = 0; i < d->kernels.n; i++) own += d->kernels.p[i].ns, n += d->kernels.p[i].count;
     bool small = n && own / (int64_t)n < SMALL_OP_NS;
-    if (small) lost = RG_MIN(lost + d->small_ns, d->wall_ns);
+    if (small) lost = RG_MIN(lost + d->small_ns + fixed_costs(d), d->wall_ns);
     if (!cause_worth(d, lost)) return;
     struct cause *c = cause_add(
         d, small ? CAUSE_SMALL : CAUSE_DISPATCH, lost, lost, cause_line(d, BUDGET_DISPATCH),
@@ -108,7 +139,10 @@ static void between_operators(struct diag *d) {
         small ? "torch.compile(model): one compiled loop instead of many small operators; larger batch"
               : "torch.compile(model), fewer Python lines between operators, larger batch");
     c->bound =
-        small ? "the time between operators and that of operators under 10 us" : "the time between operators";
+        small
+            ? "the time between operators, that of operators under 10 us, and what others take beyond their "
+              "arithmetic on one core"
+            : "the time between operators";
     c->confirm =
         "a larger batch: if the step's time hardly changes, the calls and not the arithmetic are the limit";
 }
