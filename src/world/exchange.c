@@ -3,7 +3,7 @@
  * Data goes through slots of SEGMENT_SLOT bytes, two for each rank, used alternately: while others still read what a rank wrote in
  * the last step, it writes the next. One wait per step then orders everything: who reached step n has read step n - 1, whose slots
  * step n + 1 overwrites. Slots stay in the cache; memory sees each element read once and written once.
- * A large all-reduce divides the summing: each rank sums its share of a step, and a second wait makes the shares visible.
+ * A large all-reduce divides the summing: each rank sums its share of a step, and the next wait makes the shares visible.
  * Tests: tests/unit/world.c; figures: bench/world.c */
 #include "world/internal.h"
 
@@ -27,30 +27,72 @@ static size_t share_of(const struct exchange *x, size_t n, uint32_t r) {
     return RG_MIN(lines * r / x->s->size * line, n);
 }
 
-static int all_reduce_step(struct exchange *x, struct err *e, size_t at, size_t n, bool alone) {
+/* Every rank sums all of it: one wait. */
+static int all_reduce_small(struct exchange *x, struct err *e) {
     struct segment *s = x->s;
+    size_t n = (size_t)x->c->nin;
     uint32_t parity = next_parity(s);
-    const char *in[SEGMENT_RANKS];
-    char *out = (char *)x->c->out + at * x->width;
-    copy(segment_slot(s, s->me, parity), (const char *)x->c->in + at * x->width, n * x->width);
+    const void *in[SEGMENT_RANKS];
+    copy(segment_slot(s, s->me, parity), x->c->in, n * x->width);
     if (sync_all(s, e)) return e->code;
-    size_t from = alone ? 0 : share_of(x, n, s->me), to = alone ? n : share_of(x, n, s->me + 1);
-    for (uint32_t r = 0; r < s->size; r++) in[r] = segment_slot(s, r, parity) + from * x->width;
-    char *sum = alone ? out : segment_result(s, parity) + from * x->width;
-    if (to > from)
-        reduce_tree(x->c->what.dt, x->c->what.reduce, sum, (const void *const *)in, s->size, to - from);
-    if (alone) return 0;
-    if (sync_all(s, e)) return e->code;
-    copy(out, segment_result(s, parity), n * x->width);
+    for (uint32_t r = 0; r < s->size; r++) in[r] = segment_slot(s, r, parity);
+    reduce_tree(x->c->what.dt, x->c->what.reduce, x->c->out, in, s->size, n);
+    return 0;
+}
+
+/* A step of a large all-reduce: elements [at, at + n), and what this rank sums of them. */
+struct reduce_step {
+    size_t at, n, from, to;
+    uint32_t parity;
+};
+
+static struct reduce_step step_of(const struct exchange *x, size_t k) {
+    size_t most = SEGMENT_SLOT / x->width, at = k * most, n = RG_MIN((size_t)x->c->nin - at, most);
+    return (struct reduce_step){at, n, share_of(x, n, x->s->me), share_of(x, n, x->s->me + 1), k & 1};
+}
+
+/* What others sum, for them to read; this rank's share stays where it is. */
+static void offer(const struct exchange *x, struct reduce_step p) {
+    char *slot = segment_slot(x->s, x->s->me, p.parity);
+    const char *in = (const char *)x->c->in + p.at * x->width;
+    copy(slot, in, p.from * x->width);
+    copy(slot + p.to * x->width, in + p.to * x->width, (p.n - p.to) * x->width);
+}
+
+static void sum_share(const struct exchange *x, struct reduce_step p) {
+    const struct segment *s = x->s;
+    const void *in[SEGMENT_RANKS];
+    char *out = (char *)x->c->out + (p.at + p.from) * x->width;
+    if (p.to == p.from) return;
+    for (uint32_t r = 0; r < s->size; r++) in[r] = segment_slot(s, r, p.parity) + p.from * x->width;
+    in[s->me] = (const char *)x->c->in + (p.at + p.from) * x->width;
+    reduce_tree(x->c->what.dt, x->c->what.reduce, out, in, s->size, p.to - p.from);
+    copy(segment_result(s, p.parity) + p.from * x->width, out, (p.to - p.from) * x->width);
+}
+
+static void take_sums(const struct exchange *x, struct reduce_step p) {
+    char *out = (char *)x->c->out + p.at * x->width;
+    const char *sum = segment_result(x->s, p.parity);
+    copy(out, sum, p.from * x->width);
+    copy(out + p.to * x->width, sum + p.to * x->width, (p.n - p.to) * x->width);
+}
+
+/* Each rank sums its share. Three steps are under way at once, so that one wait orders all: step k is offered, k - 1 is summed, and
+ * the sums of k - 2 are taken. Who is past wait k has read the slots of k - 1 and the results of k - 2, which come next. */
+static int all_reduce_large(struct exchange *x, struct err *e) {
+    size_t most = SEGMENT_SLOT / x->width, steps = ((size_t)x->c->nin + most - 1) / most;
+    for (size_t k = 0; k < steps + 2;
+         k++) { /* the next collective begins with a wait: the last sums are taken */
+        if (k < steps) offer(x, step_of(x, k));
+        if (k >= 1 && k <= steps) sum_share(x, step_of(x, k - 1));
+        if (k >= 2) take_sums(x, step_of(x, k - 2));
+        if (k < steps + 1 && sync_all(x->s, e)) return e->code;
+    }
     return 0;
 }
 
 static int all_reduce(struct exchange *x, struct err *e) {
-    size_t n = (size_t)x->c->nin, most = SEGMENT_SLOT / x->width;
-    bool alone = n * x->width <= SMALL;
-    for (size_t at = 0; at < n; at += most)
-        if (all_reduce_step(x, e, at, RG_MIN(n - at, most), alone)) return e->code;
-    return 0;
+    return (size_t)x->c->nin * x->width <= SMALL ? all_reduce_small(x, e) : all_reduce_large(x, e);
 }
 
 /* Each rank has a part for every rank; `parts` are n elements each. Rank r's parts go to its slot side by side. */

@@ -3,7 +3,7 @@
  * Tests: tests/unit/world.c (world_values, world_dtypes) */
 #include "world/internal.h"
 
-enum { BLOCK = 512 };
+enum { BLOCK = 512, TREE = SEGMENT_RANKS / 2 * BLOCK }; /* elements of a block, of all blocks of a tree */
 
 #define SAME(x) (x)
 
@@ -15,23 +15,29 @@ enum { BLOCK = 512 };
 #define MAX_(W, a, b) ((a) > (b) || (a) != (a) ? (a) : (b)) /* NaN if either is */
 #define MIN_(W, a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
 
-#define COMBINE(T, name, U, W, GET, PUT, OP)                                                     \
-    static void name##_##T(void *out, const void *const *in, uint32_t sources, size_t n) {       \
-        W t[SEGMENT_RANKS / 2][BLOCK];                                                           \
-        uint32_t half = (sources + 1) / 2;                                                       \
-        for (size_t at = 0; at < n; at += BLOCK) {                                               \
-            size_t m = RG_MIN(n - at, (size_t)BLOCK);                                            \
-            for (uint32_t i = 0; i < half; i++) {                                                \
-                const U *a = (const U *)in[2 * i] + at;                                          \
-                const U *b = 2 * i + 1 < sources ? (const U *)in[2 * i + 1] + at : NULL;         \
-                for (size_t k = 0; b && k < m; k++) t[i][k] = OP(W, (W)GET(a[k]), (W)GET(b[k])); \
-                for (size_t k = 0; !b && k < m; k++) t[i][k] = (W)GET(a[k]);                     \
-            }                                                                                    \
-            for (uint32_t s = 1; s < half; s *= 2)                                               \
-                for (uint32_t i = 0; i + s < half; i += 2 * s)                                   \
-                    for (size_t k = 0; k < m; k++) t[i][k] = OP(W, t[i][k], t[i + s][k]);        \
-            for (size_t k = 0; k < m; k++) ((U *)out)[at + k] = (U)PUT(t[0][k]);                 \
-        }                                                                                        \
+#define COMBINE(T, name, U, W, GET, PUT, OP)                                                    \
+    static void name##_##T(void *out, const void *const *in, uint32_t sources, size_t n) {      \
+        W t[TREE];                                                                              \
+        uint32_t half = (sources + 1) / 2;                                                      \
+        size_t block = RG_MIN(TREE / half, (size_t)BLOCK);                                      \
+        const U *first = in[0], *second = sources == 2 ? in[1] : NULL;                          \
+        for (size_t k = 0; second && k < n; k++)                                                \
+            ((U *)out)[k] = (U)PUT(OP(W, (W)GET(first[k]), (W)GET(second[k])));                 \
+        for (size_t at = 0; at < n && !second; at += block) {                                   \
+            size_t m = RG_MIN(n - at, block);                                                   \
+            for (uint32_t i = 0; i < half; i++) {                                               \
+                W *sum = t + i * block;                                                         \
+                const U *a = (const U *)in[2 * i] + at;                                         \
+                const U *b = 2 * i + 1 < sources ? (const U *)in[2 * i + 1] + at : NULL;        \
+                for (size_t k = 0; b && k < m; k++) sum[k] = OP(W, (W)GET(a[k]), (W)GET(b[k])); \
+                for (size_t k = 0; !b && k < m; k++) sum[k] = (W)GET(a[k]);                     \
+            }                                                                                   \
+            for (uint32_t s = 1; s < half; s *= 2)                                              \
+                for (uint32_t i = 0; i + s < half; i += 2 * s)                                  \
+                    for (size_t k = 0; k < m; k++)                                              \
+                        t[i * block + k] = OP(W, t[i * block + k], t[(i + s) * block + k]);     \
+            for (size_t k = 0; k < m; k++) ((U *)out)[at + k] = (U)PUT(t[k]);                   \
+        }                                                                                       \
     }
 #define TYPE(T, U, W, GET, PUT, ADD, MUL)      \
     COMBINE(T, sum, U, W, GET, PUT, ADD)       \

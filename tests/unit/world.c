@@ -8,13 +8,14 @@
 #include <ridge.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { RANKS = 8 };
 
 struct ranks;
 typedef void rank_fn(struct ranks *, rg_ctx *, rg_world *, int rank);
 struct ranks {
-    const char *device;
+    const char *device, *backend; /* NULL: CPU, local */
     char name[64];
     int size;
     double timeout;
@@ -33,7 +34,7 @@ static void *run_rank(void *arg) {
     struct one *o = arg;
     struct ranks *r = o->r;
     rg_ctx *c = rg_open(r->device);
-    rg_world *w = rg_world_open(c, "local", r->name, o->rank, r->size, r->timeout);
+    rg_world *w = rg_world_open(c, r->backend ? r->backend : "local", r->name, o->rank, r->size, r->timeout);
     if (w) r->fn(r, c, w, o->rank);
     snprintf(r->error[o->rank], sizeof r->error[0], "%s", rg_error(c));
     rg_close(c);
@@ -44,7 +45,7 @@ static void run_ranks(struct ranks *r) {
     static int number;
     pthread_t t[RANKS];
     struct one o[RANKS];
-    snprintf(r->name, sizeof r->name, "test-%d", number++);
+    snprintf(r->name, sizeof r->name, "test-%d-%d", (int)getpid(), number++);
     if (!r->device) r->device = "CPU";
     if (!r->timeout) r->timeout = 60;
     for (int i = 0; i < r->size; i++) o[i] = (struct one){r, i}, pthread_create(&t[i], NULL, run_rank, &o[i]);
@@ -150,6 +151,21 @@ static void dtypes(struct ranks *r, rg_ctx *c, rg_world *w, int rank) {
 }
 
 TEST(world_dtypes) { run_ranks(&(struct ranks){.size = 3, .fn = dtypes}); }
+
+/* More ranks than one host has, as MPI may have them. */
+TEST(world_reduces_many_sources) {
+    enum { SOURCES = 1000, N = 700 };
+    float *x = malloc(sizeof *x * N), out[N];
+    const void *in[SOURCES];
+    for (int i = 0; i < N; i++) x[i] = (float)(i % 50);
+    for (int i = 0; i < SOURCES; i++) in[i] = x;
+    for (int sources = 1; sources <= SOURCES; sources = sources * 3 + 1) {
+        reduce_tree(DT_F32, COLLECTIVE_SUM, out, in, (uint32_t)sources, N);
+        for (int i = 0; i < N; i++)
+            if (out[i] != (float)(sources * (i % 50))) FAIL("%d sources, element %d: %g", sources, i, out[i]);
+    }
+    free(x);
+}
 
 /* ---- gradients, jits, groups, messages ------------------------------------------------------------------------------ */
 
@@ -397,12 +413,14 @@ static void random_rank(struct ranks *r, rg_ctx *c, rg_world *w, int rank) {
     free(q);
 }
 
+/* On memory of one process, or on what processes of one host share. */
 static void random_programs(int count, uint64_t seed) {
     static const int sizes[] = {1, 2, 3, 4, 6, 8};
     for (int i = 0; i < count; i++)
         run_ranks(&(struct ranks){.size = sizes[i % 6],
                                   .fn = random_rank,
                                   .seed = seed + (uint64_t)i,
+                                  .backend = i % 4 == 3 ? "shm" : "local",
                                   .device = i % 6 == 1 ? "CPU" : "REF"});
     TEST_COUNT(count, "random programs with collectives");
 }
