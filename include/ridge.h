@@ -216,6 +216,15 @@ typedef struct rg_attention_opts {
     double scale;          /* 0: 1/sqrt(D) */
     double dropout;        /* share of the weights that is dropped */
 } rg_attention_opts;
+typedef struct rg_recurrent_opts {
+    RG_SIZE_(rg_recurrent_opts);
+    bool reverse;          /* rg_lstm, rg_gru: from the last step to the first */
+    bool no_bias;          /* the layers rg_nn_lstm, rg_nn_gru, from here on */
+    bool batch_first;      /* (N, T, in) in and out */
+    bool bidirectional;    /* and a second one from the last step on; out has both, side by side */
+    int64_t layers;        /* one upon the other; 0: 1 */
+    double dropout;        /* between layers, while training */
+} rg_recurrent_opts;
 typedef enum rg_reduction { RG_MEAN, RG_SUM, RG_EACH } rg_reduction; /* of a loss: over all, or none */
 typedef struct rg_loss_opts {
     RG_SIZE_(rg_loss_opts);
@@ -608,6 +617,11 @@ RG_FN rg_tensor rg_interpolate(rg_tensor x, rg_ints size, rg_resize_opts o);
  * (grouped queries). One kernel; no T x S value is stored, in the gradient neither. A query that sees no key
  * gives 0, with gradient 0. It can be differentiated once. */
 RG_FN rg_tensor rg_attention(rg_tensor q, rg_tensor k, rg_tensor v, rg_attention_opts o);
+/* x (T, N, in); weights: w_ih, w_hh and, or not, b_ih, b_hh, of PyTorch's shapes and order of rows; state, or
+ * RG_NONE for zeros: (2, N, H), h and c; of a GRU (1, N, H). Gives the states of all times, (2, T + 1, N, H) or
+ * (1, T + 1, N, H), 0 being what it began with (.reverse: T). Planned and compiled for one step, whatever T is. */
+RG_FN rg_tensor rg_lstm(rg_tensor x, rg_tensor state, rg_tensors weights, rg_recurrent_opts o);
+RG_FN rg_tensor rg_gru(rg_tensor x, rg_tensor state, rg_tensors weights, rg_recurrent_opts o);
 /* logits (N, C, ..); target (N, ..) classes, or probabilities of logits' shape */
 RG_FN rg_tensor rg_cross_entropy(rg_tensor logits, rg_tensor target, rg_loss_opts o);
 /* the same of log-probabilities */
@@ -735,6 +749,9 @@ RG_FN rg_module *rg_nn_embedding(rg_ctx *c, int64_t count, int64_t size); /* of 
 RG_FN rg_module *rg_nn_embedding_parallel(rg_ctx *c, int64_t count, int64_t size, rg_world *w);
 /* self-attention of (N, T, size): q, k, v, out */
 RG_FN rg_module *rg_nn_attention(rg_ctx *c, int64_t size, int64_t heads, rg_layer_opts o);
+/* of (T, N, in): h of each step, (T, N, H); entries weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 .. */
+RG_FN rg_module *rg_nn_lstm(rg_ctx *c, int64_t in, int64_t hidden, rg_recurrent_opts o);
+RG_FN rg_module *rg_nn_gru(rg_ctx *c, int64_t in, int64_t hidden, rg_recurrent_opts o);
 RG_FN rg_module *rg_nn_dropout(rg_ctx *c, double p); /* only while training */
 /* rg_nn_function(c, "relu", rg_relu) */
 RG_FN rg_module *rg_nn_function(rg_ctx *c, const char *name, rg_unary_fn *fn);

@@ -223,6 +223,8 @@ RG_API rg_tensor rg_avg_pool3d_at(const char *file, int line, rg_tensor x, rg_po
 RG_API rg_tensor rg_adaptive_avg_pool2d_at(const char *file, int line, rg_tensor x, int64_t h, int64_t w);
 RG_API rg_tensor rg_interpolate_at(const char *file, int line, rg_tensor x, rg_ints size, rg_resize_opts o);
 RG_API rg_tensor rg_attention_at(const char *file, int line, rg_tensor q, rg_tensor k, rg_tensor v, rg_attention_opts o);
+RG_API rg_tensor rg_lstm_at(const char *file, int line, rg_tensor x, rg_tensor state, rg_tensors weights, rg_recurrent_opts o);
+RG_API rg_tensor rg_gru_at(const char *file, int line, rg_tensor x, rg_tensor state, rg_tensors weights, rg_recurrent_opts o);
 RG_API rg_tensor rg_cross_entropy_at(const char *file, int line, rg_tensor logits, rg_tensor target, rg_loss_opts o);
 RG_API rg_tensor rg_nll_loss_at(const char *file, int line, rg_tensor log_probs, rg_tensor target, rg_loss_opts o);
 RG_API rg_tensor rg_bce_with_logits_at(const char *file, int line, rg_tensor x, rg_tensor target, rg_loss_opts o);
@@ -262,6 +264,8 @@ RG_API rg_module *rg_nn_rmsnorm_at(const char *file, int line, rg_ctx *c, int64_
 RG_API rg_module *rg_nn_embedding_at(const char *file, int line, rg_ctx *c, int64_t count, int64_t size);
 RG_API rg_module *rg_nn_embedding_parallel_at(const char *file, int line, rg_ctx *c, int64_t count, int64_t size, rg_world *w);
 RG_API rg_module *rg_nn_attention_at(const char *file, int line, rg_ctx *c, int64_t size, int64_t heads, rg_layer_opts o);
+RG_API rg_module *rg_nn_lstm_at(const char *file, int line, rg_ctx *c, int64_t in, int64_t hidden, rg_recurrent_opts o);
+RG_API rg_module *rg_nn_gru_at(const char *file, int line, rg_ctx *c, int64_t in, int64_t hidden, rg_recurrent_opts o);
 RG_API rg_module *rg_nn_dropout_at(const char *file, int line, rg_ctx *c, double p);
 RG_API rg_module *rg_nn_function_at(const char *file, int line, rg_ctx *c, const char *name, rg_unary_fn *fn);
 RG_API rg_module *rg_nn_max_pool2d_at(const char *file, int line, rg_ctx *c, rg_pool_opts o);
@@ -548,6 +552,8 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_adaptive_avg_pool2d(x, ...) rg_adaptive_avg_pool2d_at(RG_HERE, RG_ARG(x, #x), __VA_ARGS__)
 #define rg_interpolate(x, size, ...) rg_interpolate_at(RG_HERE, RG_ARG(x, #x), size, (rg_resize_opts){.size_ = sizeof(rg_resize_opts), __VA_ARGS__})
 #define rg_attention(q, k, v, ...) rg_attention_at(RG_HERE, RG_ARG(q, #q), RG_ARG(k, #k), RG_ARG(v, #v), (rg_attention_opts){.size_ = sizeof(rg_attention_opts), __VA_ARGS__})
+#define rg_lstm(x, state, weights, ...) rg_lstm_at(RG_HERE, RG_ARG(x, #x), RG_ARG(state, #state), weights, (rg_recurrent_opts){.size_ = sizeof(rg_recurrent_opts), __VA_ARGS__})
+#define rg_gru(x, state, weights, ...) rg_gru_at(RG_HERE, RG_ARG(x, #x), RG_ARG(state, #state), weights, (rg_recurrent_opts){.size_ = sizeof(rg_recurrent_opts), __VA_ARGS__})
 #define rg_cross_entropy(logits, target, ...) rg_cross_entropy_at(RG_HERE, RG_ARG(logits, #logits), RG_ARG(target, #target), (rg_loss_opts){.size_ = sizeof(rg_loss_opts), __VA_ARGS__})
 #define rg_nll_loss(log_probs, target, ...) rg_nll_loss_at(RG_HERE, RG_ARG(log_probs, #log_probs), RG_ARG(target, #target), (rg_loss_opts){.size_ = sizeof(rg_loss_opts), __VA_ARGS__})
 #define rg_bce_with_logits(x, target, ...) rg_bce_with_logits_at(RG_HERE, RG_ARG(x, #x), RG_ARG(target, #target), (rg_loss_opts){.size_ = sizeof(rg_loss_opts), __VA_ARGS__})
@@ -587,6 +593,8 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_nn_embedding(...) rg_nn_embedding_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_embedding_parallel(...) rg_nn_embedding_parallel_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_attention(c, size, heads, ...) rg_nn_attention_at(RG_HERE, c, size, heads, (rg_layer_opts){.size_ = sizeof(rg_layer_opts), __VA_ARGS__})
+#define rg_nn_lstm(c, in, hidden, ...) rg_nn_lstm_at(RG_HERE, c, in, hidden, (rg_recurrent_opts){.size_ = sizeof(rg_recurrent_opts), __VA_ARGS__})
+#define rg_nn_gru(c, in, hidden, ...) rg_nn_gru_at(RG_HERE, c, in, hidden, (rg_recurrent_opts){.size_ = sizeof(rg_recurrent_opts), __VA_ARGS__})
 #define rg_nn_dropout(...) rg_nn_dropout_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_function(...) rg_nn_function_at(RG_HERE, __VA_ARGS__)
 #define rg_nn_max_pool2d(c, ...) rg_nn_max_pool2d_at(RG_HERE, c, (rg_pool_opts){.size_ = sizeof(rg_pool_opts), __VA_ARGS__})

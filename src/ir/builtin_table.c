@@ -13,9 +13,15 @@ const struct call_info call_info[CALL_COUNT] = {
 
 enum call_id call_of(const struct ir *ir, const uop *n) {
     const char *name = ir_name(ir, (uint32_t)n->arg.u);
-    for (int i = 0; i < CALL_COUNT; i++)
+    if (!strncmp(name, "loop\n", 5)) return CALL_loop;
+    for (int i = 0; i < CALL_loop; i++)
         if (!strcmp(call_info[i].name, name)) return (enum call_id)i;
     return CALL_COUNT;
+}
+
+uint32_t call_values(const struct ir *ir, const uop *n) {
+    const struct call_info *f = &call_info[call_of(ir, n)];
+    return f->values ? f->values : n->nsrc - RG_MIN(n->nsrc, (uint32_t)f->numbers);
 }
 
 static bool same_rows(const struct shape *a, const struct shape *b) {
@@ -67,18 +73,40 @@ static const char *collective_error(struct shapes *s, const uop *n, int64_t code
     return *last < 0 ? "a size of 0 or more" : NULL;
 }
 
+/* Of the operands; that the body fits them is found when it is read (loop_open). */
+static const char *loop_error(struct shapes *s, const uop *n, uint32_t values, int64_t *last) {
+    const uop *const *num = n->src + values;
+    int64_t steps = num[0]->arg.i, states = num[1]->arg.i, per_step = num[2]->arg.i, sum = 0;
+    if (steps < 1 || states < 1 || per_step < 0 || states > values || per_step > values - states)
+        return "a loop has a step and a state, and an operand for each that its numbers count";
+    for (int64_t i = 0; i < states; i++) {
+        const struct shape *x = shape_of(s, n->src[i]);
+        if (x->n != 1 || n->src[i]->dt != n->dt) return "states of a loop are flat and of one dtype";
+        sum += loop_row((enum dtype)n->dt, x->d[0]);
+    }
+    for (int64_t i = states; i < states + per_step; i++) {
+        const struct shape *x = shape_of(s, n->src[i]);
+        if (x->n != 2 || x->d[0] != steps || loop_row((enum dtype)n->src[i]->dt, x->d[1]) != x->d[1])
+            return "an operand per step has a row for each step, of a multiple of 64 bytes";
+    }
+    if (__builtin_mul_overflow(sum, steps + 1, last)) return "a result that is too large";
+    return *last == num[4]->arg.i ? NULL : "the size of the result is that of all rows";
+}
+
 const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
     enum call_id id = call_of(s->ir, n);
     if (id == CALL_COUNT) return "there is no function of this name";
     const struct call_info *f = &call_info[id];
     const struct shape *in = shape_of(s, n->src[0]);
-    if (n->nsrc != (uint32_t)f->values + f->numbers) return "another number of sources than the function has";
-    for (uint32_t i = f->values; i < n->nsrc; i++)
+    uint32_t values = call_values(s->ir, n);
+    if (!values || n->nsrc != values + f->numbers) return "another number of sources than the function has";
+    for (uint32_t i = values; i < n->nsrc; i++)
         if (n->src[i]->op != OP_CONST || n->src[i]->dt != DT_IDX) return "tensors, then numbers";
-    for (uint32_t i = 0; i < f->values; i++)
+    for (uint32_t i = 0; i < values; i++)
         if (n->src[i]->dt == DT_IDX || n->src[i]->dt == DT_VOID) return "a tensor was expected";
     if (!in->n) return "a function along the last axis of something without axes";
-    int64_t flag = n->src[f->values]->arg.i, second = n->src[n->nsrc - 1]->arg.i;
+    int64_t flag = n->src[values]->arg.i, second = n->src[n->nsrc - 1]->arg.i;
+    if (id == CALL_loop) return loop_error(s, n, values, last);
     if (id == CALL_collective) return *last = second, collective_error(s, n, flag, last);
     if (in->d[in->n - 1] > UINT32_MAX) return "rows have at most 2^32 - 1 elements";
     enum dtype dt = (enum dtype)n->dt;

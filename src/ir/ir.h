@@ -482,7 +482,8 @@ int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
     X(scatter_min,   3, 1)  /*                .. combined, j from 0 on                                                  */ \
     X(scatter_prod,  3, 1)                                                                                                \
     X(scatter_sum,   2, 1)  /* (.., size * w) src (.., n * w), index (.., n); size: pieces of w, j's added at index[j] */ \
-    X(collective,    2, 2)  /* (m)            x (n), what it comes after; a struct collective packed, m                 */
+    X(collective,    2, 2)  /* (m)            x (n), what it comes after; a struct collective packed, m                 */ \
+    X(loop,          0, 5)  /* (m)            see struct loop_call                                                           */
 /* clang-format on */
 enum call_id {
 #define X(name, values, numbers) CALL_##name,
@@ -492,10 +493,40 @@ enum call_id {
 };
 struct call_info {
     const char *name;
-    uint8_t values, numbers; /* sources: tensors, then idx constants */
+    uint8_t values, numbers; /* sources: tensors (0: as many as there are), then idx constants */
 };
 extern const struct call_info call_info[CALL_COUNT];
 enum call_id call_of(const struct ir *, const uop *); /* CALL_COUNT: unknown */
+uint32_t call_values(const struct ir *, const uop *); /* sources that are tensors */
+
+/* ---- loops: a tensor program that is repeated along time (loop.c) ---------------------------------------- */
+
+/* CALL["loop\n.."]: the name is the text of the body, a GRAPH of the next values of `states` tensors of one dtype. Its
+ * BUFFERs are numbered: the states before the step, then `per_step` operands, of which each step sees one row, then operands that
+ * are the same in each step. Sources: the states to begin with, flat; the operands per step, each (steps, row); the others; and
+ * the numbers steps, states, per_step, 1 if time goes backwards, elements of the result.
+ * Result: for each state all its values, steps + 1 rows of it in the order of time. Step t reads row t and writes row t + 1,
+ * backwards it reads t + 1 and writes t; what the loop begins with is the first row, or the last. Rows begin at multiples of
+ * LOOP_ALIGN bytes (loop_row): what is between them holds nothing. */
+enum { LOOP_ALIGN = 64, LOOP_NUMBERS = 5 };
+struct loop_call {
+    int64_t steps, size;
+    uint32_t states, per_step, values;
+    bool backwards;
+    struct ir *ir; /* of the body */
+    const uop *graph;
+    struct shapes shapes;
+    const uop **leaf; /* [values]: the body's BUFFER of each number, or NULL */
+    int64_t row[];    /* [states]: elements of a row */
+};
+int64_t loop_row(enum dtype, int64_t elements);
+/* Parses the body into an ir of its own, in the arena. */
+struct loop_call *loop_open(struct arena *, struct shapes *outer, const uop *call);
+static inline int64_t loop_time(const struct loop_call *l, int64_t i) {
+    return l->backwards ? l->steps - 1 - i : i;
+}
+/* Where row t of a state begins in the result, in elements. */
+int64_t loop_at(const struct loop_call *, uint32_t state, int64_t t);
 
 /* ---- collectives: what the CALL `collective` does with the other ranks (builtin_table.c, src/world) ------- */
 

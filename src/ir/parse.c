@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MAX_DEPTH = 256, MAX_NUMBER = 400 };
+enum { MAX_DEPTH = 256, MAX_NUMBER = 400, MAX_NAME = 1 << 20 }; /* the name of a loop is its body */
 #define MAX_TEXT ((size_t)64 << 20)
 
 enum item_form { FORM_NODE, FORM_INT, FORM_FLOAT };
@@ -296,7 +296,8 @@ static uint32_t arg_symbol(struct parser *p, const char *what) {
     const char *at = p->p;
     struct parse_word w = take_name(p, what);
     skip_lines(p);
-    if (w.n > 4096) fail_at(p, at, "expected %s of at most 4096 characters, found %zu", what, w.n);
+    if (w.n > MAX_NAME)
+        fail_at(p, at, "expected %s of at most %d characters, found %zu", what, MAX_NAME, w.n);
     return ir_sym(p->ir, w.s, w.n);
 }
 

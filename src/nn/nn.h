@@ -34,7 +34,12 @@ struct nn_layer {
 };
 
 /* What layers were asked for; each uses its own part. */
+struct nn_recurrent {
+    int64_t gates, layers, directions;
+    bool batch_first;
+};
 struct nn_args {
+    struct nn_recurrent recurrent;
     struct nn_ints stride, padding, dilation, size;
     int64_t groups, heads, kv_heads, first;
     double eps, momentum, dropout;

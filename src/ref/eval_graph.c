@@ -49,6 +49,7 @@ struct eval {
     struct store *live;
     struct ref_tensor *out;
     const struct ref_exchange *exchange; /* or NULL */
+    const struct tensor *given;          /* by number of a BUFFER, in the body of a loop; else NULL */
 };
 
 /* ---- stores ---------------------------------------------------------------------------------------- */
@@ -260,13 +261,18 @@ static struct tensor ev_buffer(struct eval *e, const uop *n, const struct shape 
     struct tensor t = {.dt = (enum dtype)n->dt, .shape = s};
     size_t size = dtype_info[n->dt].bytes;
     int64_t stride = 1;
+    for (uint32_t i = s->n; i-- > 0;) t.stride[i] = stride, stride *= s->d[i];
+    if (e->given) {
+        t.store = e->given[n->arg.i].store, t.at = e->given[n->arg.i].at;
+        t.store->refs++;
+        return t;
+    }
     if (n->arg.i < 0 || n->arg.i >= e->nbuf || (!e->bufs[n->arg.i].p && shape_size(s)))
         bad(e, n, RG_EINVAL, "buffer number %lld is missing", (long long)n->arg.i);
     const struct ref_buf *b = &e->bufs[n->arg.i];
     if ((double)b->bytes < (double)shape_size(s) * (double)size)
         bad(e, n, RG_EINVAL, "buffer number %lld has %zu bytes, expected %lld elements of %zu",
             (long long)n->arg.i, b->bytes, (long long)shape_size(s), size);
-    for (uint32_t i = s->n; i-- > 0;) t.stride[i] = stride, stride *= s->d[i];
     t.store = store_new(e);
     t.store->data = b->p;
     return t;
@@ -660,8 +666,11 @@ static struct tensor ev_collective(struct eval *e, const uop *n, struct tensor *
     return r;
 }
 
+static struct tensor ev_loop(struct eval *e, const uop *n, const struct shape *s);
+
 static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     enum call_id id = call_of(e->ir, n);
+    if (id == CALL_loop) return ev_loop(e, n, s);
     if (id <= CALL_topk_index) return ev_sort(e, n, in, s);
     if (id == CALL_collective) return ev_collective(e, n, in, s);
     if (id == CALL_winner) return ev_winner(e, n, in, s);
@@ -790,9 +799,7 @@ static void prepare(struct eval *e) {
     }
 }
 
-static void evaluate(void *arg) {
-    struct eval *e = arg;
-    prepare(e);
+static void evaluate_nodes(struct eval *e) {
     for (uint32_t i = 0; i + 1 < e->order.n; i++) {
         const uop *n = e->order.p[i];
         struct tensor t = ev_node(e, n);
@@ -802,7 +809,64 @@ static void evaluate(void *arg) {
             if (--e->uses[p] == 0) drop(e, e->value[p]);
         }
     }
+}
+
+static void evaluate(void *arg) {
+    struct eval *e = arg;
+    prepare(e);
+    evaluate_nodes(e);
     for (uint32_t i = 0; i < e->graph->nsrc; i++) give(e, source(e, e->graph, i), &e->out[i]);
+}
+
+/* ---- loops --------------------------------------------------------------------------------------------------- */
+
+static struct tensor row_of(const struct tensor *r, int64_t at, const struct shape *s) {
+    struct tensor t = {.dt = r->dt, .shape = s, .store = r->store, .at = at};
+    int64_t stride = 1;
+    for (uint32_t i = s->n; i-- > 0;) t.stride[i] = stride, stride *= s->d[i];
+    return t;
+}
+
+/* The body, as a graph of its own in the same memory; its values go to the rows of r that the step writes. */
+static void ev_step(struct eval *e, const struct loop_call *l, const struct tensor *given, struct tensor *r,
+                    int64_t row) {
+    const struct eval was = *e;
+    struct arena_mark mark = arena_mark(&e->scratch);
+    e->ir = l->ir, e->graph = l->graph, e->given = given, e->order = (uop_vec){0};
+    prepare(e);
+    evaluate_nodes(e);
+    for (uint32_t i = 0; i < l->states; i++) {
+        struct tensor *value = source(e, e->graph, i), to = row_of(r, loop_at(l, i, row), value->shape);
+        copy_to(&to, value, 0);
+    }
+    for (uint32_t i = 0; i + 1 < e->order.n; i++) drop(e, e->value[i]);
+    e->ir = was.ir, e->graph = was.graph, e->given = was.given, e->shapes = was.shapes;
+    e->order = was.order, e->pos = was.pos, e->uses = was.uses, e->value = was.value;
+    arena_release(&e->scratch, mark);
+}
+
+static struct tensor ev_loop(struct eval *e, const uop *n, const struct shape *s) {
+    const struct loop_call *l = loop_open(&e->scratch, &e->shapes, n);
+    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0), zero = scalar(e, r.dt, (union ref_val){0});
+    struct tensor *given = arena_array(&e->scratch, struct tensor, l->values + 1);
+    for (int64_t i = 0; i < l->size; i++) put(&r, i, get(&zero, 0));
+    for (uint32_t k = 0; k < l->values; k++) {
+        given[k] = dense(e, source(e, n, k));
+        if (k >= l->states) continue;
+        struct tensor to = row_of(&r, loop_at(l, k, l->backwards ? l->steps : 0), given[k].shape);
+        copy_to(&to, &given[k], 0);
+        drop(e, &given[k]);
+        given[k].store = r.store;
+    }
+    for (int64_t i = 0; i < l->steps; i++) {
+        int64_t t = loop_time(l, i);
+        for (uint32_t k = 0; k < l->states; k++) given[k].at = loop_at(l, k, l->backwards ? t + 1 : t);
+        for (uint32_t k = l->states; k < l->states + l->per_step; k++) given[k].at = t * given[k].shape->d[1];
+        ev_step(e, l, given, &r, l->backwards ? t : t + 1);
+    }
+    for (uint32_t k = l->states; k < l->values; k++) drop(e, &given[k]);
+    drop(e, &zero);
+    return r;
 }
 
 /* The ir and the arena may have error records of their own. */

@@ -8,8 +8,8 @@
 
 #include "schedule/internal.h"
 
-/* The node whose memory holds a source; RESHAPE does not move elements. */
-static const uop *operand(struct sgraph *g, const uop *n) {
+/* RESHAPE does not move elements. */
+const uop *plan_operand(struct sgraph *g, const uop *n) {
     while (n->op == OP_RESHAPE && !g->unit_of[n->id]) n = n->src[0];
     return sg_memory(g, n);
 }
@@ -96,7 +96,7 @@ void plan_call(struct sgraph *g, uint32_t unit, struct fusion_plan *plan) {
     b->buffer[b->nbuf++] = sg_memory(g, n);
     for (uint32_t i = 0; i < n->nsrc; i++) {
         src[i] = i < f->values ? buffer(g, ir, n->src[i], i + 1) : uop_idx(ir, uop_const_i(g->ir, n, i));
-        if (i < f->values) b->buffer[b->nbuf++] = operand(g, n->src[i]);
+        if (i < f->values) b->buffer[b->nbuf++] = plan_operand(g, n->src[i]);
     }
     union arg arg = {.u = ir_sym(ir, f->name, strlen(f->name))};
     b->sink = uop_new(ir, OP_CALL, (enum dtype)n->dt, 1, src, n->nsrc, arg);

@@ -210,6 +210,7 @@ struct built {
     const char **var_name;
     uint32_t nvar;
     const struct sched_builtin *builtin; /* of a CALL; then sink is the CALL itself */
+    const struct planned_loop *loop;     /* of a CALL `loop`; then there is neither kernel nor builtin */
     uint64_t key;
     const char *text;  /* what the key hashes: equal text, equal kernel */
     const char *canon; /* text with buffers in canonical order, and by slot their numbers in it; NULL: none */
@@ -253,6 +254,21 @@ void plan_emit(struct sgraph *, struct rangeify *, struct planned_kernel *, cons
 /* ---- builtin_node.c: builtin kernels of the device ------------------------------------------------------- */
 
 void plan_call(struct sgraph *, uint32_t unit, struct fusion_plan *);
+const uop *plan_operand(struct sgraph *, const uop *); /* the node whose memory holds a source of a CALL */
+
+/* ---- loop_node.c: loops: the body is planned once, its calls are written once for each step ---------------- */
+
+struct planned_loop {
+    struct loop_call *l;
+    enum dtype dt;
+    struct schedule begin, body; /* copies of what the states begin with; one step */
+};
+void plan_loop(struct sgraph *, uint32_t unit, struct fusion_plan *);
+/* The calls of a loop, after those that are there. operand: the sched_bufs of the result and the sources. node: what they cover. */
+void loop_write(struct arena *, struct schedule *, const struct planned_loop *, const uint32_t *operand,
+                const uint32_t *node, uint32_t nodes);
+/* By node of a loop: the bytes of its naive plan. */
+double loop_naive_bytes(const struct planned_loop *);
 
 /* ---- batch.c: one elementwise kernel over many tensors (multi-tensor apply) ------------------------------ */
 

@@ -555,7 +555,8 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
     for (uint32_t k = 0; k < regions.region.n; k++) {
         const struct unit_list *list = &regions.region.p[k];
         if (g->unit[list->unit[0]].n->op == OP_CALL) {
-            plan_call(g, list->unit[0], plan);
+            bool loop = call_of(g->ir, g->unit[list->unit[0]].n) == CALL_loop;
+            (loop ? plan_loop : plan_call)(g, list->unit[0], plan);
             continue;
         }
         struct region x = {.g = g,

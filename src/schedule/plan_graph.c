@@ -98,9 +98,9 @@ static void need_stored(struct copy *c, const uop *n) {
 }
 
 static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const uop *const *src) {
-    const struct call_info *f = &call_info[call_of(from, n)];
-    for (uint32_t i = 0; i < f->values; i++) need_stored(c, src[i]);
-    union arg arg = {.u = ir_sym(c->g->ir, f->name, strlen(f->name))};
+    const char *name = ir_name(from, (uint32_t)n->arg.u);
+    for (uint32_t i = 0; i < call_values(from, n); i++) need_stored(c, src[i]);
+    union arg arg = {.u = ir_sym(c->g->ir, name, strlen(name))};
     return uop_new(c->g->ir, OP_CALL, (enum dtype)n->dt, 1, src, n->nsrc, arg);
 }
 

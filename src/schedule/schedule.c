@@ -246,7 +246,8 @@ static void batch_calls(struct schedule_state *s) {
     batch_init(&b, &s->rf);
     find_depths(s, depth);
     for (uint32_t i = 0; i < n; i++)
-        if (!s->call.p[i].k.built->builtin) batch_candidate(&b, &s->call.p[i].k, s->plan.stored, depth[i], i);
+        if (!s->call.p[i].k.built->builtin && !s->call.p[i].k.built->loop)
+            batch_candidate(&b, &s->call.p[i].k, s->plan.stored, depth[i], i);
     for (uint32_t i = 0; i < n; i++) to[i] = UINT32_MAX;
     struct schedule_state was = *s;
     s->call.p = NULL, s->call.n = s->call.cap = 0;
@@ -361,6 +362,36 @@ static const struct sched_slice *slices_of(struct schedule_state *s, const struc
     return slice;
 }
 
+static void write_call(struct buffer_numbers *p, const struct planned_call *c, struct map *known) {
+    struct schedule_state *s = p->s;
+    uint32_t *buf = arena_array(s->a, uint32_t, c->k.built->nbuf + 1),
+             *var = arena_array(s->a, uint32_t, c->k.built->nvar + 1), prog = prog_of(s, &c->k, known),
+             i = s->out->call.n;
+    const uint32_t *slot = slots_of(s, c->k.built, s->first.p[prog]);
+    for (uint32_t k = 0; k < c->k.built->nbuf; k++) {
+        const uop *memory = c->k.buffer[slot[k]];
+        buf[k] = memory ? buffer_of(p, memory) : add_table(s, c);
+        struct sched_buf *b = &s->out->buf.p[buf[k]];
+        b->first = RG_MIN(b->first, i), b->last = i;
+    }
+    for (uint32_t k = 0; k < c->k.built->nvar; k++) var[k] = c->k.built->var[k];
+    struct sched_call call = {.prog = prog,
+                              .buf = buf,
+                              .slice = slices_of(s, c->k.built, slot),
+                              .var = var,
+                              .node = c->covers.p,
+                              .nodes = c->covers.n};
+    vec_push(s->a, &s->out->call, call);
+}
+
+static void write_loop(struct buffer_numbers *p, const struct planned_call *c) {
+    struct schedule_state *s = p->s;
+    uint32_t *operand = arena_array(s->a, uint32_t, c->k.built->nbuf + 1);
+    for (uint32_t k = 0; k < c->k.built->nbuf; k++) operand[k] = buffer_of(p, c->k.buffer[k]);
+    loop_write(s->a, s->out, c->k.built->loop, operand, c->covers.p, c->covers.n);
+    while (s->first.n < s->out->prog.n) vec_push(s->a, &s->first, NULL); /* known by their text alone */
+}
+
 static void write_calls(struct schedule_state *s) {
     struct buffer_numbers p = {.s = s};
     struct map known;
@@ -368,24 +399,11 @@ static void write_calls(struct schedule_state *s) {
     map_init(&known, s->a);
     for (uint32_t i = s->g.root->nsrc; i-- > 0;) map_put(&p.result, sg_memory(&s->g, s->g.target[i])->id, i);
     for (uint32_t i = 0; i < s->call.n; i++) {
-        struct planned_call *c = &s->call.p[s->order[i]];
-        uint32_t *buf = arena_array(s->a, uint32_t, c->k.built->nbuf + 1),
-                 *var = arena_array(s->a, uint32_t, c->k.built->nvar + 1), prog = prog_of(s, &c->k, &known);
-        const uint32_t *slot = slots_of(s, c->k.built, s->first.p[prog]);
-        for (uint32_t k = 0; k < c->k.built->nbuf; k++) {
-            const uop *memory = c->k.buffer[slot[k]];
-            buf[k] = memory ? buffer_of(&p, memory) : add_table(s, c);
-            struct sched_buf *b = &s->out->buf.p[buf[k]];
-            b->first = RG_MIN(b->first, i), b->last = i;
-        }
-        for (uint32_t k = 0; k < c->k.built->nvar; k++) var[k] = c->k.built->var[k];
-        struct sched_call call = {.prog = prog,
-                                  .buf = buf,
-                                  .slice = slices_of(s, c->k.built, slot),
-                                  .var = var,
-                                  .node = c->covers.p,
-                                  .nodes = c->covers.n};
-        vec_push(s->a, &s->out->call, call);
+        const struct planned_call *c = &s->call.p[s->order[i]];
+        if (c->k.built->loop)
+            write_loop(&p, c);
+        else
+            write_call(&p, c, &known);
         s->out->seconds += c->k.price.seconds;
         s->out->bytes += c->k.price.bytes;
     }
@@ -459,6 +477,9 @@ static void run_job(void *arg) {
         write_calls(&s);
         plan_memory(&s);
         j->out->naive_bytes = naive_bytes(&s.g);
+        for (uint32_t i = 0; i < s.plan.kernel.n; i++)
+            if (s.plan.kernel.p[i].built->loop)
+                j->out->naive_bytes += loop_naive_bytes(s.plan.kernel.p[i].built->loop);
         j->out->visits = s.g.visits;
         j->out->store_all = s.plan.store_all, j->out->fuse_all = s.plan.fuse_all;
         return;

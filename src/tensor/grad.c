@@ -9,6 +9,7 @@
  * Tests: tests/unit/tensor_grad.c */
 #include "tensor/grad.h"
 #include "tensor/internal.h"
+#include "tensor/loop.h"
 
 /* ---- what rules build with ---------------------------------------------------------------------------------- */
 
@@ -125,12 +126,14 @@ static void through(struct back *b, const uop *n, const uop *flow) {
         if (b->reach[n->src[i]->id]) want |= (uint32_t)1 << i;
     if (!want) return;
     if (n->op == OP_RECOMPUTE) return through_recompute(b, n, flow);
-    bool exchange = n->op == OP_CALL && call_of(ir, n) == CALL_collective;
+    enum call_id call = n->op == OP_CALL ? call_of(ir, n) : CALL_COUNT;
     if (n->op == OP_ONCE_DIFF && n->nsrc > 1)
         err_throw(b->g->ir->err, RG_EUNSUPPORTED,
                   "a gradient of a gradient through attention; it can be differentiated once only");
-    if (exchange)
+    if (call == CALL_collective)
         out[0] = grad_collective(b->g, n, flow);
+    else if (call == CALL_loop)
+        grad_loop(b->g, n, flow, want, out);
     else if (!rules_grad(&b->rw, n, flow, want, out))
         err_throw(b->g->ir->err, RG_EUNSUPPORTED,
                   "the gradient of %s is not defined; detach what should not be differentiated",

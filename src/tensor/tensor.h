@@ -310,6 +310,16 @@ const uop *t_outer(struct tg *, const uop *, const uop *);
 /* x @ weight.T + bias, as PyTorch; bias may be NULL. */
 const uop *t_linear(struct tg *, const uop *x, const uop *weight, const uop *bias);
 
+/* recurrent.c: x (T, N, in), state (states, N, H) or NULL: all states, (states, T + 1, N, H); LSTM: h and c; GRU: h. Row 0 of time is
+ * what it begins with; backwards row T. */
+enum t_cell { T_LSTM, T_GRU };
+struct t_recurrent {
+    enum t_cell cell;
+    const uop *w[4]; /* w_ih, w_hh, b_ih, b_hh; biases may be NULL */
+    bool backwards;
+};
+const uop *t_recurrent(struct tg *, const uop *x, const uop *state, const struct t_recurrent *);
+
 /* einsum.c: "bij,bjk->bik", as NumPy's and PyTorch's */
 const uop *t_einsum(struct tg *, const char *formula, const uop *const *, uint32_t n);
 
