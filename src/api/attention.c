@@ -9,6 +9,7 @@ static const uop *b_attention(struct api_call *k) {
                             .causal = o->causal,
                             .stream = k->c->engine && !engine_on_cpu(k->c->engine),
                             .wgmma = k->c->engine && engine_capability(k->c->engine) / 10 == 9,
+                            .sms = k->c->engine ? engine_sms(k->c->engine) : 0,
                             .scale = o->scale,
                             .dropout = o->dropout};
     return t_attention(k->g, RNG(k), k->u[0], k->u[1], k->u[2], &a);

@@ -247,6 +247,7 @@ const struct engine_cost *engine_costs(struct engine *, uint32_t *n); /* until t
 void engine_costs_reset(struct engine *);
 const struct model *engine_model(struct engine *, struct err *); /* the machine it plans for; NULL on error */
 bool engine_on_cpu(const struct engine *);                       /* plans, opts and C of a CPU */
+int engine_sms(const struct engine *);                           /* of a GPU; 0: a CPU */
 int engine_capability(
     struct engine *); /* compute capability of a CUDA device, times ten; 0: another device */
 

@@ -5,6 +5,8 @@
 
 bool engine_on_cpu(const struct engine *en) { return en->ops->text == DEV_C || en->info.cpu; }
 
+int engine_sms(const struct engine *en) { return engine_on_cpu(en) ? 0 : en->gpu.sms; }
+
 int engine_capability(struct engine *en) {
     struct dev_info i;
     struct err e = {0};

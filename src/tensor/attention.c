@@ -24,7 +24,9 @@
  * Grouped queries: the heads of q are (Hk, G), and k and v are broadcast along G. On a GPU what flows to them is stored for each
  * head of q and then summed over G (GRAD_STORED): the kernel is the one without groups, where a row over G and the queries
  * in one would have no tile to stream. A CPU sums in one kernel.
- * Tests: tests/unit/attention.c, tests/values/attention.txt */
+ * Few queries over many keys (decoding): heads are too few blocks for a GPU, so the keys are cut into chunks, each attended to alone
+ * (split-KV, FlashDecoding); a second kernel merges results and lse of the chunks. The gradient is the same.
+ * Tests: tests/unit/attention.c, tests/unit/simgpu.c (simgpu_attention_decode), tests/values/attention.txt */
 #include <math.h>
 
 #include "tensor/internal.h"
@@ -36,7 +38,8 @@ struct attend {
     int64_t t, s;
     const struct t_attention *o;
     const uop *keep; /* dropout: 0 or 1 / (1 - share) for each weight; or NULL */
-    bool plain;      /* scores and weights may be stored: see is_plain */
+    bool plain, few; /* scores and weights may be stored; by a kernel of its own: see is_plain */
+    int64_t chunks;  /* of the keys; 1: not cut */
 };
 
 /* ---- shapes -------------------------------------------------------------------------------------------------- */
@@ -173,9 +176,95 @@ static const uop *over_keys(struct attend *a, enum op op, const uop *x) {
     return tg_reduce(a->g, op, x, 1u << (tg_shape(a->g, x)->n - 1));
 }
 
+/* ---- split-KV ------------------------------------------------------------------------------------------------ */
+
+enum { SPLIT_QUERIES = 64, SPLIT_CHUNK = 64 }; /* at most, of a head of k; keys of a chunk at least */
+
+/* Chunks that give each SM two blocks, of equal length, in whole tiles if there are such, and not of the head's: axes of one size
+ * would become one loop, which nothing streams. q is in groups. */
+static int64_t chunks_of(const struct attend *a, const struct shape *q) {
+    int64_t rows = a->t * (q->n > 2 ? q->d[q->n - 3] : 1), d = q->d[q->n - 1];
+    int64_t blocks = shape_size(q) / RG_MAX(rows * d, 1), want = 2 * a->o->sms / RG_MAX(blocks, 1);
+    bool masked = a->o->causal && a->t > 1;
+    if (!a->o->stream || a->plain || masked || a->o->dropout > 0 || rows > SPLIT_QUERIES) return 1;
+    want = RG_MIN(want, a->s / SPLIT_CHUNK);
+    for (int64_t c = want; c > 1; c--)
+        if (a->s % (c * SPLIT_CHUNK) == 0 && a->s != c * d) return c;
+    for (int64_t c = want; c > 1; c--)
+        if (a->s % c == 0 && a->s != c * d) return c;
+    return 1;
+}
+
+/* A mask that broadcasts to scores in groups (.., Hk, G, T, S), for chunks: (.., Hk, C, G, T, S / C). */
+static const uop *chunk_mask(struct attend *a, const uop *m, uint32_t rank) {
+    struct tg *g = a->g;
+    const struct shape *s = tg_shape(g, m);
+    int64_t d[SHAPE_MAX], order[SHAPE_MAX],
+        inner = rank > 2 ? 3 : 2; /* axes behind that of the chunks: G, T, S */
+    uint32_t n = 0;
+    while (s->n + n < (uint32_t)inner) d[n++] = 1;
+    for (uint32_t i = 0; i + 1 < s->n; i++) d[n++] = s->d[i];
+    bool cut = s->d[s->n - 1] > 1;
+    d[n++] = cut ? a->chunks : 1, d[n++] = cut ? a->s / a->chunks : 1;
+    uint32_t at = n - 1 - (uint32_t)inner; /* where the chunks go */
+    for (uint32_t i = 0; i < n; i++) order[i] = i < at ? i : i == at ? n - 2 : i + 1 < n ? i - 1 : i;
+    return t_permute(g, t_reshape(g, m, d, n), order, n);
+}
+
+/* k or v (.., Hk, 1, S, D) as (.., Hk, C, 1, S / C, D), q (.., Hk, G, T, D) as (.., Hk, 1, G, T, D). Of rank 2 as (C, S / C, D). */
+static const uop *in_chunks(struct attend *a, const uop *x, int64_t chunks) {
+    const struct shape *s = tg_shape(a->g, x);
+    uint32_t at = s->n - (s->n > 2 ? 3 : 2), n = 0;
+    int64_t d[SHAPE_MAX];
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (i == at) d[n++] = chunks;
+        d[n++] = i + 2 == s->n ? s->d[i] / chunks : s->d[i];
+    }
+    return t_reshape(a->g, x, d, n);
+}
+
+/* x in memory, as an operand of a product is. */
+static const uop *in_memory(struct attend *a, const uop *x) {
+    if (a->half == DT_VOID) return t_contiguous(a->g, x);
+    return t_cast(a->g, t_contiguous(a->g, t_cast(a->g, x, a->half)), a->dt);
+}
+
+/* The result of each chunk with its lse, stored, and their merger: sums weighted by 2^(lse of the chunk - that of all). */
+static const uop *attend_chunks(struct attend *a, const uop *const *x, double scale, const uop **lse) {
+    struct tg *g = a->g;
+    struct t_attention o = *a->o;
+    struct attend b = *a;
+    uint32_t rank = tg_shape(g, x[0])->n, axis = rank > 2 ? rank - 3 : 0;
+    const uop *zero = number(a, 0), *one = number(a, 1), *none = number(a, -INFINITY);
+    b.o = &o, o.causal = false;
+    if (o.mask) o.mask = chunk_mask(a, o.mask, rank);
+    const uop *q = in_chunks(a, in_memory(a, x[0]), 1), *k = in_chunks(a, x[1], a->chunks),
+              *v = in_chunks(a, x[2], a->chunks);
+    const uop *s = scores(&b, products(&b, q, k), scale, M_LOG2E), *m = over_keys(&b, OP_MAX, s);
+    m = t_where(g, t_eq(g, m, none), zero, m);
+    const uop *p = weights(&b, s, m), *l = over_keys(&b, OP_ADD, p), *nothing = t_eq(g, l, zero);
+    const uop *part = t_div(g, weighted(&b, p, v), t_where(g, nothing, one, l));
+    part = t_contiguous(g, part);
+    const uop *each = t_contiguous(g, t_where(g, nothing, none, t_add(g, m, t_log2(g, l))));
+    const uop *top = tg_reduce(g, OP_MAX, each, 1u << axis);
+    top = t_where(g, t_eq(g, top, none), zero, top);
+    const uop *w = t_exp2(g, t_sub(g, each, top)), *all = tg_reduce(g, OP_ADD, w, 1u << axis);
+    all = t_where(g, t_eq(g, all, zero), one, all);
+    *lse = tg_drop(g, t_add(g, top, t_log2(g, all)), 1u << axis, false);
+    const uop *sum = tg_reduce(g, OP_ADD, t_mul(g, part, w), 1u << axis);
+    return tg_drop(g, t_div(g, sum, all), 1u << axis, false);
+}
+
 /* ---- both ways ----------------------------------------------------------------------------------------------- */
 
-static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop *v, enum dtype out) {
+/* The weights with their sum, stored: a softmax of few rows is a kernel of its own. */
+static const uop *shares(struct attend *a, const uop *p, const uop *l) {
+    return in_memory(a, t_div(a->g, p, l));
+}
+
+/* `whole`: q, k and v in groups, k and v not repeated for each head of q. */
+static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop *v, const uop *const *whole,
+                         enum dtype out) {
     struct tg *g = a->g;
     const struct shape *sq = tg_shape(g, q);
     double scale = a->o->scale != 0 ? a->o->scale : 1 / sqrt((double)RG_MAX(sq->d[sq->n - 1], 1));
@@ -187,11 +276,13 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     const uop *l = over_keys(a, OP_ADD, p);
     l = t_where(g, t_eq(g, l, zero), one, l);
     /* 16-bit floats: one division per row, whose rounding error is far below their precision. */
-    const uop *sum = weighted(a, p, v);
-    const uop *o = a->half == DT_VOID ? t_div(g, sum, l) : t_mul(g, sum, t_div(g, one, l));
+    const uop *sum = weighted(a, a->few ? shares(a, p, l) : p, v);
+    const uop *o = a->few ? sum : a->half == DT_VOID ? t_div(g, sum, l) : t_mul(g, sum, t_div(g, one, l));
+    const uop *lse = t_add(g, m, t_log2(g, l));
+    if (a->chunks > 1) o = attend_chunks(a, whole, scale, &lse);
     o = t_cast(g, o, out);
 
-    const uop *lse = t_detach(g, t_contiguous(g, t_add(g, m, t_log2(g, l))));
+    lse = t_detach(g, t_contiguous(g, lse));
     const uop *seen = t_cast(g, t_detach(g, t_contiguous(g, o)), a->dt);
     const uop *w = weights(a, s, lse);
     /* what flows to P is multiplied by the P that is kept */
@@ -208,15 +299,29 @@ static const uop *attend_nothing(struct attend *a, const uop *q, const uop *k, c
 }
 
 /* On a GPU without wgmma for these types and head sizes a row is filled by a thread, at a hundredth of the FMA rate. Where that
- * matters, and scores take no more than a bounded amount of memory, attention is two GEMMs and a softmax. */
-enum { PLAIN_LEAST_FMAS = 1 << 22, PLAIN_MOST_BYTES = 1 << 30, WGMMA_HEAD = 256, WGMMA_CHUNK = 8 };
+ * matters, and scores take no more than a bounded amount of memory, attention is two GEMMs and a softmax. So it is for few queries, a
+ * decoding step: products of a matrix and some vectors, whose scores are small beside the keys. */
+enum {
+    PLAIN_LEAST_FMAS = 1 << 22,
+    FEW_LEAST_FMAS = 1 << 14,
+    FEW_MOST_FMAS = 1 << 23, /* of one query: its weighted sum fills the GPU, with the softmax in it */
+    FEW_QUERIES = 16,
+    PLAIN_MOST_BYTES = 1 << 30,
+    WGMMA_HEAD = 256,
+    WGMMA_CHUNK = 8
+};
 
-static bool is_plain(const struct attend *a, const struct shape *q, const struct shape *v) {
+static bool is_plain(struct attend *a, const struct shape *q, const struct shape *v, int64_t heads) {
     int64_t d = q->d[q->n - 1], dv = v->d[v->n - 1], rows = shape_size(q) / RG_MAX(d, 1);
-    bool heads = d % WGMMA_CHUNK == 0 && dv % WGMMA_CHUNK == 0 && RG_MAX(d, dv) <= WGMMA_HEAD;
-    if (!a->o->stream || (a->o->wgmma && a->half != DT_VOID && heads)) return false;
+    int64_t each = a->t * (q->n > 2 ? q->d[q->n - 3] / heads : 1); /* queries of a head of k */
+    bool sizes = d % WGMMA_CHUNK == 0 && dv % WGMMA_CHUNK == 0 && RG_MAX(d, dv) <= WGMMA_HEAD;
+    bool few = each <= FEW_QUERIES;
+    if (!a->o->stream || (a->o->wgmma && a->half != DT_VOID && sizes && !few)) return false;
     double scores = (double)rows * (double)a->s;
-    return scores * (double)d >= PLAIN_LEAST_FMAS && scores * dtype_info[a->dt].bytes <= PLAIN_MOST_BYTES;
+    if (scores * (double)d < (few ? FEW_LEAST_FMAS : PLAIN_LEAST_FMAS)) return false;
+    if (scores * dtype_info[a->dt].bytes > PLAIN_MOST_BYTES) return false;
+    a->few = few && (each > 1 || scores * (double)dv <= FEW_MOST_FMAS);
+    return true;
 }
 
 const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop *k, const uop *v,
@@ -230,13 +335,15 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     struct attend a = {.g = g, .dt = out == DT_F64 ? DT_F64 : DT_F32, .o = &opts};
     if (out == DT_F16 || out == DT_BF16) a.half = out;
     a.t = sq->d[sq->n - 2], a.s = sk->d[sk->n - 2];
-    a.plain = is_plain(&a, sq, sv);
     if (!(opts.dropout >= 0 && opts.dropout < 1))
         tg_bad(g, "attention with dropout %g: expected a share from 0 to less than 1", opts.dropout);
     for (int i = 0; i < 3; i++) x[i] = t_cast(g, x[i], a.dt);
     int64_t heads = sq->n > 2 ? sk->d[sk->n - 3] : 1, d[SHAPE_MAX];
+    a.plain = is_plain(&a, sq, sv, heads);
     if (opts.mask) opts.mask = group_mask(g, opts.mask, sq, a.s, heads);
     for (int i = 0; i < 3 && sq->n > 2; i++) x[i] = in_groups(g, x[i], heads);
+    const uop *whole[3] = {x[0], x[1], x[2]};
+    a.chunks = chunks_of(&a, tg_shape(g, x[0]));
     int64_t group = sq->n > 2 && o->stream ? sq->d[sq->n - 3] / heads : 1;
     for (int i = 1; i < 3 && group > 1; i++) x[i] = for_each_head(g, x[i], group);
     for (uint32_t i = 0; i < sq->n; i++) d[i] = sq->d[i];
@@ -244,7 +351,7 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     const struct shape *shape = shape_make(&g->shapes, d, sq->n);
     if (!shape_size(shape) || !a.s) return tg_reshape(g, attend_nothing(&a, x[0], x[1], x[2], out), shape);
     if (opts.dropout > 0) drop_out(&a, rng, tg_shape(g, x[0]));
-    const uop *y = attend(&a, x[0], x[1], x[2], out);
+    const uop *y = attend(&a, x[0], x[1], x[2], whole, out);
     if (group > 1) y = uop1(g->ir, OP_GRAD_STORED, y); /* a number for all would leave no row to keep */
     return tg_reshape(g, y, shape);
 }

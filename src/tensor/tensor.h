@@ -365,6 +365,7 @@ struct t_attention {
     bool causal;
     bool stream; /* its kernels stream one head of q each: a GPU's */
     bool wgmma;  /* .. and multiply 16-bit floats of head sizes up to 256 in multiples of 8 by wgmma */
+    int sms;     /* that should have work */
     double scale, dropout;
 };
 struct t_rng; /* only asked with dropout */

@@ -346,6 +346,24 @@ TEST_SLOW(simgpu_attention, 300) {
     say(2, 2, 2, 0);
 }
 
+/* Few queries over many keys: scores and weights of one to sixteen queries are stored; those of more are cut into chunks of keys. */
+TEST_SLOW(simgpu_attention_decode, 300) {
+    const struct sim_case s[] = {
+        {"decode bf16", .fn = attention, .grads = true, .in = {QKV(RG_BF16, 3, 3, 1, 256, 64)}, .most = 4e-2},
+        {"decode", .fn = attention, .n = {CAUSAL}, .in = {QKV(RG_F32, 2, 2, 1, 300, 40)}, .most = 1e-4},
+        {"decode grouped", .fn = attention,
+         .in = {{RG_BF16, {1, 8, 1, 64}}, {RG_BF16, {1, 2, 512, 64}}, {RG_BF16, {1, 2, 512, 64}}},
+         .most = 2e-2},
+        {"decode chunks", .fn = attention, .grads = true, .in = {QKV(RG_BF16, 1, 1, 20, 384, 64)},
+         .most = 4e-2},
+        {"decode chunks grouped", .fn = attention,
+         .in = {{RG_BF16, {1, 24, 1, 64}}, {RG_BF16, {1, 1, 512, 64}}, {RG_BF16, {1, 1, 512, 64}}},
+         .most = 2e-2},
+    };
+    check_all(s, RG_COUNT(s), "SIM90");
+    say(1, 1, 1, 0);
+}
+
 /* Sums of negatives, by row and all the way. */
 static rg_tensor less(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
     (void)s, (void)c;

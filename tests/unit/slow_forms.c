@@ -78,6 +78,18 @@ static rg_tensor transposed_sum(rg_tensor x) {
     rg_realize(y);
     return rg_contiguous(rg_transpose(rg_add(x, y), 0, 1));
 }
+/* One query, and one of a group, over many keys. */
+static rg_tensor decode(rg_tensor x) {
+    int64_t n = rg_dim(x, 0) / 8, d = rg_dim(x, 1);
+    rg_tensor k = rg_reshape(x, RG_SHAPE(1, 8, n, d)), v = rg_contiguous(rg_neg(k));
+    rg_tensor q = rg_contiguous(rg_exp(rg_slice(k, RG_SLICES(RG_WHOLE, RG_WHOLE, RG_RANGE(0, 1)))));
+    rg_tensor some = rg_contiguous(rg_exp(
+        rg_reshape(rg_slice(k, RG_SLICES(RG_WHOLE, RG_WHOLE, RG_RANGE(0, 4))), RG_SHAPE(1, 32, 1, d))));
+    rg_realize_all(RG_TENSORS(v, q, some));
+    rg_realize(rg_attention(q, k, v));
+    return rg_attention(some, k, v);
+}
+
 #define TWO_TILES "VEC(b2_v) STAGE(b1,"
 
 static const struct {
@@ -106,6 +118,8 @@ static const struct {
     {"attention of float32", attention, RG_F32, 4096, 64},
     {"attention of float32, odd", attention, RG_F32, 4 * 1053, 256},
     {"attention of bf16, odd heads", attention, RG_BF16, 2048, 60},
+    {"decoding bf16", decode, RG_BF16, 8 * 1024, 64},
+    {"decoding", decode, RG_F32, 8 * 2048, 128},
     {"1x1 convolution of stride 2", strided_1x1, RG_BF16, 4096, 3136},
     {"sums of channels", channel_sums, RG_BF16, 4096, 3136},
     {"transposed sum", transposed_sum, RG_BF16, 4096, 2048},
