@@ -216,6 +216,7 @@ CASE(backward_through_what_an_empty_axis_leaves_out_is_zero) {
     REACHES_NOTHING(rg_cat(RG_TENSORS(V(1, 2), flat), 0));
     REACHES_NOTHING(rg_scatter(V(1, 2), 0, index, flat));
     REACHES_NOTHING(rg_scatter_add(V(1, 2), 0, index, flat));
+    REACHES_NOTHING(rg_diag(flat, -2));
     REACHES_NOTHING(rg_masked_select(flat, rg_gt(flat, 0), 2));
     REACHES_NOTHING(rg_pad(flat, RG_INTS(1, 2), 0));
     REACHES_NOTHING(rg_attention(rg_reshape(V(1, 2, 3), RG_SHAPE(1, 3)), keys, keys));
