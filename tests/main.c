@@ -5,8 +5,8 @@
  *     ridge-test [-l] [-v] [-t] [-a] [-j N] [-s N] [-x SCRIPT]... [SUBSTRING]...
  *
  * -l lists, -v prints every test with its time, and every ten seconds what is under way, -t prints at the end which 30 tests
- * took most CPU time (user and system, with the compilers they started), -a takes in the manual tests, -s multiplies time limits (an emulated machine is
- * slow). The last line is always `N passed, M failed` with `, K skipped` where there were any; the exit status is 0
+ * took most CPU time (user and system, with the compilers they started), -a takes in the manual tests, -s multiplies time
+ * limits (an emulated machine is slow). On a busy machine they are longer by its load a core: they find hangs, not slowness. The last line is always `N passed, M failed` with `, K skipped` where there were any; the exit status is 0
  * only if none failed and at least one ran.
  *
  * A child says more than pass or fail through marked lines in its output: \1 starts an info line for the
@@ -36,7 +36,8 @@ struct job {
     pid_t pid;
     int fd;
     double start;
-    bool late; /* killed for its time limit */
+    double used; /* of its time limit */
+    bool late;   /* killed for its time limit */
     char *out;
     size_t n;
 };
@@ -218,9 +219,21 @@ static void finish(struct job *j, int status, const struct rusage *used) {
     j->test = NULL;
 }
 
+/* Runnable processes a core, at least 1: a second of the clock is that much less for each. */
+static double load_of_a_core(void) {
+    double load = 0;
+    if (getloadavg(&load, 1) != 1) return 1;
+    load /= (double)sysconf(_SC_NPROCESSORS_ONLN);
+    return load > 1 ? load : 1;
+}
+
 /* One look at all running jobs: output, ends, time limits. */
 static void watch(struct job *jobs, int n) {
+    static double last;
     struct pollfd p[MAX_JOBS];
+    double passed = last ? now() - last : 0;
+    last = now();
+    passed /= load_of_a_core() * run.slower;
     for (int i = 0; i < n; i++)
         p[i] = (struct pollfd){.fd = jobs[i].test ? jobs[i].fd : -1, .events = POLLIN};
     poll(p, (nfds_t)n, 50);
@@ -233,7 +246,7 @@ static void watch(struct job *jobs, int n) {
         pid_t got = wait4(j->pid, &status, more ? WNOHANG : 0, &used);
         if (got == j->pid) {
             finish(j, status, &used);
-        } else if (!j->late && now() - j->start > j->test->seconds * run.slower) {
+        } else if (!j->late && (j->used += passed) > j->test->seconds) {
             j->late = true;
             kill(-j->pid, SIGKILL);
         }
