@@ -295,6 +295,35 @@ static void store_before_dilating(struct copy *c, const uop *pad, const uop *x) 
         force(c, stored_for(x));
 }
 
+/* Does a RESHAPE of a PERMUTE merge an axis with a shorter one that stood before it: positions and phases of a stride? */
+static bool interleaves(struct sgraph *g, const uop *n) {
+    const uop *p = n->src[0];
+    if (n->op != OP_RESHAPE || p->op != OP_PERMUTE) return false;
+    const struct shape *from = sg_shape(g, p), *to = sg_shape(g, n);
+    for (uint32_t i = 0, k = 0; i < to->n && k < from->n; i++) {
+        int64_t whole = from->d[k];
+        uint32_t last = k++;
+        for (; whole < to->d[i] && k < from->n; last = k++) {
+            bool back = p->src[1 + k]->arg.i < p->src[1 + last]->arg.i;
+            if (back && from->d[k] > 1 && from->d[k] < from->d[last]) return true;
+            whole *= from->d[k];
+        }
+    }
+    return false;
+}
+
+/* A contraction by phases, the image gradient of a strided convolution: stored as it is. Fused with what follows, its GEMM would
+ * run over interleaved positions, whose operands no tile reads in order. */
+static void store_before_interleaving(struct copy *c, const uop *view) {
+    if (!c->g->opts->gpu || !interleaves(c->g, view)) return;
+    const uop *base = view->src[0]->src[0];
+    while (base->op == OP_RESHAPE || base->op == OP_PERMUTE || base->op == OP_SHRINK || base->op == OP_CAST)
+        base = base->src[0];
+    const uop *m = base->op == OP_REDUCE_AXES && base->arg.i == OP_ADD ? base->src[0] : NULL;
+    while (m && (m->op == OP_CAST || m->op == OP_RESHAPE)) m = m->src[0];
+    if (m && m->op == OP_MUL) force(c, base);
+}
+
 /* RESHAPE, EXPAND, PERMUTE: of several of one kind, which the tensor layer keeps because tensors of the user's show them
  * (tg_name), one is left, or none. */
 static const uop *copy_view(struct copy *c, const uop *n, const uop **src) {
@@ -308,6 +337,7 @@ static const uop *copy_view(struct copy *c, const uop *n, const uop **src) {
     }
     const uop *x = uop_new(c->g->ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
     same &= sg_shape(c->g, x) == sg_shape(c->g, src[0]);
+    store_before_interleaving(c, x);
     return merged && same && !in_memory(src[0]) ? src[0] : x;
 }
 
