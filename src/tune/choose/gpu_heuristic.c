@@ -138,6 +138,7 @@ static int vector_width(const struct view *v, int axis, bool flat) {
     int lanes = strided > contiguous ? 1
                 : flat               ? RG_MIN(RG_MIN(16 / least, 32 / bytes), 16 / stored)
                                      : 16 / bytes;
+    while (!flat && lanes > 2 && v->axis[axis].size > 0 && v->axis[axis].size % lanes) lanes /= 2;
     return v->axis[axis].size < 0 || v->axis[axis].size % lanes ? 1 : lanes;
 }
 
@@ -417,12 +418,13 @@ static int stored_width(const struct view *v, int inner) {
     return bytes ? 16 / bytes : 0;
 }
 
-/* Do neighbours along the axis read neighbours, the same elements, or quotients? */
-static bool reads_near(const struct view *v, int axis) {
+/* Do neighbours along the axis read neighbours, the same elements, or quotients? `whole`: of the axis inside that a thread has all of. */
+static bool reads_near(const struct view *v, int axis, int64_t whole) {
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         int64_t stride = access_stride(v, s, axis, 16);
-        if (!s->store && stride != 0 && stride != 1 && !is_quotient(v, s->index, axis)) return false;
+        bool near = stride == 0 || stride == 1 || stride == whole;
+        if (!s->store && !near && !is_quotient(v, s->index, axis)) return false;
     }
     return true;
 }
@@ -445,7 +447,7 @@ static void write_gather(struct view *v, struct str *out) {
     int64_t size = v->axis[inner].size, whole = size > 1 && size < n && n % size == 0 ? size : 1;
     int axis = whole > 1 ? inner - 1 : inner;
     if (!(quotient || whole > 1) || axis < 0 || !v->axis[axis].grid || v->axis[axis].fixed ||
-        !reads_near(v, axis))
+        !reads_near(v, axis, whole))
         return;
     for (int i = 0; i < v->naccess; i++)
         if (v->access[i].store && access_stride(v, &v->access[i], axis, 16) != whole) return;
