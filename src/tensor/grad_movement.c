@@ -132,8 +132,8 @@ static bool is_selected(const uop *d) {
 static const uop *select_window(const struct window *w, const uop *d, const struct shape *to,
                                 uint32_t positions) {
     struct tg *g = w->g;
+    if (!is_selected(d) || w->op != OP_FOLD || resized(g, d->src[1], to, positions)) return NULL;
     const uop *v[3] = {d->src[0]->src[0], d->src[0]->src[1], d->src[1]};
-    if (!is_selected(d) || w->op != OP_FOLD || resized(g, v[2], to, positions)) return NULL;
     for (int i = 0; i < 3; i++) {
         const uop *same = resized(g, v[i], to, positions);
         v[i] = same ? same : window_of(w, v[i]);
