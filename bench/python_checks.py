@@ -11,11 +11,13 @@ exchanges of dlpack with PyTorch and CuPy on a GPU, streams that are not waited 
 import gc
 import os
 import sys
+import time
 
 os.environ.setdefault("DEVICE", "REF")
 import ridge  # noqa: E402
 
 EXCHANGES = int(os.environ.get("N", "1000000"))
+LIMIT = float(os.environ.get("LIMIT", "600"))  # seconds of exchanges on a GPU
 
 
 def resident():
@@ -105,15 +107,17 @@ def cuda():
         print("%s: to ridge the same address: %s; from ridge: %s" % (name, ours.data_ptr() == address(theirs), address(back) == x.data_ptr()), flush=True)
         print("%s: values equal: %s, %s" % (name, abs(float((ours - ridge.from_dlpack(theirs + 0)).abs().max())) == 0, abs(float(back.sum()) - float(x.sum())) < 1), flush=True)
         del ours, back
-        for i in range(2000):
-            ridge.from_dlpack(theirs), take(x)
-        before, free = resident(), torch.cuda.mem_get_info()[0]
-        for i in range(EXCHANGES // 2):
-            ridge.from_dlpack(theirs), take(x)
-        print("%s: %d exchanges, memory %+d KiB, of the GPU %+d KiB" % (
-            name, EXCHANGES // 2 * 2, resident() - before, (free - torch.cuda.mem_get_info()[0]) // 1024), flush=True)
     streams(torch)
     refusals(torch)
+    for name, theirs, take, address in on_gpu():
+        for i in range(2000):
+            ridge.from_dlpack(theirs), take(x)
+        n, t, before, free = 0, time.time(), resident(), torch.cuda.mem_get_info()[0]
+        while n < EXCHANGES and time.time() - t < LIMIT:
+            ridge.from_dlpack(theirs), take(x)
+            n += 2
+        print("%s: %d exchanges of %.1f us, memory %+d KiB, of the GPU %+d KiB" % (
+            name, n, (time.time() - t) / n * 1e6, resident() - before, (free - torch.cuda.mem_get_info()[0]) // 1024), flush=True)
 
 
 def spectrum(np, g, n, condition):

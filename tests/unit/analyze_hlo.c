@@ -199,3 +199,80 @@ TEST(analyze_hlo_fusions_count_what_enters_and_leaves) {
     CHECK_NEAR(cost(&h, "square").bytes, 2 * 256000, 0); /* x is read once */
     arena_free(&p.a);
 }
+
+/* ---- in a file -------------------------------------------------------------------------------------------- */
+
+static void put_entry(struct str *plane, uint32_t no, uint64_t id, struct str *value) { /* of a map */
+    struct str s;
+    str_init(&s, plane->arena);
+    put_number(&s, 1, id), put_bytes(&s, 2, value->p, value->n);
+    put_bytes(plane, no, s.p, s.n);
+}
+static void put_named(struct str *plane, uint32_t no, uint64_t id, const char *name) {
+    struct str s;
+    str_init(&s, plane->arena);
+    put_number(&s, 1, id), put_text(&s, 2, name);
+    put_entry(plane, no, id, &s);
+}
+static void put_stat(struct str *to, uint32_t no, uint64_t id, const char *text, uint64_t number) {
+    struct str s;
+    str_init(&s, to->arena);
+    put_number(&s, 1, id);
+    if (text)
+        put_text(&s, 5, text);
+    else
+        put_number(&s, 3, number);
+    put_bytes(to, no, s.p, s.n);
+}
+
+/* A program, which only its name numbers, and one stream: "dot.1" by a kernel and a shorter one that sums its parts. */
+static void put_planes(struct str *file, const struct str *proto) {
+    static const struct {
+        uint64_t name, at, ps;
+    } events[] = {{1, 0, 5000000}, {2, 6000000, 2000000}, {1, 10000000, 5000000}, {2, 16000000, 2000000}};
+    struct str meta, gpu, line, s, p;
+    str_init(&meta, file->arena), str_init(&gpu, file->arena), str_init(&line, file->arena);
+    str_init(&s, file->arena), str_init(&p, file->arena);
+    put_text(&meta, 2, "/host:metadata"), put_named(&meta, 5, 1, "Hlo Proto");
+    put_number(&p, 1, 1), put_bytes(&p, 6, proto->p, proto->n);
+    put_number(&s, 1, 3), put_text(&s, 2, "jit_step(17)"), put_bytes(&s, 5, p.p, p.n);
+    put_entry(&meta, 4, 3, &s);
+    put_text(&gpu, 2, "/device:GPU:0");
+    put_named(&gpu, 5, 1, "hlo_op"), put_named(&gpu, 5, 2, "program_id");
+    put_named(&gpu, 4, 1, "gemm_kernel"), put_named(&gpu, 4, 2, "splitk_reduce");
+    put_number(&line, 1, 5), put_text(&line, 2, "Stream #5");
+    for (size_t i = 0; i < RG_COUNT(events); i++) {
+        str_init(&s, file->arena);
+        put_number(&s, 1, events[i].name), put_number(&s, 2, events[i].at), put_number(&s, 3, events[i].ps);
+        put_stat(&s, 4, 1, "dot.1", 0), put_stat(&s, 4, 2, NULL, 17);
+        put_bytes(&line, 4, s.p, s.n);
+    }
+    put_bytes(&gpu, 3, line.p, line.n);
+    put_bytes(file, 1, gpu.p, gpu.n), put_bytes(file, 1, meta.p, meta.n); /* the program comes last */
+}
+
+TEST(analyze_hlo_of_a_file_costs_the_longest_kernel) {
+    static struct proto p;
+    struct str file;
+    struct trace t;
+    struct diag d;
+    open_proto(&p);
+    int64_t a = (int64_t)put(&p, (struct instruction){"a", "parameter", .type = BF16, MATRIX(512, 512)});
+    put(&p, (struct instruction){"dot.1", "dot", .type = BF16, MATRIX(512, 512), OF(a, a),
+                                 .contracting = (int64_t[]){1}});
+    end_computation(&p, 1, 2);
+    put_bytes(&p.out[0], 1, p.out[1].p, p.out[1].n);
+    str_init(&file, &p.a);
+    put_planes(&file, &p.out[0]);
+    if (trace_read_mem(&t, &p.e, file.p, file.n, 0)) FAIL("%s", p.e.msg);
+    if (diagnose(&d, &t, &p.e)) FAIL("%s", p.e.msg);
+    CHECK_EQ(d.kernels.n, 2);
+    const struct kernel_row *gemm = &d.kernels.p[0], *sum = &d.kernels.p[1];
+    CHECK_STR(trace_str(&t, gemm->name), "gemm_kernel");
+    CHECK_NEAR(gemm->flops, 2.0 * 512 * 512 * 512, 0);
+    CHECK(gemm->m == 512 && gemm->n == 512 && gemm->k == 512);
+    CHECK(!sum->modelled && sum->flops == 0);
+    diag_free(&d);
+    trace_free(&t);
+    arena_free(&p.a);
+}

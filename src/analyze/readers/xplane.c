@@ -8,6 +8,8 @@
  * goes to the one that takes longest. Tests: tests/unit/analyze.c, tests/unit/analyze_fuzz.c */
 #include "analyze/readers/hlo.h"
 
+#include <stdlib.h>
+
 bool is_xplane(const uint8_t *p, size_t n) {
     /* XSpace: field 1 is a plane, whose fields 1 and 2 are its number and name. */
     struct pb b = {p, p + n};
@@ -313,12 +315,19 @@ static bool is_named(struct pb plane, const char *name) {
     return false;
 }
 
+/* "jit_step(17)" is program 17; newer files say it in a stat too. */
+static uint64_t program_of(const char *name) {
+    const char *p = strrchr(name, '(');
+    return p ? strtoull(p + 1, NULL, 10) : 0;
+}
+
 static void read_programs(struct trace *t, struct hlo *programs, struct pb plane) {
     struct xplane x = {.t = t};
     init_tables(&x, plane);
     for (uint32_t i = 0; i < x.metas.n; i++) {
         struct stats s = {0};
         read_stats(&x, x.metas.p[i].stats, 5, &s);
+        if (!s.program) s.program = program_of(trace_str(t, x.metas.p[i].name));
         if (s.proto.p) hlo_read(programs, s.proto, s.program);
     }
 }
