@@ -922,7 +922,7 @@ typedef enum rg_shard {
 typedef struct rg_parallel_opts {
     RG_SIZE_(rg_parallel_opts);
     rg_dtype wire;              /* dtype in which gradients travel: RG_F32, RG_BF16, RG_F16; 0: as they are */
-    double bucket_mb;           /* gradients that travel together; 0: 25 */
+    double bucket_mb;           /* gradients that travel together; 0: by latency and rate of the world, at most 25 */
     rg_shard shard;             /* what each rank keeps only its part of */
 } rg_parallel_opts;
 RG_FN rg_status rg_nn_data_parallel(rg_module *m, rg_world *w, rg_parallel_opts o);

@@ -49,6 +49,7 @@ void engine_close(struct engine *en) {
         en->ops->free(en->dev, en->scratch.p, en->scratch.size);
     }
     small_close(en);
+    overlap_close(en);
     collective_close(en);
     mem_free(en->memory.block);
     if (en->dev) en->ops->close(en->dev);

@@ -15,7 +15,7 @@
 
 /* ---- what waits for what --------------------------------------------------------------------------------- */
 
-static bool meets(const struct command *a, const struct command *b) {
+bool commands_meet(const struct command *a, const struct command *b) {
     if (a->l.areas && b->l.areas) return true;
     for (uint32_t i = 0; i < a->l.nbuf; i++)
         for (uint32_t k = 0; k < b->l.nbuf; k++) {
@@ -35,7 +35,8 @@ struct dev_step *list_steps(struct arena *a, const struct engine_list *l, uint32
         uint64_t *mine = before + (size_t)i * words;
         uint32_t k = 0;
         for (uint32_t j = i; j-- > 0;) {
-            if (mine[j / 64] >> (j % 64) & 1 || !meets(&l->cmd.p[from + i], &l->cmd.p[from + j])) continue;
+            if (mine[j / 64] >> (j % 64) & 1 || !commands_meet(&l->cmd.p[from + i], &l->cmd.p[from + j]))
+                continue;
             const uint64_t *its = before + (size_t)j * words;
             for (uint32_t w = 0; w <= j / 64; w++) mine[w] |= its[w];
             mine[j / 64] |= 1ull << (j % 64);
@@ -88,8 +89,8 @@ static bool better_alone(const struct engine_list *l) {
     const struct command *a = l->cmd.p, *b = a + 1;
     const struct device_ops *ops = l->en->ops;
     if (l->cmd.n != 2) return l->cmd.n < 2;
-    return a->l.bytes + b->l.bytes >= ALONE_BYTES && b->l.bytes <= a->l.bytes / SHORT && meets(a, b) &&
-           ops->overlaps && ops->overlaps(l->en->dev, &b->l);
+    return a->l.bytes + b->l.bytes >= ALONE_BYTES && b->l.bytes <= a->l.bytes / SHORT &&
+           commands_meet(a, b) && ops->overlaps && ops->overlaps(l->en->dev, &b->l);
 }
 
 static bool can_record(const struct engine_list *l) {

@@ -33,6 +33,14 @@ int collective_run(struct engine *, struct err *, int64_t code, const void *in, 
                    int64_t nout);
 /* A command of any kind. */
 int command_launch(struct engine *, struct err *, const struct command *);
+/* overlap.c: a collective that runs beside the commands after it; false: it was not begun. wait: until `next` may begin (NULL: until all
+ * have ended), or one failed. */
+struct overlap;
+bool overlap_begin(struct engine *, struct command *);
+int overlap_wait(struct engine *, struct err *, const struct command *next);
+void overlap_close(struct engine *);
+bool commands_meet(const struct command *,
+                   const struct command *); /* graph_capture.c: memory that one stores to */
 
 struct engine {
     struct err err; /* of the arena */
@@ -67,6 +75,7 @@ struct engine {
     uint64_t span_began;   /* engine_span on a device without a clock of its own */
     struct debug_totals shown;
     struct world *world[ENGINE_WORLDS]; /* by number in the context; NULL: closed */
+    struct overlap *overlap;            /* NULL: not yet */
     void *stage; /* memory of the host that collectives of a discrete device pass through */
     size_t stage_bytes;
 };

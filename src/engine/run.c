@@ -246,6 +246,26 @@ static int run_as_one(struct engine_list *l, struct err *e, bool traced) {
     return 0;
 }
 
+static int run_commands(struct engine_list *l, struct err *e, uint32_t from, uint32_t to, bool ask,
+                        bool traced) {
+    bool far = l->en->ops->wait;
+    for (struct command *c = l->cmd.p + from, *end = l->cmd.p + to; c < end; c++) {
+        uint64_t took = 0;
+        c->l.ns = ask ? &took : NULL;
+        if (overlap_begin(l->en, c)) continue;
+        if (overlap_wait(l->en, e, c)) return e->code;
+        uint64_t t0 = os_now_ns();
+        if (command_launch(l->en, e, c)) return e->code;
+        uint64_t t1 = os_now_ns();
+        if (ask) c->device = took;
+        c->ns = far && c->device ? c->device : t1 - t0;
+        if (!traced)
+            event_add_info(EVENT_KERNEL, c->l.name, c->l.info, ask ? t1 - RG_MIN(took, t1 - t0) : t0, t1,
+                           c->l.ops, c->l.bytes);
+    }
+    return 0;
+}
+
 /* On a device that is not waited for, the clock sees only how long it took to ask. The device is asked for the time of each
  * command instead in a run that is a sample (later calls count as much), and where people look at each operation (DEBUG=2, a
  * profile). In a profile it may also note times by itself, without being waited for. */
@@ -260,19 +280,8 @@ int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, ui
         if (list_record(l, e, &recorded)) return e->code;
         if (recorded) return run_as_one(l, e, traced);
     }
-    uint64_t t0 = os_now_ns();
-    for (struct command *c = l->cmd.p + from, *end = l->cmd.p + RG_MIN(to, l->cmd.n); c < end; c++) {
-        uint64_t took = 0;
-        c->l.ns = ask ? &took : NULL;
-        if (command_launch(l->en, e, c)) return e->code;
-        uint64_t t1 = os_now_ns();
-        if (ask) c->device = took;
-        c->ns = far && c->device ? c->device : t1 - t0;
-        if (!traced)
-            event_add_info(EVENT_KERNEL, c->l.name, c->l.info, ask ? t1 - RG_MIN(took, t1 - t0) : t0, t1,
-                           c->l.ops, c->l.bytes);
-        t0 = t1;
-    }
+    int bad = run_commands(l, e, from, RG_MIN(to, l->cmd.n), ask, traced);
+    if (overlap_wait(l->en, e, NULL) || bad) return e->code; /* also after a failure: they use the list */
     if (ask && l->sample) l->runs++, l->sample = false;
     return 0;
 }

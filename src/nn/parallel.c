@@ -8,7 +8,9 @@
  * Tests: tests/unit/world.c (world_data_parallel*), tests/unit/world_shard.c, tests/cli/world.sh */
 #include "nn.h"
 
-enum { BUCKET_MB = 25, BUCKET_PARAMS = 256 };
+#include <math.h>
+
+enum { BUCKET_MB = 25, BUCKET_LEAST = 1 << 16, BUCKET_PARAMS = 256 };
 
 static void set_world(AT, rg_module *m, const struct nn_parallel *p) {
     m->parallel = *p;
@@ -40,6 +42,37 @@ static void shard_state(AT, rg_module *m, rg_world *w) {
             api_set_shard(HERE, p.t[i], (struct api_shard){SPLIT_STATE, w, rg_size_at(HERE, p.t[i])});
 }
 
+/* Seconds of the fastest of some all-reduces of n elements. */
+static double time_sum(AT, rg_ctx *c, rg_world *w, int64_t n) {
+    enum { TIMES = 3 };
+    double best = 1e9;
+    rg_tensor x = rg_contiguous_at(HERE, rg_full_at(HERE, c, RG_F32, 1, (rg_ints){&n, 1}));
+    rg_realize_at(HERE, x);
+    for (int i = 0; i < TIMES && !rg_status_of(c); i++) {
+        rg_barrier_at(HERE, w);
+        uint64_t t0 = os_now_ns();
+        rg_realize_at(HERE, rg_all_reduce_at(HERE, x, w, RG_COMBINE_SUM));
+        best = fmin(best, (double)(os_now_ns() - t0) * 1e-9);
+    }
+    return best;
+}
+
+/* Buckets of b bytes of B take B / b latencies in all, and the last of them, b / rate, is not hidden by the backward pass: the sum is
+ * least at b = sqrt(B * rate * latency). Rank 0 measures, and says a power of two, so that few programs differ from run to run.
+ * What is summed is the same in every bucket: the size changes no bit. */
+static int64_t choose_bucket(AT, rg_module *m, rg_world *w) {
+    enum { FEW = 16, MANY = 1 << 18 };
+    rg_tensors p = rg_nn_params_at(HERE, m);
+    double all = 0, bytes = BUCKET_MB * 1e6;
+    for (size_t i = 0; i < p.n; i++) all += (double)rg_bytes_at(HERE, p.t[i]);
+    if (rg_world_size(w) < 2 || all < BUCKET_LEAST) return (int64_t)bytes;
+    double latency = time_sum(HERE, m->c, w, FEW), large = time_sum(HERE, m->c, w, MANY);
+    double rate = 4.0 * MANY / fmax(large - latency, 1e-6);
+    bytes = fmin(fmax(sqrt(all * rate * latency), BUCKET_LEAST), bytes);
+    rg_tensor told = rg_number_at(HERE, m->c, RG_F64, exp2(round(log2(bytes))));
+    return (int64_t)rg_item_at(HERE, rg_broadcast_at(HERE, told, w, 0));
+}
+
 rg_status rg_nn_data_parallel_at(AT, rg_module *m, rg_world *w, rg_parallel_opts o) {
     if (!m) return RG_EINVAL;
     if (rg_status_of(m->c)) return rg_status_of(m->c);
@@ -54,10 +87,11 @@ rg_status rg_nn_data_parallel_at(AT, rg_module *m, rg_world *w, rg_parallel_opts
         return api_fail(m->c, HERE, "rg_nn_data_parallel", RG_EINVAL,
                         "there is no .shard number %d; use RG_SHARD_OPTIMISER or RG_SHARD_PARAMETERS",
                         (int)o.shard);
-    double mb = o.bucket_mb > 0 ? o.bucket_mb : BUCKET_MB;
-    struct nn_parallel p = {.world = w, .wire = wire, .bucket = (int64_t)(mb * 1e6), .shard = o.shard};
+    struct nn_parallel p = {
+        .world = w, .wire = wire, .bucket = (int64_t)(o.bucket_mb * 1e6), .shard = o.shard};
     rg_scope scope = rg_begin(m->c);
     share_values(HERE, m, w);
+    if (p.bucket <= 0) p.bucket = choose_bucket(HERE, m, w);
     set_world(HERE, m, &p);
     if (p.shard == RG_SHARD_OPTIMISER) shard_state(HERE, m, w);
     rg_end(scope);

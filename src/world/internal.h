@@ -24,6 +24,7 @@ struct world {
     uint64_t limit_ns;
     uint64_t waited_ns;
     uint32_t groups; /* made from it */
+    bool any_thread;
     char name[160];
     world_stream_fn *stream; /* NULL: memory of the host */
     void *stream_user;

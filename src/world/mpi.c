@@ -10,10 +10,12 @@
 static const char shim_text[] =
     "#include <mpi.h>\n"
     "#include <stdlib.h>\n"
-    "int shim_open(int *rank, int *size) {\n"
-    "    int on = 0, level;\n"
+    "int shim_open(int *rank, int *size, int *any_thread) {\n"
+    "    int on = 0, level = 0;\n"
     "    MPI_Initialized(&on);\n"
-    "    if (!on && MPI_Init_thread(0, 0, MPI_THREAD_FUNNELED, &level)) return 1;\n"
+    "    if (!on && MPI_Init_thread(0, 0, MPI_THREAD_SERIALIZED, &level)) return 1;\n"
+    "    if (on) MPI_Query_thread(&level);\n"
+    "    *any_thread = level >= MPI_THREAD_SERIALIZED;\n"
     "    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);\n"
     "    return MPI_Comm_rank(MPI_COMM_WORLD, rank) || MPI_Comm_size(MPI_COMM_WORLD, size);\n"
     "}\n"
@@ -42,7 +44,7 @@ enum { TAG_CALL = 1, TAG_DATA = 2, PIECE = 16 << 20, MPI_RANKS = 1024 };
 
 struct mpi_state {
     void *lib;
-    int (*open)(int *rank, int *size);
+    int (*open)(int *rank, int *size, int *any_thread);
     void (*close)(void);
     void *(*begin)(int kind, const void *in, void *out, int bytes, int peer, int tag);
     int (*done)(void *);
@@ -232,13 +234,14 @@ static int mpi_run(struct world *w, struct err *e, const struct world_call *c) {
 
 static int mpi_open(struct world *w, struct err *e) {
     struct mpi_state *m = mem_alloc(sizeof *m);
-    int rank = 0, size = 0;
+    int rank = 0, size = 0, any_thread = 0;
     if (!m) return err_set(e, RG_ENOMEM, "out of memory for a world");
     *m = (struct mpi_state){.room = PIECE + (size_t)MPI_RANKS * sizeof(double)};
     w->state = m;
     if (load_shim(m, e)) return e->code;
-    if (m->open(&rank, &size)) return err_set(e, RG_EDEVICE, "MPI_Init failed");
+    if (m->open(&rank, &size, &any_thread)) return err_set(e, RG_EDEVICE, "MPI_Init failed");
     m->opened = true;
+    w->any_thread = any_thread;
     if (size > MPI_RANKS) return err_set(e, RG_ELIMIT, "%d ranks; at most %d are possible", size, MPI_RANKS);
     if (rank != w->rank || size != w->size)
         return err_set(

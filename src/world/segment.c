@@ -90,6 +90,7 @@ static struct segment *segment_new(struct world *w, struct err *e) {
     s->bytes = segment_bytes(s->size);
     s->spins = s->size <= (uint32_t)os_cores() ? SPINS : 0;
     w->state = s;
+    w->any_thread = true;
     return s;
 }
 

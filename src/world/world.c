@@ -2,6 +2,8 @@
  * Tests: tests/unit/world.c */
 #include "world/internal.h"
 
+#include <time.h>
+
 static const char *const kind_name[COLLECTIVE_KINDS] = {
 #define X(name) #name,
     COLLECTIVES(X)
@@ -28,6 +30,7 @@ int64_t world_rank(const struct world *w) { return w->rank; }
 int64_t world_size(const struct world *w) { return w->size; }
 int64_t world_local_rank(const struct world *w) { return w->local_rank; }
 const char *world_backend(const struct world *w) { return w->ops->name; }
+bool world_any_thread(const struct world *w) { return w->any_thread; }
 bool world_on_device(const struct world *w) { return w->ops->on_device; }
 uint64_t world_waited_ns(const struct world *w) { return w->waited_ns; }
 
@@ -120,6 +123,27 @@ static int check(const struct world *w, struct err *e, const struct world_call *
     return 0;
 }
 
+double world_link_seconds(enum collective_kind kind, double bytes, int64_t ranks, double gb_per_s,
+                          double latency) {
+    double others = (double)(ranks - 1) / (double)ranks, n = bytes;
+    if (kind == COLLECTIVE_ALL_REDUCE) n = 2 * others * bytes;
+    if (kind == COLLECTIVE_REDUCE_SCATTER || kind == COLLECTIVE_ALL_GATHER || kind == COLLECTIVE_ALL_TO_ALL)
+        n = others * bytes;
+    return ranks > 1 ? latency + n / (gb_per_s * 1e9) : 0;
+}
+
+/* RIDGE_WORLD_LINK */
+static void as_over_link(const struct world *w, const struct world_call *c, uint64_t t0) {
+    const char *link = env_str(ENV_WORLD_LINK);
+    double rate, us;
+    if (!link || sscanf(link, "%lf,%lf", &rate, &us) != 2 || rate <= 0) return;
+    double bytes = (double)RG_MAX(c->nin, c->nout) * dtype_info[c->what.dt].bytes;
+    uint64_t end = t0 + (uint64_t)(1e9 * world_link_seconds(c->what.kind, bytes, w->size, rate, us * 1e-6));
+    for (uint64_t now = os_now_ns(); now < end; now = os_now_ns())
+        nanosleep(&(struct timespec){(time_t)((end - now) / 1000000000u), (long)((end - now) % 1000000000u)},
+                  NULL);
+}
+
 int world_run(struct world *w, struct err *e, const struct world_call *c) {
     if (w->broken.code) return err_set(e, w->broken.code, "the world failed before: %s", w->broken.msg);
     w->waited_ns = 0;
@@ -129,6 +153,8 @@ int world_run(struct world *w, struct err *e, const struct world_call *c) {
             memcpy(c->out, c->in, (size_t)RG_MIN(c->nin, c->nout) * dtype_info[c->what.dt].bytes);
         return 0;
     }
+    uint64_t t0 = os_now_ns();
     if (w->ops->run(w, e, c)) err_set(&w->broken, e->code, "%s", e->msg);
+    if (!e->code) as_over_link(w, c, t0 + w->waited_ns);
     return e->code;
 }

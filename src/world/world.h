@@ -35,11 +35,15 @@ int64_t world_rank(const struct world *);
 int64_t world_size(const struct world *);
 int64_t world_local_rank(const struct world *); /* on this host */
 const char *world_backend(const struct world *);
+bool world_any_thread(const struct world *); /* world_run may be called by any thread, one at a time */
 bool world_on_device(
     const struct world *); /* world_run takes memory of the device, and does not wait for it */
 /* The ranks of `rank`, in that order, as a world of their own; *out is NULL on ranks that are not among them. All ranks of w call it. */
 int world_group(struct world *w, struct err *, const int64_t *rank, size_t n, struct world **out);
 int world_run(struct world *, struct err *, const struct world_call *);
+
+/* Seconds of a collective over links of this rate and latency; bytes: of a rank, in or out, the larger. */
+double world_link_seconds(enum collective_kind, double bytes, int64_t ranks, double gb_per_s, double latency);
 
 /* How long this rank waited for others in the latest call; the rest of its time moved data. */
 uint64_t world_waited_ns(const struct world *);
