@@ -18,7 +18,7 @@
 
 struct gpt {
     rg_ctx *c;
-    int layers, heads, width, vocab, context, batch, steps, write, every;
+    int layers, heads, width, vocab, context, batch, steps, write, every, checkpoint, limit;
     double lr, temperature;
     long long seed;
     const char *text, *weights, *tokens, *logits, *device, *save, *dtype, *model;
@@ -110,7 +110,8 @@ static rg_module *table(rg_ctx *c, int64_t rows, int64_t width, double deviation
 static rg_module *gpt_new(struct gpt *g) {
     rg_ctx *c = g->c;
     rg_module *m = rg_nn_module(c, gpt, g), *h[256];
-    for (int i = 0; i < g->layers; i++) h[i] = block_new(g);
+    for (int i = 0; i < g->layers; i++) rg_nn_checkpoint(h[i] = block_new(g), g->checkpoint || g->limit);
+    rg_limit_temporaries(c, (int64_t)g->limit * 1000000);
     rg_nn_add(m, "wte", table(c, g->vocab, g->width, 0.02));
     rg_nn_add(m, "wpe", table(c, g->context, g->width, 0.01));
     rg_nn_add(m, "h", rg_nn_sequential(c, (rg_modules){h, (size_t)g->layers}));
@@ -278,6 +279,8 @@ static int usage(int status) {
             "synthetic: made up\n"
             "  --steps N  --batch N  --lr X   training (300, 16, 0.002); 0 steps: none\n"
             "  --every N       a line every N steps instead of a bar\n"
+            "  --checkpoint N  1: activations within a block are computed again for the gradient (0)\n"
+            "  --limit MB      that temporaries may take: as many blocks are checkpointed as that needs\n"
             "  --clip N        1: gradients are scaled to a norm of at most 1 (1); 0: as they are\n"
             "  --dtype D       f32, or bf16: products in BF16, weights and the optimiser in F32 (f32)\n"
             "  --write N       bytes to write afterwards (300)   --temperature X  (0.8)\n"
@@ -305,7 +308,8 @@ static int parse(int argc, char **argv, struct gpt *g) {
                   {"--device", .s = &g->device},   {"--save", .s = &g->save},
                   {"--seq", .i = &g->context},     {"--dtype", .s = &g->dtype},
                   {"--model", .s = &g->model},     {"--clip", .i = &clip},
-                  {"--every", .i = &g->every}};
+                  {"--every", .i = &g->every},     {"--checkpoint", .i = &g->checkpoint},
+                  {"--limit", .i = &g->limit}};
     for (int i = 1; i < argc; i += 2) {
         size_t o = 0, n = sizeof option / sizeof *option;
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return usage(0) - 1;

@@ -359,6 +359,10 @@ RG_FN rg_tensor rg_detach(rg_tensor x);     /* the same value; no gradient flows
 /* y, for whose gradient nothing is kept of what was computed from x to y: it is computed again from x. Less memory, more
  * time; modules: rg_nn_checkpoint */
 RG_FN rg_tensor rg_checkpoint(rg_tensor y, rg_tensor x);
+/* bytes that values between the kernels of a program (rg_plan_stats.scratch) are to take at most, from now on:
+ * checkpoints are used as far as that takes, or all of them and a warning by how much it does not. 0: no limit,
+ * each checkpoint is used */
+RG_FN rg_status rg_limit_temporaries(rg_ctx *c, int64_t bytes);
 /* declares: what is made from here to the end of the block leads to no parameter, as if every operand were
  * detached: values that are computed need no history. It frees nothing (RG_SCOPE does) */
 #define RG_NO_GRAD(c) RG_NO_GRAD_(c, __LINE__)

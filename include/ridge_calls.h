@@ -40,6 +40,7 @@ RG_API rg_status rg_set_grad_at(const char *file, int line, rg_tensor p, rg_tens
 RG_API rg_status rg_zero_grad_at(const char *file, int line, rg_ctx *c);
 RG_API rg_tensor rg_detach_at(const char *file, int line, rg_tensor x);
 RG_API rg_tensor rg_checkpoint_at(const char *file, int line, rg_tensor y, rg_tensor x);
+RG_API rg_status rg_limit_temporaries_at(const char *file, int line, rg_ctx *c, int64_t bytes);
 RG_API rg_dtype rg_dtype_of_at(const char *file, int line, rg_tensor x);
 RG_API int64_t rg_rank_at(const char *file, int line, rg_tensor x);
 RG_API int64_t rg_dim_at(const char *file, int line, rg_tensor x, int64_t axis);
@@ -369,6 +370,7 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_zero_grad(...) rg_zero_grad_at(RG_HERE, __VA_ARGS__)
 #define rg_detach(x) rg_detach_at(RG_HERE, RG_ARG(x, #x))
 #define rg_checkpoint(y, x) rg_checkpoint_at(RG_HERE, RG_ARG(y, #y), RG_ARG(x, #x))
+#define rg_limit_temporaries(...) rg_limit_temporaries_at(RG_HERE, __VA_ARGS__)
 #define rg_dtype_of(x) rg_dtype_of_at(RG_HERE, RG_ARG(x, #x))
 #define rg_rank(x) rg_rank_at(RG_HERE, RG_ARG(x, #x))
 #define rg_dim(x, ...) rg_dim_at(RG_HERE, RG_ARG(x, #x), __VA_ARGS__)

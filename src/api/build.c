@@ -170,6 +170,16 @@ rg_tensor rg_checkpoint_at(AT, rg_tensor y, rg_tensor x) {
     return call_tensor(CALL(checkpoint, .in = {TENSOR(y), TENSOR(x)}, .n = 2, .build = b_checkpoint));
 }
 
+static void do_limit_temporaries(struct api_call *k) {
+    if (k->i[0] < 0)
+        call_fail(k, RG_EINVAL, "a limit of %lld bytes; expected 1 or more, or 0 for none",
+                  (long long)k->i[0]);
+    engine_set_temp_limit(k->c->engine, k->i[0]);
+}
+rg_status rg_limit_temporaries_at(AT, rg_ctx *c, int64_t bytes) {
+    return c ? call_work(CALL(limit_temporaries, .c = c, .i = {bytes}), do_limit_temporaries) : RG_EINVAL;
+}
+
 static const uop *b_slice(struct api_call *k) {
     struct t_slice part[SHAPE_MAX];
     call_ranges(k, part, tg_shape(k->g, k->u[0])->n);

@@ -259,6 +259,8 @@ struct engine_planning {
     bool no_multi;
 };
 void engine_set_planning(struct engine *, const struct engine_planning *);
+/* Of temporaries of a plan: checkpoints are used as far as that takes; 0: no limit, all are used. */
+void engine_set_temp_limit(struct engine *, int64_t bytes);
 
 /* ---- search: src/tune/search ---------------------------------------------------------------------------- */
 

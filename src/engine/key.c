@@ -89,6 +89,7 @@ static void put_settings(struct arena *a, words *w, const struct engine *en) {
     const struct engine_planning *how = &en->plans.planning;
     put(a, w, en->plans.planning_set ? 1u | (uint32_t)how->no_multi << 1 | (uint32_t)how->mode << 2 : 0);
     put(a, w, (uint32_t)how->rank);
+    put64(a, w, (uint64_t)en->plans.temp_limit);
     for (int id = 0; id < ENV_COUNT; id++)
         if (!is_storage((enum env_id)id)) put_text(a, w, env_str((enum env_id)id)); /* numbers as text, too */
 }

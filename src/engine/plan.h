@@ -83,7 +83,8 @@ struct plan_cache {
     char *model_from;                /* what RIDGE_MODEL said when it was opened; NULL: not opened yet */
     struct engine_planning planning; /* if planning_set; else the environment says */
     bool planning_set;
-    char *temp; /* temporaries of the plan that runs */
+    int64_t temp_limit; /* bytes; 0: none */
+    char *temp;         /* temporaries of the plan that runs */
     size_t temp_bytes;
     struct realize_stats totals;
 };

@@ -68,6 +68,8 @@ const struct model *engine_model(struct engine *en, struct err *e) {
     return plans_model(en, e) ? NULL : &en->plans.model;
 }
 
+void engine_set_temp_limit(struct engine *en, int64_t bytes) { en->plans.temp_limit = bytes; }
+
 void engine_set_planning(struct engine *en, const struct engine_planning *how) {
     en->plans.planning_set = how != NULL;
     en->plans.planning = how ? *how : (struct engine_planning){0};

@@ -121,6 +121,19 @@ static void check_bound(struct realize_call *c, const struct schedule *s, enum p
     log_line(1, fmt, s->bytes / 1e6, PLAN_BYTES_BOUND, s->naive_bytes / 1e6);
 }
 
+/* Given a limit of temporaries: what it took to meet it, or by how much it is not met. */
+static void tell_limit(const struct realize_call *c, const struct schedule *s) {
+    int64_t limit = c->en->plans.temp_limit;
+    if (!limit) return;
+    log_line(1, "checkpoints: %u of %u are used; temporaries of %.2f MB, the limit is %.2f MB",
+             s->checkpoints_used, s->checkpoints, (double)s->temp_bytes / 1e6, (double)limit / 1e6);
+    if (s->temp_bytes > limit)
+        warn_line(
+            "the temporaries of this program take %lld bytes, %lld more than the limit of %lld, with all %u "
+            "checkpoints in use; give it further ones (rg_nn_checkpoint), a smaller batch or more memory",
+            (long long)s->temp_bytes, (long long)(s->temp_bytes - limit), (long long)limit, s->checkpoints);
+}
+
 static void plan(struct realize_call *c, struct schedule *s) {
     struct str log;
     str_init(&log, c->work);
@@ -135,6 +148,7 @@ static void plan(struct realize_call *c, struct schedule *s) {
                            .atomics = env_int(ENV_ATOMICS),
                            .capability = c->en->gpu.cc,
                            .spec = &c->en->gpu,
+                           .temp_limit = c->en->plans.temp_limit,
                            .most_buffers = most_buffers(c->en),
                            .no_batch = !env_int(ENV_BATCH),
                            .log = log_on(3) ? &log : NULL};
@@ -142,6 +156,7 @@ static void plan(struct realize_call *c, struct schedule *s) {
     memset(s, 0, sizeof *s);
     schedule(c->work, c->r->ir, c->r->graph, &o, s);
     check_bound(c, s, how.mode);
+    tell_limit(c, s);
     uint64_t t1 = os_now_ns();
     event_add(EVENT_PLAN, event_name("schedule"), t0, t1, c->key.topo.n, s->call.n);
     c->stats.plan_ns = t1 - t0;

@@ -47,8 +47,9 @@ struct sgraph {
     const uop **memory;          /* node id -> node whose memory it lives in (ASSIGN: its BUFFER), or NULL */
     const uop **target;          /* [root->nsrc]: node that is stored for this result */
     struct arena *region, *eval; /* scratch: of a region's plan, of one kernel's price */
-    const uint8_t *old; /* the caller's node id -> 1: readers of this version of a buffer read a copy */
-    uint64_t visits;    /* nodes that recursive functions have visited so far */
+    const uint8_t *old;    /* the caller's node id -> 1: readers of this version of a buffer read a copy */
+    const uint8_t *unused; /* the caller's node id -> 1: a checkpoint that is not used; NULL: all are */
+    uint64_t visits;       /* nodes that recursive functions have visited so far */
 };
 /* Imports the program, drops ops that compute nothing, splits long reductions, finds the units. old: see above; may be NULL. */
 void sgraph_init(struct sgraph *, struct arena *, struct ir *, const uop *graph, const struct sched_opts *,
@@ -108,6 +109,18 @@ bool implicit_gemm(struct ir *, struct shapes *, const uop *n, const struct sche
 /* split.c: cycles of a 16-bit GEMM of size[0] x size[1] x depth whose K is split. */
 double splitk_cycles(const struct gpu_spec *, const int64_t size[2], int64_t batch, int64_t depth,
                      int64_t parts);
+
+/* checkpoints.c: the plan with the fewest checkpoints whose temporaries take at most `limit` bytes, or with all of them. */
+struct checkpoint_search {
+    uop_vec all;     /* in the order of the program */
+    uint8_t *unused; /* by id of the caller's nodes */
+    int64_t limit;
+    struct schedule *out;
+    void (*plan)(void *cx, const uint8_t *unused); /* into *out */
+    void *cx;
+};
+void checkpoints_find(struct arena *, const uop *graph, uop_vec *);
+void checkpoints_choose(struct checkpoint_search *);
 
 /* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
 

@@ -57,7 +57,7 @@ void plan_loop(struct sgraph *g, uint32_t unit, struct fusion_plan *plan) {
     struct planned_loop *p = arena_new(g->a, struct planned_loop);
     uint32_t *u = arena_array(g->a, uint32_t, 1);
     struct sched_opts o = *g->opts;
-    o.inspect = NULL;
+    o.inspect = NULL, o.temp_limit = 0;
     p->l = loop_open(g->a, &g->shapes, n);
     p->dt = (enum dtype)n->dt;
     plan_begin(g, p, n, &o);

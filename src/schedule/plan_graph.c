@@ -362,6 +362,9 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         uop_memo_clear(&c->not_inline);
         return src[0];
     }
+    case OP_WHERE:
+        if (c->g->unused && c->g->unused[n->id]) return src[2];
+        break;
     case OP_CONTIGUOUS:
         if (in_memory(src[0]) && c->overwritten[n->src[0]->id]) return own_copy(c, src[0]);
         if (!in_memory(src[0]) && src[0]->op != OP_CONST) force(c, stored_for(src[0]));
@@ -790,8 +793,13 @@ static void find_units(struct sgraph *g, struct copy *c) {
 
 void sgraph_init(struct sgraph *g, struct arena *a, struct ir *from, const uop *graph,
                  const struct sched_opts *o, const uint8_t *old) {
-    *g = (struct sgraph){
-        .a = a, .region = g->region, .eval = g->eval, .opts = o, .ir = arena_new(a, struct ir), .old = old};
+    *g = (struct sgraph){.a = a,
+                         .region = g->region,
+                         .eval = g->eval,
+                         .unused = g->unused,
+                         .opts = o,
+                         .ir = arena_new(a, struct ir),
+                         .old = old};
     ir_init(g->ir, a);
     shapes_init(&g->shapes, g->ir, a);
     struct copy c = {.g = g};

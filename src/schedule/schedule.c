@@ -457,11 +457,12 @@ struct schedule_job {
     struct schedule *out;
 };
 
-static void run_job(void *arg) {
+static void plan_program(void *arg, const uint8_t *unused) {
     struct schedule_job *j = arg;
     uint8_t *old = arena_array(j->a, uint8_t, j->ir->n);
     for (;;) {
         struct schedule_state s = {.a = j->a, .out = j->out, .g = {.region = &j->region, .eval = &j->eval}};
+        s.g.unused = unused;
         *j->out = (struct schedule){0};
         sgraph_init(&s.g, j->a, j->ir, j->graph, j->o, old);
         plan_graph(&s.g, &s.plan);
@@ -484,6 +485,18 @@ static void run_job(void *arg) {
         j->out->store_all = s.plan.store_all, j->out->fuse_all = s.plan.fuse_all;
         return;
     }
+}
+
+static void run_job(void *arg) {
+    struct schedule_job *j = arg;
+    struct checkpoint_search s = {.limit = j->o->temp_limit, .out = j->out, .plan = plan_program, .cx = j};
+    if (!s.limit) {
+        plan_program(j, NULL);
+        return;
+    }
+    checkpoints_find(j->a, j->graph, &s.all);
+    s.unused = arena_array(j->a, uint8_t, j->graph->id + 1);
+    checkpoints_choose(&s);
 }
 
 void schedule(struct arena *a, struct ir *ir, const uop *graph, const struct sched_opts *o,

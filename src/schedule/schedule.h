@@ -24,9 +24,10 @@ struct sched_opts {
     uint32_t block;              /* units of a block of a large region; 0: the default (tests: few) */
     bool gpu;                    /* thousands of threads: sums along columns are split too */
     const struct gpu_spec *spec; /* of that GPU; NULL: the default row */
-    bool ordered;   /* scatter-adds of floats add in the order of the index, by a builtin kernel */
-    bool atomics;   /* scatter-adds of floats add in any order */
-    int capability; /* compute capability (90: Hopper): GEMM operands are repacked; 0: no tensor cores */
+    bool ordered;       /* scatter-adds of floats add in the order of the index, by a builtin kernel */
+    bool atomics;       /* scatter-adds of floats add in any order */
+    int capability;     /* compute capability (90: Hopper): GEMM operands are repacked; 0: no tensor cores */
+    int64_t temp_limit; /* bytes of temporaries: as few checkpoints as meet it; 0: all of them */
     uint32_t most_buffers; /* of a BATCH kernel; 0: no limit of the device */
     struct str *log;       /* DEBUG=3: decisions with their costs; NULL: none */
     /* For tests: called for every distinct region with its problem and the plan that was chosen; may be NULL. */
@@ -81,9 +82,10 @@ struct schedule {
     VEC(struct sched_prog) prog;
     VEC(struct sched_call) call; /* in order of execution */
     VEC(struct sched_buf) buf;
-    const uint32_t *result; /* [GRAPH's sources]: number of sched_buf that holds it */
-    int64_t temp_bytes;     /* of the arena for BUF_TEMP */
-    int64_t *table;         /* contents of all task tables */
+    const uint32_t *result;                 /* [GRAPH's sources]: number of sched_buf that holds it */
+    int64_t temp_bytes;                     /* of the arena for BUF_TEMP */
+    uint32_t checkpoints, checkpoints_used; /* given a limit: that the program has, that the plan uses */
+    int64_t *table;                         /* contents of all task tables */
     uint32_t table_n;
     double seconds;             /* predicted */
     double store_all, fuse_all; /* predicted for the two baseline plans */

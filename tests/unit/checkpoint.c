@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <ridge.h>
+#include <stdio.h>
 
 enum { BLOCKS = 8, ROWS = 8, WIDTH = 8, HIDDEN = 64 };
 
@@ -31,8 +32,9 @@ struct run {
 };
 
 /* Loss, gradients by the input and by two parameters of the first and the last block, all planned together. */
-static void run_once(const char *device, bool checkpoint, bool dropout, struct run *r) {
+static void run_limited(const char *device, bool checkpoint, bool dropout, int64_t limit, struct run *r) {
     rg_ctx *c = rg_open(device);
+    CHECK_EQ(rg_limit_temporaries(c, limit), 0);
     rg_seed(c, 5);
     rg_module *net = network(c, checkpoint, dropout);
     rg_tensor p = rg_param(rg_randn(c, RG_F32, RG_SHAPE(ROWS, WIDTH)));
@@ -42,12 +44,20 @@ static void run_once(const char *device, bool checkpoint, bool dropout, struct r
     rg_tensor weight = rg_param_grad(rg_nn_get(net, "0.up.weight")),
               bias = rg_param_grad(rg_nn_get(net, "7.down.bias")), x = rg_param_grad(p);
     CHECK_EQ(rg_schedule_stats(RG_TENSORS(loss, x, weight, bias), &r->stats), 0);
+    if (!strcmp(device, "NULL")) {
+        rg_close(c);
+        return;
+    }
     CHECK_EQ(rg_realize_all(RG_TENSORS(loss, x, weight, bias)), 0);
     r->loss = (float)rg_item(loss);
     rg_read(x, r->x, sizeof r->x), rg_read(weight, r->weight, sizeof r->weight);
     rg_read(bias, r->bias, sizeof r->bias);
     if (rg_status_of(c)) FAIL("%s", rg_error(c));
     rg_close(c);
+}
+
+static void run_once(const char *device, bool checkpoint, bool dropout, struct run *r) {
+    run_limited(device, checkpoint, dropout, 0, r);
 }
 
 static void near(const float *a, const float *b, size_t n, const char *what) {
@@ -82,6 +92,43 @@ TEST(checkpoint_takes_less_memory) {
               with.stats.ops / without.stats.ops);
     CHECK(with.stats.scratch < without.stats.scratch / 2);
     CHECK(with.stats.ops < 1.5 * without.stats.ops);
+}
+
+static void note_warning(void *user, const char *text) { snprintf(user, 400, "%s", text); }
+
+/* With a limit of bytes as few checkpoints are used as meet it; with one that cannot be met all, and a warning says how much is
+ * missing. */
+TEST(checkpoint_meets_a_limit) {
+    static struct run all, none, r;
+    char said[400] = "", want[100];
+    run_once("NULL", true, false, &all), run_once("NULL", false, false, &none);
+    int64_t least = all.stats.scratch, most = none.stats.scratch;
+    double ops = 0;
+    rg_on_warning(note_warning, said);
+    for (int part = 4; part >= 0; part--) { /* from the whole to the least */
+        int64_t limit = least + (most - least) * part / 4;
+        run_limited("NULL", true, false, limit, &r);
+        if (r.stats.scratch > limit || r.stats.ops < ops)
+            FAIL("limit %lld: %lld bytes, %g operations after %g", (long long)limit,
+                 (long long)r.stats.scratch, r.stats.ops, ops);
+        if (part == 4) CHECK(r.stats.scratch == most && r.stats.ops == none.stats.ops);
+        if (part == 2) CHECK(r.stats.ops > none.stats.ops && r.stats.ops < all.stats.ops);
+        ops = r.stats.ops;
+    }
+    CHECK(!*said);
+    run_limited("NULL", true, false, 1000, &r);
+    rg_on_warning(NULL, NULL);
+    CHECK_EQ(r.stats.scratch, least);
+    snprintf(want, sizeof want, "take %lld bytes, %lld more than the limit of 1000, with all 8",
+             (long long)least, (long long)least - 1000);
+    if (!strstr(said, want)) FAIL("expected \"%s\", found \"%s\"", want, said);
+    run_limited("CPU", true, false, (least + most) / 2, &r), run_once("REF", false, false, &none);
+    near(r.weight, none.weight, HIDDEN * WIDTH, "weight");
+    near(r.x, none.x, ROWS * WIDTH, "x");
+    rg_ctx *c = rg_open("REF");
+    CHECK_EQ(rg_limit_temporaries(c, -1), RG_EINVAL);
+    CHECK(strstr(rg_error(c), "expected 1 or more"));
+    rg_close(c);
 }
 
 /* A checkpoint in a checkpoint, a second input that is no checkpoint's, and a gradient of a gradient. */
