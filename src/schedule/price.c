@@ -14,6 +14,9 @@
 
 /* FLOP at the machine's FMA rate that an op takes as long as: 2 is one vector instruction. The weight column of ops.def has
  * them; these are what depends on more than the op. */
+/* Columns of a tile of 64 rows whose float32 sums leave a warpgroup registers to compute with: half a register each, of 255. */
+enum { GPU_ROW_COLUMNS = 320 };
+
 enum {
     W_SIMPLE = 2,
     W_IDIV_CONST = 6, /* by a constant: multiply and shift */
@@ -73,6 +76,7 @@ struct tally {
     struct model_work work;
     struct kernel_price price;
     uint32_t contractions;
+    double row_columns; /* of all GEMMs that read a kept row */
     bool gpu;
     struct map mma_products; /* MULs that MMA instructions do */
     bool rows;               /* keeps rows of values that are never stored */
@@ -242,6 +246,25 @@ static bool is_row_in_columns(struct tally *t, const uop *red) {
     return false;
 }
 
+/* Columns of a kept row's GEMM: those of dK and of dV are accumulators of the same threads. */
+static double row_columns(struct tally *t, const uop *red) {
+    const uop_vec *f = free_of(&t->r->fr, red);
+    double n = 1;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uop *r = f->p[i];
+        if (r->arg.range.kind != AX_REDUCE && !t->grid[r->arg.range.id]) n *= (double)r->src[0]->hi;
+    }
+    return n;
+}
+
+/* A reduction that neither fills a kept row nor reads one: the sum of dO * O, which a streaming kernel has no threads for. */
+static bool is_beside_rows(struct tally *t, const uop *red) {
+    const uop_vec *f = free_of(&t->r->fr, red);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (map_get(&t->r->row_ranges, f->p[i]->id, NULL)) return false;
+    return !reads_row(t, red);
+}
+
 /* NULL, or why codegen has no fast schedule for this reduction. */
 static const char *check_reduce(struct tally *t, const uop *red) {
     const uop_vec *f = free_of(&t->r->fr, red);
@@ -254,9 +277,12 @@ static const char *check_reduce(struct tally *t, const uop *red) {
             return "a loop-invariant reduction inside a loop";
     }
     if (t->gpu && !t->rows && is_row_in_columns(t, red)) return "a row reduction inside a column reduction";
+    if (t->gpu && t->rows && is_beside_rows(t, red)) return "a reduction beside rows that are kept";
     if (!is_contraction(t, red)) return NULL;
     if (has_mma_operands(t, product_of(red))) map_put(&t->mma_products, product_of(red)->id, 1);
     if (++t->contractions > 1 && !t->rows) return "two contractions in one kernel";
+    if (t->gpu && t->rows && reads_row(t, red) && (t->row_columns += row_columns(t, red)) > GPU_ROW_COLUMNS)
+        return "sums of a row that no register file holds";
     for (uint32_t i = 0; i < f->n; i++) {
         if (f->p[i]->arg.range.kind == AX_REDUCE) {
             if (!map_get(&t->r->row_ranges, f->p[i]->id, NULL)) return "a contraction inside a reduction";
