@@ -41,7 +41,8 @@ SIGNATURES = {
     "glorot_uniform": "shape dt=RG_F32 c=0", "kaiming_uniform": "shape slope=0 dt=RG_F32 c=0",
     "kaiming_normal": "shape slope=0 dt=RG_F32 c=0", "_scalar": "v dt=RG_F32 c=0", "index_scalar": "least greatest v=0 c=0",
     "_number": "v dt c=0", "_integer": "v dt c=0", "load_npy": "path c=0", "load_idx": "path c=0", "seed": "seed c=0", "sync": "c=0",
-    "_einsum": "formula xs", "_contiguous": "x",
+    "_einsum": "formula xs", "_contiguous": "x", "_lstm": "x weights state=NONE reverse=0", "_gru": "x weights state=NONE reverse=0",
+    "limit_temporaries": "bytes c=0",
 }
 # Bound under another name: an underscore where the package puts NumPy's shape around it.
 RENAMED = {
@@ -52,7 +53,7 @@ RENAMED = {
     "zeros_like": "_zeros_like", "ones_like": "_ones_like", "rand_like": "_rand_like", "randn_like": "_randn_like",
     "repeat": "tile_", "contiguous": "_contiguous", "bitcast": "_bitcast", "one_hot": "one_hot", "gather": "gather",
     "item": "_item", "interpolate": "_interpolate", "adaptive_avg_pool2d": "_adaptive_avg_pool2d", "any": "any", "all": "all",
-    "schedule_stats": "_schedule_stats",
+    "schedule_stats": "_schedule_stats", "lstm": "_lstm", "gru": "_gru",
 }
 VARARGS = "reshape permute expand tile_ zeros ones rand randn _flip".split()  # the list may be written as arguments
 LEAVES = "zeros ones _full rand randn uniform normal _randint randperm _arange _linspace eye _contiguous load_npy load_idx".split()

@@ -14,7 +14,7 @@ from . import _methods, _ridge
 from ._ridge import Tensor, tensor
 
 __all__ = """Module Parameter Sequential ModuleList Linear Conv1d Conv2d Conv3d ConvTranspose2d BatchNorm1d BatchNorm2d BatchNorm3d
-LayerNorm RMSNorm GroupNorm InstanceNorm2d Embedding Dropout Flatten Identity MaxPool2d AvgPool2d MultiheadAttention ReLU GELU SiLU Tanh
+LayerNorm RMSNorm GroupNorm InstanceNorm2d Embedding Dropout Flatten Identity MaxPool2d AvgPool2d MultiheadAttention LSTM GRU ReLU GELU SiLU Tanh
 Sigmoid Softmax LogSoftmax LeakyReLU ELU CrossEntropyLoss MSELoss L1Loss BCELoss BCEWithLogitsLoss NLLLoss HuberLoss functional""".split()
 
 
@@ -443,6 +443,57 @@ class MultiheadAttention(Module):
         q, k, v = (qkv[:, :, i].permute(0, 2, 1, 3) for i in range(3))
         y = _ridge.attention(q, k, v, mask, self.p if self.training else 0, self.causal)
         return self.out_proj(y.permute(0, 2, 1, 3).reshape(n, t, size))
+
+
+class LSTM(Module):
+    """torch.nn.LSTM: y, (h, c) of (T, N, in), or (N, T, in) with batch_first; planned and compiled for one step."""
+
+    _blocks, _run, _states = 4, staticmethod(_ridge._lstm), 2
+
+    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False):
+        super().__init__()
+        self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
+        self.batch_first, self.dropout, self.bidirectional = batch_first, dropout, bidirectional
+        rows, bound, ways = self._blocks * hidden_size, 1 / math.sqrt(hidden_size), 1 + bool(bidirectional)
+        for name, layer in self._names():
+            width = input_size if layer == 0 else ways * hidden_size
+            shapes = [(rows, width), (rows, hidden_size)] + [(rows,), (rows,)] * bool(bias)
+            for part, shape in zip(self._parts, shapes):
+                setattr(self, part + name, _uniform(shape, bound))
+
+    _parts = "weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"
+
+    def _names(self):
+        return [("%d%s" % (k, way), k) for k in range(self.num_layers) for way in ("", "_reverse")[: 1 + bool(self.bidirectional)]]
+
+    def _begin(self, state, i):
+        if state is None:
+            return None
+        return _ridge.stack([s[i] for s in (state if self._states == 2 else (state,))], 0)
+
+    def forward(self, x, state=None):
+        x, sides, last = x.permute(1, 0, 2) if self.batch_first else x, [], []
+        for i, (name, layer) in enumerate(self._names()):
+            back = name.endswith("_reverse")
+            if layer and not back and self.training and self.dropout:
+                x = _ridge.dropout(x, self.dropout)
+            weights = [getattr(self, part + name) for part in self._parts[: 4 if self.bias else 2]]
+            every = self._run(x, weights, self._begin(state, i), back)
+            sides.append(every[0, :-1] if back else every[0, 1:])
+            last.append(every[:, 0 if back else -1])
+            if len(sides) == 1 + bool(self.bidirectional):
+                x, sides = sides[0] if len(sides) == 1 else _ridge.cat(sides, 2), []
+        last = _ridge.stack(last, 1)
+        return x.permute(1, 0, 2) if self.batch_first else x, (last[0], last[1]) if self._states == 2 else last[0]
+
+    def extra_repr(self):
+        return "%d, %d, num_layers=%d" % (self.input_size, self.hidden_size, self.num_layers)
+
+
+class GRU(LSTM):
+    """torch.nn.GRU: y, h."""
+
+    _blocks, _run, _states = 3, staticmethod(_ridge._gru), 1
 
 
 def _activation(name, fn, *names):
