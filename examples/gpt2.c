@@ -2,6 +2,7 @@
  *
  *     build/examples/gpt2                                      a model of 2 layers learns docs/tensors.md, then writes
  *     build/examples/gpt2 --model 124M --dtype bf16 --text synthetic --device CUDA      a training step, timed
+ *     ridge run -n 4 -- build/examples/gpt2 --world --shard 3                           on four ranks, ZeRO 3
  *     build/examples/gpt2 --layers 12 --width 768 --heads 12 --vocab 50257 --context 64 --steps 0 --write 0 \
  *                   --weights gpt2.safetensors --tokens in.npy --logits out.npy
  *
@@ -22,7 +23,9 @@ struct gpt {
     double lr, temperature;
     long long seed;
     const char *text, *weights, *tokens, *logits, *device, *save, *dtype, *model;
-    bool clip;
+    bool clip, ranks;
+    int shard;       /* 0, 1 or 3: ZeRO */
+    rg_world *world; /* NULL: alone */
     rg_module *net;
     rg_optim *optim;
     rg_tensor data, pos; /* the text, as numbers; how many tokens there are when writing */
@@ -163,12 +166,18 @@ static rg_tensor read_text(struct gpt *g) {
 /* in: where in the text each piece of the batch begins; each token is to be told from those before it. */
 static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
     struct gpt *g = user;
-    rg_tensor at = rg_add(in[0], rg_arange(g->c, RG_I64, 0, g->context + 1, 1));
+    int64_t share = g->batch / rg_world_size(g->world); /* all ranks know the same batch */
+    rg_tensor from = rg_narrow(in[0], 0, rg_world_rank(g->world) * share, share);
+    rg_tensor at = rg_add(from, rg_arange(g->c, RG_I64, 0, g->context + 1, 1));
     rg_tensor text = rg_contiguous(rg_cast(rg_take(g->data, 0, at), RG_I64));
     rg_tensor logits = rg_nn_forward(g->net, rg_narrow(text, 1, 0, g->context));
     rg_tensor next = rg_narrow(text, 1, 1, g->context);
     out[0] = rg_cross_entropy(rg_flatten(logits, 0, 1), rg_flatten(next, 0, 1));
     rg_backward(out[0]);
+    if (g->world) {
+        rg_nn_reduce_grads(g->net);
+        out[0] = rg_all_reduce(rg_detach(out[0]), g->world, RG_COMBINE_MEAN);
+    }
     if (g->clip) rg_clip_grad_norm(rg_nn_params(g->net), 1);
     return rg_optim_step(g->optim);
 }
@@ -287,6 +296,8 @@ static int usage(int status) {
             "  --weights FILE  safetensors to begin with          --save FILE  where to put them afterwards\n"
             "  --tokens FILE   npy of integers (B, T): its logits are computed  --logits FILE  and saved "
             "there, npy\n"
+            "  --world         one rank of several (ridge run, mpirun, srun), which share each batch\n"
+            "  --shard N       with --world: 1: ZeRO 1, 3: ZeRO 3 (0)\n"
             "  --device D  --seed N\n");
     return status;
 }
@@ -309,10 +320,14 @@ static int parse(int argc, char **argv, struct gpt *g) {
                   {"--seq", .i = &g->context},     {"--dtype", .s = &g->dtype},
                   {"--model", .s = &g->model},     {"--clip", .i = &clip},
                   {"--every", .i = &g->every},     {"--checkpoint", .i = &g->checkpoint},
-                  {"--limit", .i = &g->limit}};
+                  {"--limit", .i = &g->limit},     {"--shard", .i = &g->shard}};
     for (int i = 1; i < argc; i += 2) {
         size_t o = 0, n = sizeof option / sizeof *option;
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return usage(0) - 1;
+        if (!strcmp(argv[i], "--world")) {
+            g->ranks = true, i--;
+            continue;
+        }
         if (i + 1 < argc && !strcmp(argv[i], "--seed")) {
             g->seed = atoll(argv[i + 1]);
             continue;
@@ -330,6 +345,8 @@ static int parse(int argc, char **argv, struct gpt *g) {
     if (strcmp(g->dtype, "f32") && strcmp(g->dtype, "bf16"))
         return fprintf(stderr, "gpt2: --dtype %s: f32 or bf16\n", g->dtype), 2;
     if (g->model && strcmp(g->model, "124M")) return fprintf(stderr, "gpt2: --model %s: 124M\n", g->model), 2;
+    if (g->shard != 0 && g->shard != 1 && g->shard != 3)
+        return fprintf(stderr, "gpt2: --shard %d: 0, 1 or 3\n", g->shard), 2;
     bool fits = g->layers >= 1 && g->layers <= 256 && g->heads >= 1 && g->width >= 1 &&
                 g->width % g->heads == 0 && g->vocab >= 1 && g->vocab <= 65536 && g->context >= 1 &&
                 g->batch >= 1 && g->batch <= 4096;
@@ -338,6 +355,23 @@ static int parse(int argc, char **argv, struct gpt *g) {
                                    "and heads divide the "
                                    "width\n"),
                    2);
+}
+
+/* One rank of several; all draw the same weights and texts, and rank 0 speaks. */
+static bool join(struct gpt *g) {
+    if (!g->ranks) return true;
+    g->world = rg_world_open(g->c);
+    if (g->world)
+        rg_nn_data_parallel(g->net, g->world,
+                            .shard = g->shard == 3   ? RG_SHARD_PARAMETERS
+                                     : g->shard == 1 ? RG_SHARD_OPTIMISER
+                                                     : RG_SHARD_NONE);
+    if (rg_status_of(g->c)) return fprintf(stderr, "%s\n", rg_error(g->c)), false;
+    if (g->batch % rg_world_size(g->world))
+        return fprintf(stderr, "gpt2: %lld ranks do not divide a batch of %d\n",
+                       (long long)rg_world_size(g->world), g->batch),
+               false;
+    return !rg_world_rank(g->world) || freopen("/dev/null", "w", stdout);
 }
 
 int main(int argc, char **argv) {
@@ -365,13 +399,14 @@ int main(int argc, char **argv) {
     int64_t n = 0;
     rg_tensors p = rg_nn_params(g.net);
     for (size_t i = 0; i < p.n; i++) n += rg_size(p.t[i]);
+    if (!join(&g)) return rg_close(c), 1;
     if (!rg_status_of(c))
         printf("GPT-2, %d layers, %.1f million parameters, device %s\n", g.layers, (double)n * 1e-6,
                rg_device(c));
     if (g.tokens && g.logits)
         rg_save_npy(rg_nn_forward(g.net, rg_cast(rg_load_npy(c, g.tokens), RG_I64)), g.logits);
     if (g.steps && !train(&g, (double)n)) return rg_close(c), 1;
-    if (g.save) rg_nn_save(g.net, g.save);
+    if (g.save) g.world ? rg_nn_save_sharded(g.net, g.optim, g.world, g.save) : rg_nn_save(g.net, g.save);
     if (g.write && !rg_status_of(c)) write_text(&g);
     if (rg_status_of(c)) fprintf(stderr, "%s\n", rg_error(c));
     return rg_close(c) != RG_OK;

@@ -921,7 +921,7 @@ RG_FN rg_status rg_barrier(rg_world *w); /* runs all that were called; returns w
 typedef enum rg_shard {
     RG_SHARD_NONE,
     RG_SHARD_OPTIMISER,         /* ZeRO 1: state of optimisers that are made afterwards */
-    RG_SHARD_PARAMETERS,        /* ZeRO 3, FSDP: parameters and gradients of the library's layers too, gathered where they are used */
+    RG_SHARD_PARAMETERS,        /* ZeRO 3, FSDP: parameters and gradients too, gathered where they are used; rg_nn_get gives them whole */
 } rg_shard;
 typedef struct rg_parallel_opts {
     RG_SIZE_(rg_parallel_opts);

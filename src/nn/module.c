@@ -195,7 +195,7 @@ rg_tensor rg_nn_get_at(AT, rg_module *m, const char *path) {
         p += n + 1;
     }
     const struct nn_entry *e = at && name ? find_entry(at, name, strlen(name)) : NULL;
-    if (e) return e->t;
+    if (e) return nn_whole(HERE, e);
     api_fail(m->c, HERE, "rg_nn_get", RG_EINVAL,
              "the module has no parameter or state \"%s\"; rg_nn_describe lists what there is",
              path ? path : "NULL");

@@ -118,6 +118,7 @@ void nn_gather(AT, rg_world *, const struct nn_whole *, uint32_t n, const rg_ten
 void nn_shard_layer(AT, rg_module *, rg_world *); /* the parameters of m itself become this rank's parts */
 void nn_layer_begin(AT, rg_module *);             /* from here to the end nn_own gives them whole */
 void nn_layer_end(rg_module *);
+rg_tensor nn_whole(AT, const struct nn_entry *); /* outside of its layer too, by an exchange */
 
 struct api_shard nn_optim_shard(const rg_optim *, size_t entry); /* optim.c: how ranks divide it */
 

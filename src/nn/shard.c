@@ -42,7 +42,6 @@ void nn_gather(AT, rg_world *w, const struct nn_whole *whole, uint32_t n, const 
 /* ---- ZeRO 3: layers --------------------------------------------------------------------------------------------- */
 
 void nn_shard_layer(AT, rg_module *m, rg_world *w) {
-    if (m->layer == &nn_custom) return; /* its function has the handles of whole parameters */
     for (uint32_t i = 0; i < m->entries && !rg_status_of(m->c); i++) {
         struct nn_entry *e = &m->entry[i];
         if (!e->param || api_shard_of(e->t).split) continue;
@@ -73,6 +72,13 @@ void nn_layer_begin(AT, rg_module *m) {
         nn_gather(HERE, s.world, whole, n, part, out);
         for (uint32_t k = 0; k < n; k++) m->entry[which[k]].gathered = out[k];
     }
+}
+
+rg_tensor nn_whole(AT, const struct nn_entry *e) {
+    struct api_shard s = api_shard_of(e->t);
+    rg_tensor out = e->gathered;
+    if (s.split == SPLIT_FLAT && !out.id) nn_gather(HERE, s.world, &e->whole, 1, &e->t, &out);
+    return out.id ? out : e->t;
 }
 
 void nn_layer_end(rg_module *m) {

@@ -32,8 +32,14 @@ struct shard_rank {
 /* ---- a network with every layer that is divided -------------------------------------------------------------------- */
 
 struct net {
-    rg_module *all, *words, *norm, *attention, *up, *down, *head;
+    rg_module *all, *words, *norm, *attention, *up, *down, *scale, *head;
 };
+
+/* A function of its own, which asks for its parameter. */
+static rg_tensor scaled(rg_module *m, rg_tensor x, void *user) {
+    (void)user;
+    return rg_mul(x, rg_nn_get(m, "by"));
+}
 
 static struct net network(rg_ctx *c, rg_world *tp) {
     struct net n = {.all = rg_nn_module(c, NULL, NULL)};
@@ -42,10 +48,12 @@ static struct net network(rg_ctx *c, rg_world *tp) {
     n.attention = rg_nn_attention(c, SIZE, HEADS, .causal = true, .world = tp);
     n.up = rg_nn_linear(c, SIZE, 4 * SIZE, .world = tp, .split = RG_COLWISE);
     n.down = rg_nn_linear(c, 4 * SIZE, SIZE, .world = tp, .split = RG_ROWWISE);
+    n.scale = rg_nn_module(c, scaled, NULL);
+    rg_nn_param(n.scale, "by", rg_uniform(c, RG_F32, 0.5, 1.5, RG_SHAPE(SIZE)));
     n.head = rg_nn_linear(c, SIZE, WORDS);
     rg_nn_add(n.all, "words", n.words), rg_nn_add(n.all, "norm", n.norm);
     rg_nn_add(n.all, "attention", n.attention), rg_nn_add(n.all, "up", n.up);
-    rg_nn_add(n.all, "down", n.down), rg_nn_add(n.all, "head", n.head);
+    rg_nn_add(n.all, "down", n.down), rg_nn_add(n.all, "scale", n.scale), rg_nn_add(n.all, "head", n.head);
     return n;
 }
 
@@ -53,7 +61,7 @@ static rg_tensor forward(const struct net *n, rg_tensor at) {
     rg_tensor x = rg_nn_forward(n->words, at);
     x = rg_add(x, rg_nn_forward(n->attention, rg_nn_forward(n->norm, x)));
     x = rg_add(x, rg_nn_forward(n->down, rg_gelu(rg_nn_forward(n->up, x))));
-    return rg_nn_forward(n->head, x);
+    return rg_nn_forward(n->head, rg_nn_forward(n->scale, x));
 }
 
 struct trainer {
