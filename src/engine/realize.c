@@ -707,7 +707,7 @@ static void run(struct realize_call *c, struct exec_plan *x) {
             struct kernel_call *d = &x->call[k];
             uint64_t ns = engine_list_ns(x->list, k);
             d->calls++, d->ns += ns;
-            c->stats.kernel_ns += ns, c->stats.roof += d->roof;
+            c->stats.kernel_ns += ns, c->stats.roof += RG_MIN(d->roof, (double)ns * 1e-9); /* as a profile */
             c->en->observer->kernel(c->en, d, ns, !log_on(2) ? "" : c->key.topo.n ? site_of(c, d) : d->site);
         }
     }

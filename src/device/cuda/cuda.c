@@ -504,7 +504,7 @@ static int cuda_launch(struct device *dev, struct err *e, const struct dev_launc
     for (uint32_t i = 0; i < RG_MAX(l->times, 1u); i++)
         if (start_all(d, e, l)) return e->code;
     if (cuda_span(dev, e, l->ns, l->limit)) return e->code;
-    if (alone) *l->ns -= RG_MIN(d->delay.pair_ns, *l->ns - (*l->ns > 0));
+    if (alone) *l->ns -= RG_MIN(d->delay.empty_ns, *l->ns - (*l->ns > 0));
     return 0;
 }
 

@@ -179,7 +179,7 @@ struct cuda_device {
         bool tried, ready;
         cu_module module;
         cu_function fn;
-        uint64_t pair_ns; /* of two events with nothing between them */
+        uint64_t empty_ns; /* of two events around an empty kernel */
     } delay;
     struct cuda_piece piece[CUDA_PIECES];
     int next;
