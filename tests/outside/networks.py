@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Training steps of five networks in a jit, by Ridge and by PyTorch: GRU, LSTM, UNet, ResNet, a Llama-shaped transformer.
+"""Training steps of networks in a jit, by Ridge and by PyTorch: GRU, LSTM, UNet, ResNet, ViT, and transformers like Llama, GPT-2 and BERT.
 
-    networks.py --lib build/release/libridge.so --device CPU [--size small|large] [gru lstm unet resnet llama]
+    networks.py --lib build/release/libridge.so --device CPU [--size small|large] [gru lstm unet resnet llama gpt2 bert vit]
     networks.py --sample tests/unit/networks_sample.h      the networks as C with what PyTorch computes, for `make test`
 
 A network is written once, over the functions of the table (rows.py): f("linear", x, w, b) is rg_linear or the row's reference. Ten steps
@@ -234,7 +234,91 @@ def llama(m, large):
     return batch, net
 
 
-NETS = {"gru": rnn("gru"), "lstm": rnn("lstm"), "unet": unet, "resnet": resnet, "llama": llama}
+def add_blocks(m, layers, width):
+    for k in range(layers):
+        for name, out, inner in (("qkv", 3 * width, width), ("o", width, width), ("up", 4 * width, width), ("down", width, 4 * width)):
+            m.weight("%d.%s" % (k, name), out, inner)
+            m.weight("%d.%s_bias" % (k, name), out)
+        add_norm(m, "%d.n1" % k, width)
+        add_norm(m, "%d.n2" % k, width)
+
+
+def blocks_of(f, p, h, shape, layers, heads, before, gelu, causal=False):
+    """Blocks of a transformer on (B, T, D): norms before attention and MLP (GPT-2, ViT), or after the sums (BERT)."""
+    B, T, D = shape
+    d = D // heads
+    for k in range(layers):
+        linear = lambda name, y: f("linear", y, p["%d.%s" % (k, name)], p["%d.%s_bias" % (k, name)])
+        norm_of = lambda name, y: f("layernorm", y, p["%d.%s_w" % (k, name)], p["%d.%s_b" % (k, name)], {})
+
+        def attend(y):
+            qkv = f("permute", f("reshape", linear("qkv", y), [B, T, 3, heads, d]), [2, 0, 3, 1, 4])
+            a = f("attention", *(f("select", qkv, 0, i) for i in range(3)), {"causal": causal})
+            return linear("o", f("reshape", f("permute", a, [0, 2, 1, 3]), [B, T, D]))
+
+        mlp = lambda y: linear("down", f(gelu, linear("up", y)))
+        for name, part in (("n1", attend), ("n2", mlp)):
+            h = f("add", h, part(norm_of(name, h))) if before else norm_of(name, f("add", h, part(h)))
+    return h
+
+
+def language(bert):
+    """GPT-2: the next token, by the table of tokens again. BERT: tokens of two segments, each to be told."""
+
+    def make(m, large):
+        B, T, D, H, L, VOC = (2, 128, 128, 4, 2, 512) if large else (2, 6, 16, 2, 2, 13)
+        m.weight("emb", VOC, D)
+        m.weight("pos", T, D)
+        if bert:
+            m.weight("segment", 2, D)
+        add_blocks(m, L, D)
+        add_norm(m, "norm", D)
+        tokens = lambda n: ("i64", m.below(n, B, T))
+        batch = lambda: [tokens(VOC), tokens(VOC)]
+
+        def net(f, p, x):
+            h = f("add", f("embedding", x[0], p["emb"]), p["pos"])
+            last = lambda y: f("layernorm", y, p["norm_w"], p["norm_b"], {})
+            if bert:
+                first = f("narrow", p["segment"], 0, 0, 1)
+                h = last(f("add", h, first))
+            h = blocks_of(f, p, h, (B, T, D), L, H, not bert, "gelu" if bert else "gelu_tanh", not bert)
+            y = f("linear", h if bert else last(h), p["emb"], None)
+            return f(
+                "cross_entropy", f("reshape", y, [B * T, VOC]), f("reshape", x[1], [B * T]), {"reduction": E("RG_MEAN")}
+            )
+
+        return batch, net
+
+    return make
+
+
+def vit(m, large):
+    N, S, P, D, H, L, K = (4, 32, 8, 96, 4, 2, 10) if large else (2, 8, 4, 16, 2, 2, 5)
+    T = (S // P) ** 2
+    m.weight("patch", D, 3, P, P)
+    m.weight("patch_bias", D)
+    m.weight("cls", 1, 1, D)
+    m.weight("pos", T + 1, D)
+    add_blocks(m, L, D)
+    add_norm(m, "norm", D)
+    m.weight("head", K, D)
+    m.weight("head_bias", K)
+    batch = lambda: [("f32", m.normal(N, 3, S, S)), ("i64", m.below(K, N))]
+
+    def net(f, p, x):
+        y = f("conv2d", x[0], p["patch"], {"stride": [P], "bias": p["patch_bias"]})
+        y = f("permute", f("reshape", y, [N, D, T]), [0, 2, 1])
+        h = f("add", f("cat", [f("expand", p["cls"], [N, 1, D]), y], 1), p["pos"])
+        h = blocks_of(f, p, h, (N, T + 1, D), L, H, True, "gelu")
+        h = f("select", f("layernorm", h, p["norm_w"], p["norm_b"], {}), 1, 0)
+        return f("cross_entropy", f("linear", h, p["head"], p["head_bias"]), x[1], {"reduction": E("RG_MEAN")})
+
+    return batch, net
+
+
+NETS = {"gru": rnn("gru"), "lstm": rnn("lstm"), "unet": unet, "resnet": resnet, "llama": llama, "gpt2": language(False)}
+NETS.update(bert=language(True), vit=vit)
 
 
 # ---- both sides ---------------------------------------------------------------------------------------------------

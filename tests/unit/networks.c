@@ -1,5 +1,5 @@
-/* networks.c: ten training steps of a GRU, an LSTM, a UNet, a ResNet and a Llama-shaped transformer in an rg_jit, a new batch each, with
- * PyTorch's losses and gradients.
+/* networks.c: ten training steps of a GRU, an LSTM, a UNet, a ResNet, a ViT and transformers like Llama, GPT-2 and BERT in an
+ * rg_jit, a new batch each, with PyTorch's losses and gradients.
  *
  * The networks and values are in networks_sample.h, written by tests/outside/networks.py --sample; that script compares every element,
  * here each gradient has two weighted sums (docs/testing.md). A loss may be off by 1e-4 of it, a gradient by 1e-4 of its greatest
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { STEPS = 10, MOST = 32 };
+enum { STEPS = 10, MOST = 48 };
 
 /* A parameter or an input: normal numbers, one number, classes or a table. */
 struct made {
