@@ -489,6 +489,8 @@ static void mixtures(uint64_t first, int n) {
 
 /* Every third with a GPU clock that is off, every fourth beside another process on a second GPU. */
 TEST_SLOW(analyze_500_planted_mixtures, 300) { mixtures(1, 500); }
+/* Two processes with a GPU each, and a clock that is late: only the waits of one tell about its GPU. */
+TEST(analyze_a_late_clock_beside_another_process) { mixtures(88001947, 1); }
 TEST_MANUAL(analyze_2000_planted_mixtures, 1200) { /* SEED=n: others */
     mixtures(getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 1001, 2000);
 }

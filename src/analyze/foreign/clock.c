@@ -68,14 +68,31 @@ static bool waits_for_all(const char *name) {
            strstr(name, "StreamSynchronize");
 }
 
+/* Waits of a process tell about a device if that is the only one it works with, and no other process does. The process, as
+ * trace_str; 0: there is none. */
+static uint32_t only_process(const struct trace *t, int32_t device) {
+    uint32_t pid = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < t->n; i++) {
+            const struct trace_event *e = &t->ev[i];
+            const struct trace_lane *l = &t->lanes.p[e->lane];
+            if (l->kind != LANE_DEVICE || !e->link) continue;
+            uint32_t by = t->lanes.p[t->ev[e->link - 1].lane].pid;
+            if (!pass && l->device == device && !pid) pid = by;
+            if (pass && (by == pid) != (l->device == device)) return 0;
+        }
+    return pid;
+}
+
 static void bound_above(struct diag *d, struct clock_bounds *b, const struct submitted_work *w, uint32_t n,
-                        bool streams) {
+                        bool streams, uint32_t pid) {
     const struct trace *t = d->t;
     b->hi = INT64_MAX;
     for (uint32_t i = 0; i < t->n && n; i++) {
         const struct trace_event *e = &t->ev[i];
         const char *name = e->kind == TK_SYNC ? trace_str(t, e->name) : "";
         if (!waits_for_all(name) || (streams && strstr(name, "Stream"))) continue;
+        if (pid && t->lanes.p[e->lane].pid != pid) continue;
         uint32_t lo = 0, hi = n; /* launched before the wait began */
         while (lo < hi) {
             uint32_t m = (lo + hi) / 2;
@@ -121,7 +138,9 @@ static void shift_device(struct trace *t, int32_t device, int64_t by) {
     t->base += least;
 }
 
-static void align(struct diag *d, int32_t device, uint32_t streams, bool only) {
+static void align(struct diag *d, int32_t device, uint32_t streams, bool alone) {
+    uint32_t pid = alone ? 0 : only_process(d->t, device);
+    bool only = alone || pid;
     struct device_list l = device_events(d, device);
     struct arena_mark m = arena_mark(&d->arena);
     struct submitted_work *w = arena_raw(&d->arena, ((size_t)l.n + 1) * sizeof *w);
@@ -129,7 +148,7 @@ static void align(struct diag *d, int32_t device, uint32_t streams, bool only) {
     struct clock_bounds b = {0};
     uint32_t n = list_work(d, &l, w);
     bound_below(&b, w, n, tmp);
-    bound_above(d, &b, w, n, streams > 1);
+    bound_above(d, &b, w, n, streams > 1, pid);
     bool early = b.early >= LEAST_EARLY && b.early * EARLY_PART >= b.n, late = only && b.late * 2 > b.waits;
     /* A clock that is behind delays every kernel, not only those of an idle device. */
     bool all = -b.lo > DELAY_NS;
