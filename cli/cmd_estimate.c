@@ -2,9 +2,12 @@
  *
  * The program runs on the NULL device with that machine model: everything is planned and lowered for it and nothing is computed, so
  * reads give zeros. A recording keeps the kernels that would have run, each with the least time that the model gives it; the
- * sum of those is the floor. What the host does between kernels is not in it. Tests: tests/cli/estimate.sh */
+ * sum of those is the floor. What the host does between kernels is not in it.
+ * With --ranks the program is one rank of a world whose other ranks are not there; its collectives take what they take over the link.
+ * Tests: tests/cli/estimate.sh */
 #include "cli.h"
 #include "report/report.h"
+#include "world/world.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +18,9 @@ struct estimate_run {
     struct err err;
     struct arena arena;
     const char *machine;
-    int64_t rows;
+    int64_t rows, ranks, latency; /* ranks 0: no world; latency in us */
+    const char *link;
+    double rate; /* of the link, GB/s */
     bool json;
     char profile[64];
     struct model m;
@@ -48,7 +53,7 @@ static double sum_limit(const struct floor_row *r, uint32_t n, const char *limit
 
 static void print_text(const struct estimate_run *e, const struct floor_row *r, uint32_t n, double all) {
     const struct diag *d = &e->d;
-    static const char *const limits[] = {"compute", "memory", "cache", "overhead"};
+    static const char *const limits[] = {"compute", "memory", "cache", "overhead", "link"};
     printf("%s: %.0f cores, %.4g GFLOPS in f32, %.4g GB/s\n", e->m.name, model_value(&e->m, MODEL_CORES),
            peak(&e->m), model_value(&e->m, MODEL_DRAM_READ));
     printf("%6s %10s %8s %11s %10s %9s  %-9s %-26s %s\n", "share", "ms", "calls", "us each", "GFLOP", "MB",
@@ -72,6 +77,40 @@ static void print_text(const struct estimate_run *e, const struct floor_row *r, 
         "\n         the machine model's least time of every kernel, nothing between them; planned for a %s\n",
         model_value(&e->m, MODEL_VEC_BYTES) >= 128 ? "CPU of such rates: a GPU may split work otherwise"
                                                    : "CPU");
+}
+
+/* What ranks exchange, beside what they compute. */
+static void print_ranks(const struct estimate_run *e, const struct floor_row *r, uint32_t n, double all) {
+    double link = sum_limit(r, n, "link"), steps = RG_MAX(e->d.steps.n, 1u), rest = all - link;
+    printf(
+        "RANKS    %lld over %.4g GB/s and %lld us: each computes %.4f ms and exchanges %.4f ms; %.4f ms if "
+        "nothing of that is hidden, %.4f ms if all is",
+        (long long)e->ranks, e->rate, (long long)e->latency, rest / 1e6, link / 1e6, all / 1e6,
+        RG_MAX(rest, link) / 1e6);
+    if (steps > 1)
+        printf("; of each step %.4f to %.4f ms", RG_MAX(rest, link) / 1e6 / steps, all / 1e6 / steps);
+    printf("\n");
+}
+
+/* "all_reduce_88000" */
+static bool is_exchange(const char *name, enum collective_kind *kind) {
+    static const char *const names[] = {
+#define X(name) #name "_",
+        COLLECTIVES(X)
+#undef X
+    };
+    for (size_t i = 0; i < RG_COUNT(names); i++)
+        if (!strncmp(name, names[i], strlen(names[i]))) return *kind = (enum collective_kind)i, true;
+    return false;
+}
+
+/* Bytes of a kernel are those it reads and writes; those of an exchange are the larger of the two. */
+static double exchange_ns(const struct estimate_run *e, const struct kernel_row *k,
+                          enum collective_kind kind) {
+    double bytes = k->bytes / RG_MAX(k->count, 1u), ranks = (double)e->ranks;
+    bool uneven = kind == COLLECTIVE_ALL_GATHER || kind == COLLECTIVE_REDUCE_SCATTER;
+    bytes *= uneven ? ranks / (ranks + 1) : 0.5;
+    return 1e9 * k->count * world_link_seconds(kind, bytes, e->ranks, e->rate, (double)e->latency * 1e-6);
 }
 
 static void print_json(const struct estimate_run *e, const struct floor_row *r, uint32_t n, double all) {
@@ -104,10 +143,14 @@ static void print(void *arg) {
         const struct trace_kernel_args *a = trace_blob(&e->t, k->args, sizeof *a);
         r[i] = (struct floor_row){k, a && a->known & 8 ? (double)a->roof_ns * k->count : 0,
                                   a && a->known & 8 ? trace_str(&e->t, a->limit) : "?"};
+        enum collective_kind kind;
+        if (e->ranks && is_exchange(trace_str(&e->t, k->name), &kind))
+            r[i].ns = exchange_ns(e, k, kind), r[i].limit = "link";
     }
     if (n) qsort(r, n, sizeof *r, dearest);
     double all = sum_limit(r, n, NULL);
     (e->json ? print_json : print_text)(e, r, n, all);
+    if (e->ranks && !e->json) print_ranks(e, r, n, all);
 }
 
 /* The program is to run under the NULL device. What it prints is of no use to anyone: its numbers are zeros. */
@@ -118,6 +161,13 @@ static void prepare(void *arg) {
     setenv("RIDGE_DEVICE", "NULL", 1);
     setenv("DEVICE", "NULL", 1);
     setenv("RIDGE_PROFILE", e->profile, 1);
+    if (e->ranks) {
+        char size[24];
+        snprintf(size, sizeof size, "%lld", (long long)e->ranks);
+        setenv("RANK", "0", 1), setenv("WORLD_SIZE", size, 1);
+        setenv("LOCAL_RANK", "0", 1), setenv("LOCAL_WORLD_SIZE", size, 1);
+        setenv("RIDGE_WORLD_BACKEND", "plan", 1);
+    }
     int null = open("/dev/null", O_WRONLY);
     if (null >= 0) dup2(null, 1);
 }
@@ -181,13 +231,24 @@ static int split(int argc, char **argv, char **own, char **prog, int *nprog) {
     return n;
 }
 
+static bool parse_link(struct estimate_run *e) {
+    char *end = NULL;
+    if (!e->ranks || !e->link) return !e->ranks && !e->link;
+    e->rate = strtod(e->link, &end);
+    if (!strcmp(end, "Gbit/s")) e->rate /= 8, end += strlen(end);
+    return e->rate > 0 && (!*end || !strcmp(end, "GB/s"));
+}
+
 int cmd_estimate(int argc, char **argv) {
-    static struct estimate_run e = {.rows = 20, .profile = "/tmp/ridge-estimate-XXXXXX"};
+    static struct estimate_run e = {.rows = 20, .latency = 10, .profile = "/tmp/ridge-estimate-XXXXXX"};
     const struct arg_spec spec[] = {
         {"machine", ARG_TEXT, &e.machine, "FILE",
          "the machine: h200, laptop and neoverse-v1-2 are there, `ridge ceilings --output FILE` writes this "
          "one"},
         {"rows", ARG_NUMBER, &e.rows, "N", "at most N kernels (20); before --"},
+        {"ranks", ARG_NUMBER, &e.ranks, "N", "as one of N ranks; the program opens its world; before --"},
+        {"link", ARG_TEXT, &e.link, "RATE", "between ranks: 450GB/s, 10Gbit/s; with --ranks"},
+        {"latency", ARG_NUMBER, &e.latency, "US", "of an exchange, in microseconds (10)"},
         {"json", ARG_FLAG, &e.json, NULL, "as one JSON object; before --"},
     };
     struct args a = {.command = "estimate",
@@ -202,6 +263,10 @@ int cmd_estimate(int argc, char **argv) {
         status = own && prog ? args_parse(&a, split(argc, argv, own, prog, &nprog), own) : EXIT_FAILED;
     if (status < 0 && (!nprog || !e.machine)) status = args_wrong(&a, "expected %s", a.operands);
     if (status < 0) status = args_range(&a, "rows", e.rows, 1, 1000000);
+    if (status < 0 && e.ranks) status = args_range(&a, "ranks", e.ranks, 1, 65536);
+    if (status < 0 && !parse_link(&e))
+        status =
+            args_wrong(&a, "--ranks needs --link RATE, as 450GB/s or 10Gbit/s, and --link needs --ranks");
     arena_init(&e.arena, &e.err);
     if (status < 0) load_machine(&e);
     if (status < 0 && e.err.code) status = cli_error("estimate", &e.err);

@@ -70,7 +70,8 @@ static int64_t choose_bucket(AT, rg_module *m, rg_world *w) {
     double rate = 4.0 * MANY / fmax(large - latency, 1e-6);
     bytes = fmin(fmax(sqrt(all * rate * latency), BUCKET_LEAST), bytes);
     rg_tensor told = rg_number_at(HERE, m->c, RG_F64, exp2(round(log2(bytes))));
-    return (int64_t)rg_item_at(HERE, rg_broadcast_at(HERE, told, w, 0));
+    bytes = rg_item_at(HERE, rg_broadcast_at(HERE, told, w, 0));
+    return bytes > 0 ? (int64_t)bytes : (int64_t)(BUCKET_MB * 1e6); /* 0: on a device that only plans */
 }
 
 rg_status rg_nn_data_parallel_at(AT, rg_module *m, rg_world *w, rg_parallel_opts o) {

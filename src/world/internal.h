@@ -16,7 +16,7 @@ struct world_ops {
     int (*run)(struct world *w, struct err *, const struct world_call *);
     bool on_device; /* a call's memory is the device's, and its work is enqueued on w->stream */
 };
-extern const struct world_ops world_shm, world_local, world_mpi, world_nccl;
+extern const struct world_ops world_shm, world_local, world_mpi, world_nccl, world_plan;
 
 struct world {
     const struct world_ops *ops;

@@ -35,7 +35,8 @@ bool world_on_device(const struct world *w) { return w->ops->on_device; }
 uint64_t world_waited_ns(const struct world *w) { return w->waited_ns; }
 
 static const struct world_ops *find_ops(struct err *e, const char *name, bool one_host) {
-    static const struct world_ops *const known[] = {&world_shm, &world_local, &world_mpi, &world_nccl};
+    static const struct world_ops *const known[] = {&world_shm, &world_local, &world_mpi, &world_nccl,
+                                                    &world_plan};
     if (!name || !*name || !strcmp(name, "auto")) return one_host ? &world_shm : &world_mpi;
     for (size_t i = 0; i < RG_COUNT(known); i++)
         if (!strcmp(known[i]->name, name)) return known[i];

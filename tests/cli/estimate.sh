@@ -22,5 +22,19 @@ has 127 "cannot run ./no-such-program: No such file" estimate --machine "$share/
 has 2 "expected --machine FILE -- PROGRAM ARGS" estimate
 has 2 "expected --machine FILE -- PROGRAM ARGS" estimate -- "$build/examples/dot"
 has 0 "usage: ridge estimate" estimate --help
+# one of four ranks: collectives take what they take over the link, and twice the rate is less
+gpt2="$build/examples/gpt2 --world --shard 1 --steps 2 --batch 4 --write 0 --text $root/docs/tensors.md"
+if [ -x "$build/examples/gpt2" ]; then
+    # shellcheck disable=SC2086
+    has 0 "RANKS    4 over 1.25 GB/s and 0 us" estimate --machine "$share/h200.txt" --ranks 4 --link 10Gbit/s --latency 0 -- $gpt2
+    case $out in *link*reduce_scatter_*) ;; *) fail "no reduce-scatter over the link: $out" ;; esac
+    exchange() { sed -n 's/.*exchanges \([0-9.]*\) ms.*/\1/p'; }
+    slow=$(echo "$out" | exchange)
+    # shellcheck disable=SC2086
+    fast=$("$RIDGE" estimate --machine "$share/h200.txt" --ranks 4 --link 2.5GB/s --latency 0 -- $gpt2 | exchange)
+    awk -v a="$slow" -v b="$fast" 'BEGIN { exit !(a > 1.98 * b && a < 2.02 * b && b > 0) }' || fail "twice the link: $slow and $fast ms"
+fi
+has 2 "--ranks needs --link RATE" estimate --machine "$share/h200.txt" --ranks 4 -- "$build/examples/dot"
+has 2 "--ranks needs --link RATE" estimate --machine "$share/h200.txt" --ranks 4 --link soon -- "$build/examples/dot"
 [ -z "$(ls)" ] || [ "$(ls)" = twice.txt ] || fail "it left files: $(ls)"
 exit $bad
