@@ -169,7 +169,7 @@ static void import(void *arg) {
     struct ir *ir = arena_new(a, struct ir);
     const uop **all = arena_array(a, const uop *, n + 1);
     memcpy(all, l->u, l->n * sizeof *all);
-    memcpy(all + l->n, l->local, l->nlocal * sizeof *all);
+    if (l->nlocal) memcpy(all + l->n, l->local, l->nlocal * sizeof *all);
     ir_init(ir, a);
     const uop *root = uop_new(l->ir, OP_SINK, DT_VOID, 1, all, n, ARG_NONE);
     root = ir_import(ir, l->ir, root);

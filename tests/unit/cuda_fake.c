@@ -563,6 +563,7 @@ static const struct ekernel *text_kernel(struct engine *en, const char *name) {
 /* A launch that the driver refuses is an error like others; a fault takes the device away, and says so from then on. */
 TEST(cuda_fake_lost) {
     struct fake *f = fake();
+    fake_loses();
     struct engine *en = engine_open(&err, &device_cuda[0]);
     CHECK(en);
     struct engine_list *tame = engine_list_new(en, &err), *wild = engine_list_new(en, &err);
@@ -593,6 +594,7 @@ TEST(cuda_fake_lost) {
  * closed later takes nothing from newer ones. */
 TEST(cuda_fake_lost_and_opened_again) {
     struct fake *f = fake();
+    fake_loses();
     f->mends = 1;
     struct engine *en = engine_open(&err, &device_cuda[0]);
     CHECK(en);
@@ -746,6 +748,7 @@ TEST(cuda_fake_one_unit_fails) {
 /* A kernel that does not end is told, and nothing waits for it any more. */
 TEST(cuda_fake_hangs) {
     struct fake *f = fake();
+    fake_loses();
     struct err e = {0};
     struct engine *en = engine_open(&err, &device_cuda[0]);
     CHECK(en);

@@ -21,6 +21,7 @@ static uint64_t known, compiled; /* by the latest program */
 static void setup(void) {
     struct err e = {0};
     static struct arena a;
+    arena_free(&a);
     arena_init(&a, &e);
     CHECK(!os_temp_dir(&e, &a, &top));
     setenv("RIDGE_CACHE", "1", 1);

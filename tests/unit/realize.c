@@ -527,6 +527,7 @@ static char *said(const char *level, const struct device_ops *ops) {
     fflush(stderr);
     dup2(fd, 2);
     settings("RIDGE_DEBUG", level);
+    arena_free(&arena); /* what the call before said */
     setup(ops);
     for (int i = 0; i < 2; i++) {
         struct prog p;

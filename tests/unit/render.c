@@ -317,15 +317,17 @@ TEST_SLOW(cuda_compile_ops_and_casts, 600) {
 
 /* The branch for machines without our own primitives: the same compiler, told to forget what it is for. */
 static void run_portable(void (*run)(const char *)) {
-    setup();
+    struct arena own; /* run() begins another */
+    arena_init(&own, &err);
     char *dir;
-    CHECK(!os_temp_dir(&err, &arena, &dir));
-    const char *cc = os_find_program(&arena, "clang") ? "clang" : "gcc";
-    const char *script = arena_printf(&arena, "#!/bin/sh\nexec %s \"$@\" -U__aarch64__ -U__AVX2__\n", cc);
-    const char *path = arena_printf(&arena, "%s/portable", dir);
+    CHECK(!os_temp_dir(&err, &own, &dir));
+    const char *cc = os_find_program(&own, "clang") ? "clang" : "gcc";
+    const char *script = arena_printf(&own, "#!/bin/sh\nexec %s \"$@\" -U__aarch64__ -U__AVX2__\n", cc);
+    const char *path = arena_printf(&own, "%s/portable", dir);
     CHECK(!os_write_file(&err, path, script, strlen(script), 0700));
     run(path);
     os_remove_tree(dir);
+    arena_free(&own);
 }
 
 TEST(render_ops_portable) { run_portable(run_all_ops); }
@@ -388,6 +390,7 @@ static void against_ref(struct prog *p, const size_t *bytes, const int64_t *var)
             if (((char *)buf[i])[b] != ((char *)ref[i].p)[b])
                 FAIL("%s: byte %zu of buffer %u is %d, expected %d\n%s", lin->name, b, i, ((char *)buf[i])[b],
                      ((char *)ref[i].p)[b], k->source);
+    for (uint32_t i = 0; i < lin->nbuf; i++) mem_free(buf[i]), mem_free(ref[i].p);
     os_pages_free(scratch, (size_t)lin->scratch + 1);
 }
 

@@ -287,7 +287,7 @@ static uint32_t op_args(struct trace *t, const struct jev *e) {
     if (!e->dims.n || n > sizeof buf) return 0;
     /* Strides and padding of a convolution stand among the concrete inputs; those of products do not matter. */
     bool conv = e->name.n > 4 && memmem(e->name.p, e->name.n, "conv", 4);
-    bool strides = e->strides.n && !conv && !memmem(e->name.p, e->name.n, "mm", 2);
+    bool strides = e->strides.n && !conv && !(e->name.n && memmem(e->name.p, e->name.n, "mm", 2));
     char *o = buf;
     memcpy(o, e->dims.p, e->dims.n), o += e->dims.n;
     o = put_part(o, &e->types, true);
