@@ -128,6 +128,7 @@ static const uop *round_padded(struct copy *c, const uop *n, enum dtype dt) {
     if (is_marked(c, n, MARK_PADDED)) {
         const uop *x = uop_cast(c->g->ir, n, dt);
         force(c, x);
+        c->mark[n->id] &= (uint8_t)~MARK_FORCED; /* in its place */
         return x;
     }
     if (n->op != OP_RESHAPE && n->op != OP_PERMUTE && n->op != OP_SHRINK) return NULL;
@@ -167,6 +168,18 @@ static bool is_combined(struct copy *c, const uop *n) {
     return false;
 }
 
+/* What a channels-last copy with a halo is made of, if it is computed: stored first. Fused, each of its tensors would be read by tiles
+ * whose every element has a predicate. */
+static void store_before_copy(struct copy *c, const uop *copy) {
+    const uop *b = copy;
+    bool transposed = false, halo = false;
+    for (; op_is_movement((enum op)b->op); b = b->src[0])
+        transposed |= b->op == OP_PERMUTE, halo |= b->op == OP_PAD;
+    const uop *from = b;
+    while (from->op == OP_CAST || op_is_movement((enum op)from->op)) from = from->src[0];
+    if (transposed && halo && c->g->opts->gpu && !in_memory(from) && !is_leaf(from)) force(c, stored_for(b));
+}
+
 /* A GEMM over aligned operands (repack.c). NULL: it stays as it is. */
 static const uop *copy_gemm(struct copy *c, const uop *n, const uop *x) {
     struct repacked p = {0};
@@ -177,6 +190,8 @@ static const uop *copy_gemm(struct copy *c, const uop *n, const uop *x) {
     }
     for (int i = 0; i < 3; i++)
         if (p.stored[i]) mark(c, stored_for(p.stored[i]), MARK_FORCED | (i == 2 ? MARK_CUT : 0));
+    for (int i = 0; i < 2; i++)
+        if (p.stored[i]) store_before_copy(c, p.stored[i]);
     if (p.padded) mark(c, p.padded, MARK_PADDED);
     if (p.shuffled) mark(c, p.shuffled, MARK_PADDED);
     return p.sum;

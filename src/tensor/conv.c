@@ -162,9 +162,18 @@ static void conv_fits(struct conv_call *c, const uop *padded) {
     }
 }
 
+/* The gradient of x then comes by phases of the stride, or with zeros between its elements. */
+static bool is_strided(const struct conv_call *c) {
+    for (uint32_t i = 0; i < c->m; i++)
+        if (c->stride[i] > 1) return true;
+    return false;
+}
+
 const uop *t_conv(struct tg *g, const uop *x, const uop *weight, uint32_t axes, const struct t_conv *o) {
     struct conv_call c;
     conv_init(&c, g, x, weight, axes, o, false);
+    if (is_strided(&c) && dt_is_float((enum dtype)x->dt)) /* stored, in the order of x */
+        conv_init(&c, g, uop1(g->ir, OP_GRAD_STORED, x), weight, axes, o, false);
     if (o->output_padding.n) tg_bad(g, "output padding is for transposed convolutions");
     const uop *p = tg_pad_last(g, c.x, c.pad, axes, tg_like(g, c.x, 0));
     conv_fits(&c, p);

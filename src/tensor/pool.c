@@ -224,6 +224,16 @@ static const uop *count_along(struct pooling *p, uint32_t i, bool exclude, enum 
     return t_cast(g, tg_op2(g, OP_SUB, end, from), dt);
 }
 
+/* Where windows overlap, what flows back is divided once: for each element of x if all counts are one number, else for each window. */
+static const uop *mean_of(struct pooling *p, const uop *w, const uop *sum, const uop *count) {
+    struct tg *g = p->g;
+    if (!overlap(p)) return t_div(g, sum, count);
+    if (count->op != OP_CONST) return t_div(g, uop1(g->ir, OP_GRAD_STORED, sum), count);
+    const uop *back = windows_of(p, t_div(g, w, count), tg_like(g, w, 0));
+    back = tg_drop(g, tg_reduce(g, OP_ADD, back, window_mask(p)), window_mask(p), false);
+    return t_grad_through(g, t_div(g, sum, count), back);
+}
+
 const uop *t_avg_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_pool *o) {
     struct pooling p;
     x = tg_float(g, x);
@@ -235,5 +245,5 @@ const uop *t_avg_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_
         const uop *c = count_along(&p, i, o->exclude_padding, (enum dtype)w->dt);
         count = count ? t_mul(g, count, c) : c;
     }
-    return t_cast(g, t_div(g, sum, count), (enum dtype)x->dt);
+    return t_cast(g, mean_of(&p, w, sum, count), (enum dtype)x->dt);
 }
