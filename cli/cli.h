@@ -14,6 +14,7 @@ int cmd_rules(int argc, char **argv);
 int cmd_shape(int argc, char **argv);
 int cmd_diagnose(int argc, char **argv);
 int cmd_ceilings(int argc, char **argv);
+int ceilings_world(struct err *); /* --world */
 int cmd_profile(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 struct ceilings_options {
-    bool json, dry;
+    bool json, dry, world;
     const char *output;
 };
 struct ceilings_run {
@@ -152,6 +152,10 @@ static bool can_write(struct err *e, const char *path) {
 static void run(void *arg) {
     struct ceilings_run *r = arg;
     struct err *e = r->err;
+    if (r->o.world) {
+        ceilings_world(e);
+        return;
+    }
     r->path = r->o.output ? r->o.output : model_path(r->arena);
     const struct device_ops *dev = device_find(e, NULL);
     if (!dev) return;
@@ -191,6 +195,8 @@ int cmd_ceilings(int argc, char **argv) {
         {"dry-run", ARG_FLAG, &r.o.dry, NULL, "measure and print; write nothing"},
         {"output", ARG_TEXT, &r.o.output, "FILE", "write the machine file there; RIDGE_MODEL=FILE uses it"},
         {"json", ARG_FLAG, &r.o.json, NULL, "the table as one JSON object"},
+        {"world", ARG_FLAG, &r.o.world, NULL,
+         "what ranks can exchange, instead: ridge run -n 4 -- ridge ceilings --world"},
     };
     struct args a = {.command = "ceilings",
                      .operands = "",
@@ -209,7 +215,7 @@ int cmd_ceilings(int argc, char **argv) {
     struct arena arena;
     arena_init(&arena, &e);
     r.arena = &arena, r.err = &e;
-    status = err_guard(&e, run, &r) ? cli_error("ceilings", &e) : EXIT_OK;
+    status = err_guard(&e, run, &r) || e.code ? cli_error("ceilings", &e) : EXIT_OK;
     arena_free(&arena);
     return status;
 }

@@ -43,4 +43,8 @@ grep -q '^dram.copy .*\[' "$here/machine" || fail "no measured value in the file
 RIDGE_MODEL=$here/machine "$RIDGE" opt tests/golden/small/softmax.uop --heuristic >/dev/null || fail "the file is not a model"
 "$RIDGE" ceilings --output /dev/null/x >/dev/null 2>&1
 [ $? -eq 1 ] || fail "a file that cannot be written is not an error"
+# what ranks can exchange
+has 0 "2 ranks, backend shm: barrier" run -n 2 -- "$RIDGE" ceilings --world
+[ "$(echo "$out" | grep -c '^ *[0-9]* *[0-9.]* us ')" -eq 5 ] || fail "five sizes of all-reduces: $out"
+has 1 "--world measures ranks, and there is one" ceilings --world
 exit $bad
