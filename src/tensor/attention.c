@@ -223,8 +223,11 @@ static const uop *in_chunks(struct attend *a, const uop *x, int64_t chunks) {
     return t_reshape(a->g, x, d, n);
 }
 
-/* x in memory, as an operand of a product is. */
+/* x in memory, as an operand of a product is: what is computed (rotary positions) once, not for every key. */
 static const uop *in_memory(struct attend *a, const uop *x) {
+    const uop *from = x;
+    while (op_is_movement((enum op)from->op) || from->op == OP_CAST) from = from->src[0];
+    if (from->op == OP_BUFFER || from->op == OP_ASSIGN) return x;
     if (a->half == DT_VOID) return t_contiguous(a->g, x);
     return t_cast(a->g, t_contiguous(a->g, t_cast(a->g, x, a->half)), a->dt);
 }
@@ -268,6 +271,7 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     struct tg *g = a->g;
     const struct shape *sq = tg_shape(g, q);
     double scale = a->o->scale != 0 ? a->o->scale : 1 / sqrt((double)RG_MAX(sq->d[sq->n - 1], 1));
+    if (a->few) q = in_memory(a, q);
     const uop *x = products(a, q, k), *zero = number(a, 0), *one = number(a, 1);
     const uop *s = scores(a, x, scale, M_LOG2E);
     const uop *m = over_keys(a, OP_MAX, s);
