@@ -1230,6 +1230,7 @@ TEST(heuristic_gemm_tiles_and_grids_balance) {
         ir_parse(&ir, s.p, s.n, "gemm", &prog);
         const char *opts = opts_heuristic(&ir, &prog.kernel.p[0], 64, threads);
         double share = balance_of(opts, rows, cols, threads);
+        if (!strstr(opts, ",m_r,k,k_u)")) FAIL("rows of a are not copied as they are\n%s", opts);
         if (share < 0.7)
             FAIL("%lld x %lld, %d threads: %.2f\n%s", (long long)rows, (long long)cols, threads, share, opts);
         sum += share;

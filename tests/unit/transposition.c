@@ -179,6 +179,23 @@ static struct packed_case *open_halo(int vec_bytes, int wide) {
                        "LOOP(i) LOOP(j) LOOP(c) STAGE(x,n,i+p,j+q) UNROLL(x.j) UNROLL(q) UNROLL(p)", 9);
 }
 
+/* Rows of a padded GEMM that are copied, each by two unrolled axes: one vector. */
+TEST(transposition_copies_rows_by_unrolled_axes) {
+    static const char text[] =
+        "kernel gemm\na = (PARAM<f32>[0 a] 5248)\nb = (PARAM<f32>[1 b] 4096)\nout = (PARAM<f32>[2 out] "
+        "2624)\n"
+        "m = (RANGE[m GRID 0] 41)\nn = (RANGE[n GRID 1] 64)\nk = (RANGE[k REDUCE 2] 128)\n"
+        "x = (MUL (LOAD (INDEX a (ADD (MUL m 128) k))) (LOAD (INDEX b (MOD (ADD (MUL k 64) n) 4096))))\n"
+        "(SINK (STORE (INDEX out (ADD (MUL m 64) n)) (REDUCE[ADD] x k)))\n";
+    struct packed_case *t[] = {open_packed(
+        64, text,
+        "TILE(m,7,m_r) UNROLL(m_r) TILE(m,3,m_t) TILE(k,4,k_u) UNROLL(k_u) TILE(n,16,n_v) VEC(n_v) "
+        "LOOP(n) ORDER(n,m_t,k) STAGE(a,m,m_t,m_r,k,k_u) UNROLL(a.k_u) TILE(a.k,4,a.w) UNROLL(a.w)",
+        128)};
+    expect_text(t[0], "= *(const f32x16m *)(b0 +");
+    run_all(t, 1);
+}
+
 TEST(transposition_copies_rows_with_their_halo) {
     struct packed_case *t[] = {open_halo(64, 58), open_halo(64, 18), open_halo(32, 27), open_halo(16, 12)};
     for (int i = 0; i < 2; i++) expect_text(t[i], "= *(const f32x16m *)(b0 +");

@@ -71,19 +71,28 @@ static bool peels_at(struct peel *p, const uop *pred, const uop *range) {
     return here && (wide || p->strided || p->uniform);
 }
 
-/* Does the vector axis stride over memory, or repeat elements of it? Or is an unrolled axis a run of elements? */
+/* Elements that unrolled axes walk over one by one. */
+static int64_t unrolled_run(const uop_vec *free, const struct affine *a) {
+    int64_t run = 1;
+    for (uint32_t i = 0; i < free->n; i++) {
+        const uop *r = free->p[i];
+        if (r->arg.range.kind != AX_UNROLL || affine_coef(a, r) != run || r->src[0]->lo < 2) continue;
+        run *= r->src[0]->lo;
+        i = UINT32_MAX; /* from the first again */
+    }
+    return run;
+}
+
+/* Does the vector axis stride over memory, or repeat elements of it? Or are unrolled ones a run of elements? */
 static bool strides(struct peel *p, const uop *load) {
     enum { LONG_RUN = 8 };
     const uop *index = load->src[0]->src[1];
     if (index->op == OP_WHERE) index = index->src[1];
     const uop_vec *f = free_of(&p->fr, index);
     struct affine a = affine_of(p->rw->ir->arena, index);
-    for (uint32_t i = 0; i < f->n; i++) {
-        enum axis_kind k = (enum axis_kind)f->p[i]->arg.range.kind;
-        if (k == AX_VEC && affine_coef(&a, f->p[i]) != 1) return true;
-        if (k == AX_UNROLL && affine_coef(&a, f->p[i]) == 1 && f->p[i]->src[0]->lo >= LONG_RUN) return true;
-    }
-    return false;
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->p[i]->arg.range.kind == AX_VEC && affine_coef(&a, f->p[i]) != 1) return true;
+    return unrolled_run(f, &a) >= LONG_RUN;
 }
 
 static bool has_strided(struct peel *p, const uop_vec *topo) {

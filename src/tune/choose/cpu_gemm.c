@@ -423,23 +423,46 @@ static bool tile_panels(struct view *v, struct contraction *c, struct str *out, 
     return p->at != NULL;
 }
 
+/* Rows of a stay rows where a broadcast costs a load and no more: a copy, nothing is transposed. */
+static bool packs_rows(const struct view *v, const struct contraction *c) {
+    return !v->isa->by_lane && c->a.access->buf != c->b.access->buf &&
+           access_stride(v, c->a.access, c->kbig, 1) == 1;
+}
+
+static void copy_rows(struct str *out, const char *a, const struct panels *p, int64_t terms, int lanes) {
+    int64_t ku = *p->ku ? k_unroll(terms) : 1, more = 1;
+    for (int64_t x = 2; x * ku <= lanes; x++)
+        if (terms / ku % x == 0) more = x;
+    if (*p->ku) str_printf(out, " UNROLL(%s.%s)", a, p->ku);
+    if (more > 1) str_printf(out, " TILE(%s.%s,%lld,%s.w) UNROLL(%s.w)", a, p->kk, (long long)more, a, a);
+}
+
+/* By vectors of rows, transposed in registers if a is K-major. */
+static void transpose_rows(struct str *out, const char *a, const struct panels *p, int64_t mr, int lanes) {
+    int av = (int)RG_MIN(lanes, mr);
+    if (mr % av == 0 && av > 1 && mr > av)
+        str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v) UNROLL(%s.%s)", a, p->mr, av, a, a, a, p->mr);
+    else
+        str_printf(out, mr == av && !(av & (av - 1)) ? " VEC(%s.%s)" : " UNROLL(%s.%s)", a, p->mr);
+    if (*p->ku) str_printf(out, " UNROLL(%s.%s)", a, p->ku);
+}
+
 static bool write_packed(struct view *v, struct contraction *c, struct str *out) {
     struct panels p = {0};
     const char *a = access_name(v, c->a.access), *b = access_name(v, c->b.access);
     bool same = c->a.access->buf == c->b.access->buf; /* one STAGE; each load gets its own panel */
+    bool rows = packs_rows(v, c);
     if (!tile_panels(v, c, out, &p)) return false;
     if (same)
         str_printf(out, " STAGE(%s,%s,%s)", a, p.at, LIST(v, p.nl, p.ml, p.kk, p.ku, p.mr, p.nr, p.lane));
     else
-        str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", a, p.at, LIST(v, p.ml, p.kk, p.ku, p.mr), b, p.at,
+        str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", a, p.at,
+                   LIST(v, p.ml, rows ? p.mr : "", p.kk, p.ku, rows ? "" : p.mr), b, p.at,
                    LIST(v, p.nl, p.kk, p.ku, p.nr, p.lane));
-    /* packed by vectors of rows, transposed in registers if a is K-major */
-    int av = (int)RG_MIN(c->lanes, c->mr);
-    if (c->mr % av == 0 && av > 1 && c->mr > av)
-        str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v) UNROLL(%s.%s)", a, p.mr, av, a, a, a, p.mr);
+    if (rows)
+        copy_rows(out, a, &p, k_part(v, v->axis[c->kbig].size), c->lanes);
     else
-        str_printf(out, c->mr == av && !(av & (av - 1)) ? " VEC(%s.%s)" : " UNROLL(%s.%s)", a, p.mr);
-    if (*p.ku) str_printf(out, " UNROLL(%s.%s)", a, p.ku);
+        transpose_rows(out, a, &p, c->mr, c->lanes);
     str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", b, p.lane, b, p.nr);
     bool unit = access_stride(v, c->b.access, c->n, 1) == 1;
     if (unit && *p.nl && !same) /* pack along the rows of b */
