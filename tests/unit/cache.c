@@ -111,6 +111,25 @@ TEST(cache_warm_start_starts_no_process) {
     done();
 }
 
+/* One file that is two compilers, by the name it is called. */
+TEST(cache_tells_names_of_a_wrapper_apart) {
+    setup();
+    const char *cc = os_find_program(&arena, os_find_program(&arena, "clang") ? "clang" : "gcc");
+    const char *script = arena_printf(&arena, "%s/wrapper", top);
+    const char *body = arena_printf(
+        &arena, "#!/bin/sh\n[ \"$1\" = --version ] && { basename \"$0\"; exit; }\nexec %s \"$@\"\n", cc);
+    CHECK(!os_write_file(&err, script, body, strlen(body), 0700));
+    for (int i = 0; i < 2; i++) {
+        const char *name = arena_printf(&arena, "%s/compiler%d", top, i);
+        CHECK(!symlink(script, name));
+        setenv("RIDGE_CC", name, 1);
+        env_reload();
+        must(0, 3, 3);
+        must(0, 3, 0);
+    }
+    done();
+}
+
 static void no_path(void) {
     setenv("PATH", "/nonexistent", 1);
     env_reload();

@@ -95,8 +95,9 @@ int cc_target(struct device *dev, struct err *e, struct arena *a, struct dev_tar
     struct stat st;
     if (!realpath(found, real) || stat(real, &st)) return 0;
     t->tool = found;
-    t->stamp = arena_printf(a, "%s %lld.%09ld %lld", real, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
-                            (long long)st.st_size);
+    /* found, too: a wrapper (ccache) is each compiler by whose name it is called */
+    t->stamp = arena_printf(a, "%s %s %lld.%09ld %lld", found, real, (long long)st.st_mtim.tv_sec,
+                            st.st_mtim.tv_nsec, (long long)st.st_size);
     return 0;
 }
 
