@@ -62,6 +62,8 @@ void model_guess(struct model *);
 void model_set_name(struct model *, const char *name, const char *otherwise);
 void model_round(struct model *);
 
+enum { MODEL_L1_WAY = 4096 }; /* bytes: addresses that far apart share a set of a virtually indexed L1 */
+
 /* ---- isa.c: instruction sets of CPUs ----------------------------------------------------------------- */
 
 /* A row of isa.def, which explains the columns. */

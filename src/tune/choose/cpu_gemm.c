@@ -423,10 +423,13 @@ static bool tile_panels(struct view *v, struct contraction *c, struct str *out, 
     return p->at != NULL;
 }
 
-/* Rows of a stay rows where a broadcast costs a load and no more: a copy, nothing is transposed. */
+/* Rows of a are copied as they are where a broadcast costs a load and no more, and transposing would read one line after the other
+ * of rows that share a set of L1. */
 static bool packs_rows(const struct view *v, const struct contraction *c) {
-    return !v->isa->by_lane && c->a.access->buf != c->b.access->buf &&
-           access_stride(v, c->a.access, c->kbig, 1) == 1;
+    const struct access_view *a = c->a.access;
+    int64_t pitch = access_stride(v, a, c->m, 1);
+    bool share = pitch != NO_STRIDE && pitch * a->bytes % MODEL_L1_WAY == 0;
+    return !v->isa->by_lane && a->buf != c->b.access->buf && share && access_stride(v, a, c->kbig, 1) == 1;
 }
 
 static void copy_rows(struct str *out, const char *a, const struct panels *p, int64_t terms, int lanes) {

@@ -12,7 +12,12 @@
 enum { CORE_FLOP_PER_NS = 30, CORE_BYTES_PER_NS = 20 };
 enum { DEFAULT_L1 = 32 << 10, DEFAULT_L2 = 512 << 10 }; /* bytes, where the OS does not tell */
 enum { MOST_LANES = 16 };
-enum { TASK_NS = 20000, TASKS_PER_THREAD = 2 }; /* a task worth a thread; tasks that balance uneven threads */
+enum {
+    TASK_NS = 20000,
+    TASKS_PER_THREAD = 2
+}; /* a task worth a thread; tasks that balance uneven threads .. */
+/* .. and of long ones, for many threads: virtual CPUs share cores, and some take twice the time. */
+enum { LONG_TASK_NS = 4000000, LONG_TASKS_PER_THREAD = 4, MANY_THREADS = 8 };
 
 /* ---- axes ------------------------------------------------------------------------------------------ */
 
@@ -148,7 +153,9 @@ bool view_init(struct view *v, struct ir *ir, const struct kernel *k, const stru
     if (!walk(v) || !v->naxis) return false;
     estimate_asked(ir, k->sink, &v->est);
     v->ns = RG_MAX(v->est.flops / CORE_FLOP_PER_NS, v->est.bytes / CORE_BYTES_PER_NS) + v->est.special;
-    double most = v->threads > 1 ? TASKS_PER_THREAD * v->threads : 1;
+    double most = v->threads > 1 ? TASKS_PER_THREAD * v->threads : 1,
+           more = LONG_TASKS_PER_THREAD * v->threads;
+    if (v->threads >= MANY_THREADS && v->ns / LONG_TASK_NS >= more) most = more;
     v->tasks = RG_MAX(RG_MIN(most, floor(v->ns / TASK_NS)), 1);
     return true;
 }
