@@ -219,6 +219,12 @@ TEST_SLOW(recurrent_unrolled_gpu, 200) {
     check_random("SIM90S", 200, 2, 5);
     check_unrolled("SIM80S", &(struct sizes){.t = 2, .n = 16, .in = 16, .h = 16, .lstm = true, .jit = true});
 }
+TEST_MANUAL(cuda_gpu_recurrent, 200) {
+    check_random("CUDA", 300, 6, 40);
+    for (int lstm = 0; lstm < 2; lstm++)
+        check_unrolled("CUDA",
+                       &(struct sizes){.t = 20, .n = 32, .in = 64, .h = 64, .lstm = lstm, .jit = true});
+}
 TEST(recurrent_second_derivatives) {
     check_unrolled("REF", &(struct sizes){.t = 3, .n = 2, .in = 3, .h = 2, .lstm = true, .second = true});
     check_unrolled("REF", &(struct sizes){.t = 3, .n = 2, .in = 3, .h = 5, .reverse = true, .second = true});
