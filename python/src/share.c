@@ -287,14 +287,29 @@ static bool row_major(const struct dl_tensor *t) {
     return true;
 }
 
+static void refuse_type(struct py_call *k, struct dl_dtype d) {
+    static const char *const kinds[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
+    const char *kind = d.code < sizeof kinds / sizeof *kinds ? kinds[d.code] : "type ";
+    if (d.code == 5)
+        py_raise_at(
+            k, RG_EUNSUPPORTED,
+            "DLPack: elements of complex%d; ridge keeps the parts of complex numbers apart: pass x.real and "
+            "x.imag one by one, or copy: ridge.array_api.asarray(x)",
+            d.bits);
+    else
+        py_raise_at(
+            k, RG_EUNSUPPORTED,
+            "DLPack: elements of %s%d with %d bits%s; ridge has none of them: convert the array first", kind,
+            d.code < sizeof kinds / sizeof *kinds ? d.bits : d.code, d.bits * d.lanes,
+            d.lanes > 1 ? " (vectors)" : "");
+}
+
 static int accept(struct py_call *k, const struct dl_tensor *t) {
     int dt = dl_find(t->dtype);
     bool empty = false;
     for (int32_t i = 0; i < t->ndim; i++) empty |= t->shape[i] == 0;
     if (dt < 0)
-        py_raise_at(k, RG_EUNSUPPORTED,
-                    "DLPack: elements of type code %d with %d bits in %d lanes are none that ridge has",
-                    t->dtype.code, t->dtype.bits, t->dtype.lanes);
+        refuse_type(k, t->dtype);
     else if (t->device.type != DL_CPU && t->device.type != DL_CUDA)
         py_raise_at(k, RG_EUNSUPPORTED,
                     "DLPack: device type %d; ridge takes memory of the CPU (1) and of CUDA (2)",
