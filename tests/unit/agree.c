@@ -3,7 +3,7 @@
 #include "report/report.h"
 
 #include <ridge.h>
-#include <test.h>
+#include <cuda.h>
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,9 +26,9 @@ static rg_status ask(void *user, const rg_tensor *in, rg_tensor *out) {
     return RG_OK;
 }
 
-static void record(void) {
+static void record(const char *device) {
     static float data[64 * 64];
-    rg_ctx *c = rg_open("CPU");
+    rg_ctx *c = rg_open(device);
     snprintf(path, sizeof path, "/tmp/ridge-agree-%d", (int)getpid());
     CHECK_EQ(rg_profile_start(c, path), RG_OK);
     rg_tensor w[2] = {rg_uniform(c, RG_F32, -1, 1, RG_SHAPE(64, 64)),
@@ -78,8 +78,8 @@ static const char *line_with(const struct str *s, const char *word) {
     return p ? p : s->p;
 }
 
-TEST(agree_budgets_phases_and_steps) {
-    record();
+static void agree_on_budgets(const char *device) {
+    record(device);
     struct str s = text_of(screen), j = text_of(json);
     CHECK_EQ(after(j.p, "\"wall_ns\":"), d.wall_ns);
     CHECK_EQ(after(strstr(j.p, "\"steady\":"), "\"wall_ns\":"), d.steady.wall_ns);
@@ -101,8 +101,8 @@ TEST(agree_budgets_phases_and_steps) {
     diag_free(&d), trace_free(&t);
 }
 
-TEST(agree_kernels_everywhere) {
-    record();
+static void agree_on_kernels(const char *device) {
+    record(device);
     struct str s = text_of(screen), l = text_of(list), c = text_of(codes);
     struct kernel_sum *k;
     uint32_t n = diag_kernels(&d, &k);
@@ -133,7 +133,9 @@ TEST(agree_kernels_everywhere) {
         snprintf(roof, sizeof roof, "%2.0f%% of roof, %s", 100 * r->roof, trace_str(&t, r->limit));
         if (r->limit) CHECK(strstr(s.p, roof));
     }
-    CHECK_EQ(all, d.budget[BUDGET_KERNELS]); /* one thread: nothing overlaps */
+    if (!strcmp(device, "CPU")) /* one thread: nothing overlaps */
+        CHECK_EQ(all, d.budget[BUDGET_KERNELS]);
+    CHECK_NEAR((double)all, (double)d.budget[BUDGET_KERNELS], 0.01 * (double)all);
     for (int by = 0; by < GROUPS; by++) {
         struct group_row *g;
         uint32_t rows = diag_group(&d, by, SORT_DEVICE, &g);
@@ -150,12 +152,12 @@ TEST(agree_kernels_everywhere) {
 }
 
 /* The roofs of the page are those of the machine file, which rg_machine_of reads. */
-TEST(agree_roofs_of_the_machine) {
-    rg_ctx *c = rg_open("CPU");
+static void agree_on_roofs(const char *device) {
+    rg_ctx *c = rg_open(device);
     rg_machine m = {0};
     CHECK_EQ(rg_machine_of(c, &m), RG_OK);
     CHECK_EQ(rg_close(c), RG_OK);
-    record();
+    record(device);
     CHECK_NEAR(t.machine_flops / m.flops, 1, 1e-5);
     CHECK_NEAR(t.machine_bytes / m.bytes, 1, 1e-5);
     struct str h = text_of(page);
@@ -164,3 +166,10 @@ TEST(agree_roofs_of_the_machine) {
     for (uint32_t i = 0; i < t.notes.n; i++) CHECK(strncmp(trace_str(&t, t.notes.p[i].what), "machine", 7));
     diag_free(&d), trace_free(&t);
 }
+
+TEST(agree_budgets_phases_and_steps) { agree_on_budgets("CPU"); }
+TEST(agree_kernels_everywhere) { agree_on_kernels("CPU"); }
+TEST(agree_roofs_of_the_machine) { agree_on_roofs("CPU"); }
+TEST_MANUAL(cuda_gpu_agree_budgets_phases_and_steps, 60) { cuda_need_gpu(), agree_on_budgets("CUDA"); }
+TEST_MANUAL(cuda_gpu_agree_kernels_everywhere, 60) { cuda_need_gpu(), agree_on_kernels("CUDA"); }
+TEST_MANUAL(cuda_gpu_agree_roofs_of_the_machine, 60) { cuda_need_gpu(), agree_on_roofs("CUDA"); }
