@@ -133,9 +133,9 @@ static void agree_on_kernels(const char *device) {
         snprintf(roof, sizeof roof, "%2.0f%% of roof, %s", 100 * r->roof, trace_str(&t, r->limit));
         if (r->limit) CHECK(strstr(s.p, roof));
     }
-    if (!strcmp(device, "CPU")) /* one thread: nothing overlaps */
-        CHECK_EQ(all, d.budget[BUDGET_KERNELS]);
-    CHECK_NEAR((double)all, (double)d.budget[BUDGET_KERNELS], 0.01 * (double)all);
+    if (!strcmp(device, "CPU")) CHECK_EQ(all, d.budget[BUDGET_KERNELS]); /* one thread: nothing overlaps */
+    CHECK(d.budget[BUDGET_KERNELS] <=
+          all); /* on a GPU a kernel may begin before the one before it has ended */
     for (int by = 0; by < GROUPS; by++) {
         struct group_row *g;
         uint32_t rows = diag_group(&d, by, SORT_DEVICE, &g);
