@@ -6,6 +6,7 @@
  * Tests: tests/unit/profile.c, tests/cli/profile.sh */
 #include "event/event.h"
 #include "internal.h"
+#include "world/world.h"
 #include "report/report.h"
 
 #include <pthread.h>
@@ -154,13 +155,24 @@ static void end_of_process(void) {
     if (bad && bad != RG_EINVAL) log_line(0, "ridge: PROFILE: %s", e.msg); /* that: it was stopped before */
 }
 
+/* Ranks of one job have files of their own: ridge.profile.0, ridge.profile.1 .. */
+static const char *path_of_rank(const char *path, char *out, size_t room) {
+    struct err ignore = {0};
+    struct world_launch l;
+    if (world_launch(&ignore, &l) || l.size < 2) return path;
+    snprintf(out, room, "%s.%lld", path, (long long)l.rank);
+    return out;
+}
+
 int profile_from_env(struct err *e) {
     const char *path = env_str(ENV_PROFILE);
+    char room[4096];
     int bad = 0;
     if (!path || !*path || !strcmp(path, "0")) return 0;
     pthread_mutex_lock(&state.lock);
     if (!state.by_env) {
-        bad = begin(e, strcmp(path, "1") ? path : "ridge.profile", &(rg_profile_opts){0});
+        const char *to = strcmp(path, "1") ? path : "ridge.profile";
+        bad = begin(e, path_of_rank(to, room, sizeof room), &(rg_profile_opts){0});
         state.by_env = !bad;
         if (!bad) atexit(end_of_process);
     }

@@ -13,12 +13,24 @@ static bool meets(const char *name) {
     return !strstr(name, "SendRecv") && !strstr(name, "Send_") && !strstr(name, "Recv_");
 }
 
+/* Ridge's own: "all_reduce_88000" */
+static bool is_ridge_collective(const char *name) {
+    static const char *const kinds[] = {"all_reduce_", "reduce_scatter_", "all_gather_",
+                                        "broadcast_",  "all_to_all_",     "barrier_"};
+    for (size_t i = 0; i < RG_COUNT(kinds); i++) {
+        size_t n = strlen(kinds[i]);
+        if (!strncmp(name, kinds[i], n) && name[n] && !name[n + strspn(name + n, "0123456789")]) return true;
+    }
+    return false;
+}
+
 static void keep_device(struct rank_file *f, const struct diag *d, bool all) {
     const struct trace *t = d->t;
     for (uint32_t i = 0; i < d->dev_n; i++) {
         const struct trace_event *e = &t->ev[d->dev[i]];
         const char *name = trace_str(t, e->name);
-        if (e->kind != TK_COMM || !(all || meets(name))) continue;
+        bool ridge = e->kind == TK_KERNEL && is_ridge_collective(name);
+        if (!ridge && (e->kind != TK_COMM || !(all || meets(name)))) continue;
         struct rank_collective c = {hash_text(name), t->base + e->t0, t->base + trace_end(e)};
         vec_push(&f->arena, &f->calls, c);
     }
@@ -43,7 +55,7 @@ static void keep_collectives(struct rank_file *f, const struct diag *d) {
 static void keep_kernels(struct rank_file *f, const struct diag *d) {
     for (uint32_t i = 0; i < d->kernels.n && f->kernels.n < KEPT_KERNELS; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
-        if (k->cls == KC_COMM) continue;
+        if (k->cls == KC_COMM || is_ridge_collective(trace_str(d->t, k->name))) continue;
         uint64_t name = hash_text(trace_str(d->t, k->name)) ^ hash_text(trace_str(d->t, k->shape)) * 31;
         vec_push(&f->arena, &f->kernels, ((struct rank_kernel){name, k->count, k->ns}));
     }
