@@ -226,6 +226,14 @@ static void put_stat(struct str *to, uint32_t no, uint64_t id, const char *text,
 }
 
 /* A program, which only its name numbers, and one stream: "dot.1" by a kernel and a shorter one that sums its parts. */
+static void put_amd(struct str *gpu) {
+    static const char *const names[] = {"device_vendor", "core_count", "memory_bandwidth",
+                                        "compute_cap_major"};
+    for (uint64_t i = 0; i < RG_COUNT(names); i++) put_named(gpu, 5, 11 + i, names[i]);
+    put_stat(gpu, 6, 11, "AMD", 0), put_stat(gpu, 6, 12, NULL, 304);
+    put_stat(gpu, 6, 13, NULL, 2662400000000), put_stat(gpu, 6, 14, NULL, 9);
+}
+
 static void put_planes(struct str *file, const struct str *proto) {
     static const struct {
         uint64_t name, at, ps;
@@ -238,6 +246,7 @@ static void put_planes(struct str *file, const struct str *proto) {
     put_number(&s, 1, 3), put_text(&s, 2, "jit_step(17)"), put_bytes(&s, 5, p.p, p.n);
     put_entry(&meta, 4, 3, &s);
     put_text(&gpu, 2, "/device:GPU:0");
+    put_amd(&gpu);
     put_named(&gpu, 5, 1, "hlo_op"), put_named(&gpu, 5, 2, "program_id");
     put_named(&gpu, 4, 1, "gemm_kernel"), put_named(&gpu, 4, 2, "splitk_reduce");
     put_number(&line, 1, 5), put_text(&line, 2, "Stream #5");
@@ -272,6 +281,8 @@ TEST(analyze_hlo_of_a_file_costs_the_longest_kernel) {
     CHECK_NEAR(gemm->flops, 2.0 * 512 * 512 * 512, 0);
     CHECK(gemm->m == 512 && gemm->n == 512 && gemm->k == 512);
     CHECK(!sum->modelled && sum->flops == 0);
+    CHECK_STR(d.device_name, "AMD MI300X"); /* 304 units, and half of its 5.3 TB/s */
+    CHECK(d.gpu && d.gpu->bw == 5300);
     diag_free(&d);
     trace_free(&t);
     arena_free(&p.a);

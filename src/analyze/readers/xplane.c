@@ -238,10 +238,24 @@ static void read_line(struct xplane *x, struct pb b) {
         if (f.no == 4 && f.wire == 2) read_event(x, f.sub, ts * 1000, lane);
 }
 
+/* XLA does not name AMD's GPUs, and HIP's clock of the memory gives half of its bandwidth: a row with as many units, and that
+ * bandwidth or twice as much. */
+static void name_amd(struct trace_device *d) {
+    const struct gpu_spec *g;
+    d->cc = 0; /* its version is no compute capability */
+    for (size_t i = 0; (g = gpu_spec_at(i)) && !*d->name; i++) {
+        double bw = g->bw * 1e9, once = d->peak_bw / bw, twice = 2 * once;
+        if (g->cc || g->sms != d->sms) continue;
+        if ((once > 0.95 && once < 1.05) || (twice > 0.95 && twice < 1.05))
+            snprintf(d->name, sizeof d->name, "AMD %s", g->name);
+    }
+}
+
 static void read_device(struct xplane *x, struct pb b) {
     struct trace *t = x->t;
     struct pbf f, g;
     struct trace_device d = {0};
+    bool amd = false;
     while (next_field(&b, &f)) {
         if (f.no != 6 || f.wire != 2) continue;
         uint64_t id = 0, num = 0, name;
@@ -259,6 +273,8 @@ static void read_device(struct xplane *x, struct pb b) {
         int i = num > INT32_MAX ? 0 : (int)num;
         if (!strcmp(k, "gpu_device_name") && str.p)
             snprintf(d.name, sizeof d.name, "%.*s", (int)RG_MIN(str.end - str.p, 60), (const char *)str.p);
+        else if (!strcmp(k, "device_vendor"))
+            amd = str.p && str.end - str.p == 3 && !memcmp(str.p, "AMD", 3);
         else if (!strcmp(k, "core_count"))
             d.sms = i;
         else if (!strcmp(k, "memory_bandwidth"))
@@ -273,6 +289,7 @@ static void read_device(struct xplane *x, struct pb b) {
     while ((int)t->devices.n <= x->device && t->devices.n < 64)
         vec_push(&t->arena, &t->devices, ((struct trace_device){.id = (int)t->devices.n}));
     d.id = x->device;
+    if (amd) name_amd(&d);
     if (x->device < (int)t->devices.n) t->devices.p[x->device] = d;
 }
 
