@@ -29,6 +29,7 @@ struct gpt {
     rg_module *net;
     rg_optim *optim;
     rg_tensor data, pos; /* the text, as numbers; how many tokens there are when writing */
+    rg_tensor next;      /* with checkpoints, while training: the tokens to be told */
 };
 
 /* ---- the model ---------------------------------------------------------------------------------------------- */
@@ -93,15 +94,32 @@ static rg_module *block_new(struct gpt *g) {
     return m;
 }
 
-/* Tokens (B, T) to logits (B, T, vocab). */
+enum { PARTS = 4 };
+
+/* The loss of x (B * T, width), whose logits are there for one part at a time, and again for its gradient. */
+static rg_tensor loss_in_parts(rg_tensor x, rg_tensor words, rg_tensor next) {
+    int64_t all = rg_dim(x, 0), size = (all + PARTS - 1) / PARTS;
+    rg_tensor sum = RG_NONE;
+    for (int64_t at = 0; at < all; at += size) {
+        int64_t n = all - at < size ? all - at : size;
+        rg_tensor part = rg_narrow(x, 0, at, n), logits = rg_cast(rg_linear(part, words, RG_NONE), RG_F32);
+        rg_tensor loss = rg_cross_entropy(logits, rg_narrow(next, 0, at, n), .reduction = RG_SUM);
+        loss = rg_checkpoint(loss, part);
+        sum = at ? rg_add(sum, loss) : loss;
+    }
+    return rg_div(sum, (double)all);
+}
+
+/* Tokens (B, T) to logits (B, T, vocab); or, with checkpoints, to the loss. */
 static rg_tensor gpt(rg_module *m, rg_tensor tokens, void *user) {
-    (void)user;
+    struct gpt *g = user;
     rg_tensor words = rg_nn_get(m, "wte.weight");
     rg_tensor positions = rg_narrow(rg_nn_get(m, "wpe.weight"), 0, 0, rg_dim(tokens, 1));
     rg_tensor x = rg_add(rg_embedding(tokens, words), positions);
     x = rg_nn_forward(child(m, "h"), x);
     rg_dtype dt = rg_nn_precision_of(m);
-    return rg_linear(rg_cast(rg_nn_forward(child(m, "ln_f"), x), dt), rg_cast(words, dt), RG_NONE);
+    x = rg_cast(rg_nn_forward(child(m, "ln_f"), x), dt), words = rg_cast(words, dt);
+    return g->next.id ? loss_in_parts(rg_flatten(x, 0, 1), words, g->next) : rg_linear(x, words, RG_NONE);
 }
 
 static rg_module *table(rg_ctx *c, int64_t rows, int64_t width, double deviation) {
@@ -170,9 +188,11 @@ static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
     rg_tensor from = rg_narrow(in[0], 0, rg_world_rank(g->world) * share, share);
     rg_tensor at = rg_add(from, rg_arange(g->c, RG_I64, 0, g->context + 1, 1));
     rg_tensor text = rg_contiguous(rg_cast(rg_take(g->data, 0, at), RG_I64));
-    rg_tensor logits = rg_nn_forward(g->net, rg_narrow(text, 1, 0, g->context));
-    rg_tensor next = rg_narrow(text, 1, 1, g->context);
-    out[0] = rg_cross_entropy(rg_flatten(logits, 0, 1), rg_flatten(next, 0, 1));
+    rg_tensor next = rg_flatten(rg_narrow(text, 1, 1, g->context), 0, 1);
+    if (g->checkpoint || g->limit) g->next = next;
+    rg_tensor y = rg_nn_forward(g->net, rg_narrow(text, 1, 0, g->context));
+    out[0] = g->next.id ? y : rg_cross_entropy(rg_flatten(y, 0, 1), next);
+    g->next = RG_NONE;
     rg_backward(out[0]);
     if (g->world) {
         rg_nn_reduce_grads(g->net);
