@@ -276,6 +276,7 @@ API int cuEventQuery(void *e) {
 }
 API int cuEventSynchronize(void *e) {
     BEGIN;
+    F.stuck += F.hangs != 0;
     return e ? 0 : BAD;
 }
 /* Two events are F.pair apart, F.latency more after a launch into an empty stream. */

@@ -33,6 +33,7 @@ struct fake {
     uint32_t maps;           /* of buffers, that were encoded */
     uint64_t map_at, map_of; /* of the kernel "boxes", started last: as its map says; the buffer's address */
     uint32_t compiled;       /* texts */
+    uint32_t stuck;          /* waits without a limit while kernels hang */
     uint32_t delays;         /* launches that keep the stream busy; not among `launches` */
     uint32_t unloads, hasty; /* of modules; of these, while something may have run */
     const char *kernel;      /* launched last .. */

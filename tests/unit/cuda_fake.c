@@ -770,3 +770,27 @@ TEST(cuda_fake_hangs) {
     engine_free(en, buf, 64);
     engine_close(en);
 }
+
+/* .. nor does what is launched before the first kernel that is timed. */
+TEST(cuda_fake_hangs_before_a_timed_kernel) {
+    struct fake *f = fake();
+    fake_loses();
+    struct err e = {0};
+    struct engine *en = engine_open(&err, &device_cuda[0]);
+    CHECK(en);
+    static const char text[] =
+        "extern \"C\" __global__ void f(float *b0, u64 n, char *s, u64 d) { b0[0] = 1; }\n";
+    struct etext t = {.name = "f", .text = text, .grid = 1, .nbuf = 1};
+    const struct ekernel *k;
+    if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
+    void *buf = engine_alloc(en, &err, 64);
+    uint64_t ns = 0;
+    struct dev_launch l = {.fn = k->fn, .buf = &buf, .grid = 1, .nbuf = 1, .ns = &ns, .limit = 3000000};
+    f->hangs = 1, f->stuck = 0;
+    CHECK_EQ(device_cuda[0].launch(en->dev, &e, &l), RG_EDEVICE);
+    if (!strstr(e.msg, "was not done after")) FAIL("%s", e.msg);
+    CHECK_EQ(f->stuck, 0);
+    f->hangs = 0;
+    engine_free(en, buf, 64);
+    engine_close(en);
+}

@@ -499,7 +499,7 @@ static int cuda_launch(struct device *dev, struct err *e, const struct dev_launc
     if (l->ns) *l->ns = 0;
     if (!l->grid) return 0;
     if (!l->ns) return start_all(d, e, l);
-    bool alone = l->times <= 1 && cuda_delay(d);
+    bool alone = l->times <= 1 && cuda_delay(d, l->limit);
     if (cuda_span(dev, e, NULL, 0)) return e->code;
     for (uint32_t i = 0; i < RG_MAX(l->times, 1u); i++)
         if (start_all(d, e, l)) return e->code;

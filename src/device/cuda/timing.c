@@ -57,26 +57,26 @@ static int start_delay(struct cuda_device *d, uint64_t cycles) {
 }
 
 /* What two events around a kernel that does nothing show. */
-static bool measure_empty(struct cuda_device *d) {
+static bool measure_empty(struct cuda_device *d, uint64_t limit) {
     struct err ignore = {0};
     uint64_t ns = 0;
     d->delay.empty_ns = UINT64_MAX;
     for (int i = 0; i < 3; i++) {
         if (start_delay(d, DELAY_CYCLES) || cuda_span(&d->dev, &ignore, NULL, 0) || start_delay(d, 0) ||
-            cuda_span(&d->dev, &ignore, &ns, 0))
+            cuda_span(&d->dev, &ignore, &ns, limit))
             return false;
         d->delay.empty_ns = RG_MIN(d->delay.empty_ns, ns);
     }
     return true;
 }
 
-bool cuda_delay(struct cuda_device *d) {
+bool cuda_delay(struct cuda_device *d, uint64_t limit) {
     if (event_recording()) return false;
     if (!d->delay.tried) {
         d->delay.tried = true;
         if (d->cu->load(&d->delay.module, delay_text)) d->delay.module = NULL;
         d->delay.ready = d->delay.module && !d->cu->function(&d->delay.fn, d->delay.module, "ridge_delay") &&
-                         measure_empty(d);
+                         measure_empty(d, limit);
     }
     if (d->delay.ready) d->delay.ready = !start_delay(d, DELAY_CYCLES);
     return d->delay.ready;
