@@ -61,6 +61,15 @@ done
 awk -f "$here/lines.awk" "$root/examples/gpt2.c" "$here/debug.1" "$here/debug.4" > "$here/out"
 [ -s "$here/out" ] && complain "lines of kernels: $(head -3 "$here/out")"
 
+# Checkpoints, and a limit that asks for some: the same losses.
+for o in "--checkpoint 0" "--checkpoint 1" "--limit 1"; do
+    $gpt2 $small --steps 3 --text synthetic --every 1 --seed 1 $o | sed -n 's/.*\(loss [0-9.]*\).*/\1/p' > "$here/losses"
+    [ "$(wc -l < "$here/losses")" -eq 3 ] || complain "gpt2 $o: $(wc -l < "$here/losses") losses"
+    [ "$o" = "--checkpoint 0" ] && cp "$here/losses" "$here/without"
+    awk 'NR == FNR { x[FNR] = $2; next } $2 - x[FNR] > 1e-4 || x[FNR] - $2 > 1e-4' "$here/without" "$here/losses" > "$here/out"
+    [ -s "$here/out" ] && complain "gpt2 $o: other losses, $(head -1 "$here/out")"
+done
+
 says() { # status, text, arguments
     status=$1 text=$2
     shift 2
