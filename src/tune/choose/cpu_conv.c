@@ -579,12 +579,12 @@ static double even_tile(const struct view *v, const struct cpu_conv *k, int64_t 
 /* Rows of the register tile of a weight gradient whose first positions are in the grid: padding against idle threads. As many
  * accumulators as a tile has, or rounding would change. */
 static int64_t balanced_rows(const struct view *v, const struct cpu_conv *k, struct tile_use use) {
-    enum { MORE_THAN_ROWS_OF_SUMS = 8 };
+    enum { MORE_THAN_ROWS_OF_SUMS = 8, MOST_SUMS = 20 }; /* gcc spills 22 of them, of three levels */
     const struct contraction *c = &k->c;
     int64_t rows = size_of(v, c->m), best = c->mr, cols = ceil_div(size_of(v, c->n), c->nv * c->lanes);
     double others = grid_size(v, c) / (c->in_grid[c->m] * c->in_grid[c->n]), least = 1e30;
     for (int i = 1; i < k->windows; i++) others /= c->in_grid[k->pos[i]];
-    for (int64_t i = 0; i * c->nv <= isa_accumulators(v->isa); i++) {
+    for (int64_t i = 0; i * c->nv <= RG_MIN(isa_accumulators(v->isa), MOST_SUMS); i++) {
         int64_t x = i ? i : c->mr; /* what is there first */
         if (x * c->nv <= MORE_THAN_ROWS_OF_SUMS || x > rows) continue;
         double share = tile_share(v->isa, (double)x, (double)c->nv, 0.25) *
