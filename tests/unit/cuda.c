@@ -232,11 +232,40 @@ static struct lowering *lowered(const char *text, const char *opts) {
     return l;
 }
 
+/* The squares of several tensors: vectors along the axes that the others have would be two along those of b4. */
+static const char side_by_side[] = "kernel norms\n"
+                                   "b0 = (PARAM<f32>[0 b0] 96)\n"
+                                   "b1 = (PARAM<f32>[1 b1] 96)\n"
+                                   "b2 = (PARAM<f32>[2 b2] 1)\n"
+                                   "b3 = (PARAM<f32>[3 b3] 1)\n"
+                                   "b4 = (PARAM<f32>[4 b4] 73728)\n"
+                                   "b5 = (PARAM<f32>[5 b5] 1)\n"
+                                   "b6 = (PARAM<f32>[6 b6] 64)\n"
+                                   "i0 = (RANGE[i0 LOOP 0] 96)\n"
+                                   "i01 = (RANGE[i0 REDUCE 0 1] 96)\n"
+                                   "k3 = (RANGE[k3 REDUCE 3] 9)\n"
+                                   "k2 = (RANGE[k2 REDUCE 2] 128)\n"
+                                   "k1 = (RANGE[k1 REDUCE 1] 64)\n"
+                                   "a = (LOAD (INDEX b1 i0))\n"
+                                   "c = (LOAD (INDEX b1 i01))\n"
+                                   "x = (LOAD (INDEX b4 (ADD (MUL k3 8192) (ADD k2 (MUL k1 128)))))\n"
+                                   "s = (REDUCE[ADD] (MUL x x) k1 k2 k3)\n"
+                                   "v = (REDUCE[ADD] (LOAD (INDEX b6 k1)) k1)\n"
+                                   "(SINK (STORE (INDEX b0 i0) (MUL a a)) (STORE (INDEX b2 0) (REDUCE[ADD] "
+                                   "(MUL c c) i01)) (STORE (INDEX b3 0) s) (STORE (INDEX b5 0) v))\n";
+
 static const char row_sum[] =
     "kernel rows\n"
     "x = (PARAM<f32>[0 x] 8388608)\nout = (PARAM<f32>[1 out] 1024)\n"
     "i = (RANGE[i GRID 0] 1024)\nk = (RANGE[k REDUCE 1] 8192)\n"
     "(SINK (STORE (INDEX out i) (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL i 8192) k))) k)))\n";
+
+TEST(cuda_shares_sums_side_by_side) {
+    arena_init(&arena, &err);
+    const char *opts = lowered(side_by_side, NULL)->opts;
+    if (!strstr(opts, "COOP(k1)") || !strstr(opts, "COOP(k2)")) FAIL("opts: %s", opts);
+    arena_free(&arena);
+}
 
 TEST(cuda_shares_loops_of_rows) {
     arena_init(&arena, &err);

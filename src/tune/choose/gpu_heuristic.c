@@ -233,6 +233,13 @@ static void write_coop(struct view *v, int axis, bool keep, struct str *out) {
     }
 }
 
+/* The same without vectors: many sums side by side, the norm of all gradients. */
+static void write_coop_scalar(struct view *v, int axis, struct str *out) {
+    for (int i = 0; i < v->naxis; i++)
+        if (is_same_pass(v, i, axis) || is_other_pass(v, i, axis))
+            str_printf(out, " COOP(%s)", v->axis[i].name);
+}
+
 /* A block scan: unrolled by 32 bytes of the narrowest contiguous type, 64 of the widest. */
 static void write_coop_scan(struct view *v, int axis, struct str *out) {
     int least = 16, most = 1;
@@ -480,6 +487,7 @@ static const char *choose(struct view *v) {
         bool keep = keeps_rows(v, axis);
         write_coop(v, axis, keep, &s);
         if (keep && !is_legal(v, &s)) s.n = 0, write_coop(v, axis, false, &s);
+        if (!is_legal(v, &s)) s.n = 0, write_coop_scalar(v, axis, &s);
     } else if (lanes > 1 && (threads_of(v) / lanes >= full_threads(v) || splitk_reduce_width(v, lanes) > 1)) {
         if (threads_of(v) / lanes < full_threads(v)) lanes = splitk_reduce_width(v, lanes);
         const char *name = view_new_axis(v, v->axis[inner].name, "v");
