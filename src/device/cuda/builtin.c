@@ -91,7 +91,8 @@ static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, cons
     p.begin = piece(&p.all, is_scatter(c->what) ? rows * (p.size + 1) : 0, 4);
     p.chunk = LEAST_CHUNK, p.chunks = 1;
     while (p.chunk < MOST_CHUNK && p.chunk * p.chunk < p.len) p.chunk *= 2;
-    if (c->what == SCATTER_SUM && !has_blocks(c, &p)) p.chunks = (p.len + p.chunk - 1) / p.chunk;
+    if (c->what == SCATTER_SUM && p.len >= MOST_CHUNK && !has_blocks(c, &p))
+        p.chunks = (p.len + p.chunk - 1) / p.chunk;
     if (p.chunks == 1) p.chunk = p.len;
     p.part = piece(&p.all, p.chunks > 1 ? 2 * rows * p.chunks * p.inner : 0, sizeof(double));
     return p;
