@@ -3,7 +3,7 @@
  *   recurrent [DEVICE [STEPS [BATCH [HIDDEN [gru] [bf16] [forward]]]]]      (the default device, 128, 16, 64)
  *
  * One layer, inputs as wide as states, mean square of all outputs, SGD, in an rg_jit. RIDGE_CACHE=0 keeps kernels and plans of
- * earlier runs out. The planner's part alone: DEBUG=1. Beside it: torch.nn.LSTM (docs/measurements/2026-11-17-recurrent.md). */
+ * earlier runs out. The planner's part alone: DEBUG=1. Beside it: torch.nn.LSTM (docs/measurements/2026-11-17-networks.md). */
 #include <ridge.h>
 
 #include <stdio.h>
