@@ -329,8 +329,11 @@ static int sim_record(struct device *dev, struct err *e, const struct dev_step *
 
 static int sim_replay(struct dev_record *r, struct err *e) {
     simgpu_count.replayed++;
-    for (uint32_t i = 0; i < r->n; i++)
-        if (sim_launch(&r->d->dev, e, r->launch[i])) return e->code;
+    for (uint32_t i = 0; i < r->n; i++) {
+        struct dev_launch l = *r->launch[i];
+        l.ns = NULL; /* of the call that was recorded */
+        if (sim_launch(&r->d->dev, e, &l)) return e->code;
+    }
     return 0;
 }
 

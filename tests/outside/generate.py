@@ -463,10 +463,15 @@ class Gen:
             return
 
 
+# Above these a result of the dtype may be infinite where the reference, in wider numbers, is not.
+LARGEST = {"f16": 0.9 * 65504, "f8e4m3": 0.9 * 448, "f8e5m2": 0.9 * 57344}
+
+
 def finite(want):
     for call in want:
         for t, y in call:
-            if is_float(t) and y.numel() and not (torch.isfinite(y).all() and y.abs().max() <= TOP[t] * 30):
+            most = LARGEST.get(t, TOP.get(t, 0) * 30)
+            if is_float(t) and y.numel() and not (torch.isfinite(y).all() and y.abs().max() <= most):
                 return False
             if t == "u64" and y.numel() and y.min() < 0:
                 return False
