@@ -155,10 +155,11 @@ static void end_of_process(void) {
     if (bad && bad != RG_EINVAL) log_line(0, "ridge: PROFILE: %s", e.msg); /* that: it was stopped before */
 }
 
-/* Ranks of one job have files of their own: ridge.profile.0, ridge.profile.1 .. */
+/* Ranks of one job have files of their own: ridge.profile.0, ridge.profile.1 .. Where one is planned for all, there is one process. */
 static const char *path_of_rank(const char *path, char *out, size_t room) {
     struct err ignore = {0};
     struct world_launch l;
+    if (!strcmp(env_str(ENV_WORLD_BACKEND), "plan")) return path;
     if (world_launch(&ignore, &l) || l.size < 2) return path;
     snprintf(out, room, "%s.%lld", path, (long long)l.rank);
     return out;

@@ -168,13 +168,20 @@ static bool is_combined(struct copy *c, const uop *n) {
     return false;
 }
 
+/* Zeros before elements: a halo. Zeros behind them only align rows. */
+static bool pads_before(const uop *n) {
+    bool before = false;
+    for (uint32_t i = 2; n->op == OP_PAD && i < n->nsrc; i += 3) before |= !uop_is_int_const(n->src[i], 0);
+    return before;
+}
+
 /* What a channels-last copy with a halo is made of, if it is computed: stored first. Fused, each of its tensors would be read by tiles
  * whose every element has a predicate. */
 static void store_before_copy(struct copy *c, const uop *copy) {
     const uop *b = copy;
     bool transposed = false, halo = false;
     for (; op_is_movement((enum op)b->op); b = b->src[0])
-        transposed |= b->op == OP_PERMUTE, halo |= b->op == OP_PAD;
+        transposed |= b->op == OP_PERMUTE, halo |= pads_before(b);
     const uop *from = b;
     while (from->op == OP_CAST || op_is_movement((enum op)from->op)) from = from->src[0];
     if (transposed && halo && c->g->opts->gpu && !in_memory(from) && !is_leaf(from)) force(c, stored_for(b));
