@@ -745,52 +745,59 @@ TEST(cuda_fake_one_unit_fails) {
     check_empty(f);
 }
 
+/* A kernel whose launches are timed, and end after 3 ms of waiting at the latest. */
+struct timed_launch {
+    struct engine *en;
+    void *buf;
+    uint64_t ns;
+    struct dev_launch l;
+};
+
+static void timed_open(struct timed_launch *t) {
+    static const char text[] =
+        "extern \"C\" __global__ void f(float *b0, u64 n, char *s, u64 d) { b0[0] = 1; }\n";
+    struct etext source = {.name = "f", .text = text, .grid = 1, .nbuf = 1};
+    const struct ekernel *k;
+    fake_loses();
+    *t = (struct timed_launch){.en = engine_open(&err, &device_cuda[0])};
+    CHECK(t->en);
+    if (engine_compile_text(t->en, &err, &source, 1, &k)) FAIL("%s", err.msg);
+    t->buf = engine_alloc(t->en, &err, 64);
+    t->l = (struct dev_launch){
+        .fn = k->fn, .buf = &t->buf, .grid = 1, .nbuf = 1, .ns = &t->ns, .limit = 3000000};
+}
+
+static void timed_close(struct timed_launch *t) {
+    engine_free(t->en, t->buf, 64);
+    engine_close(t->en);
+}
+
 /* A kernel that does not end is told, and nothing waits for it any more. */
 TEST(cuda_fake_hangs) {
     struct fake *f = fake();
-    fake_loses();
+    struct timed_launch t;
     struct err e = {0};
-    struct engine *en = engine_open(&err, &device_cuda[0]);
-    CHECK(en);
-    static const char text[] =
-        "extern \"C\" __global__ void f(float *b0, u64 n, char *s, u64 d) { b0[0] = 1; }\n";
-    struct etext t = {.name = "f", .text = text, .grid = 1, .nbuf = 1};
-    const struct ekernel *k;
-    if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
-    void *buf = engine_alloc(en, &err, 64);
-    uint64_t ns = 0;
-    struct dev_launch l = {.fn = k->fn, .buf = &buf, .grid = 1, .nbuf = 1, .ns = &ns, .limit = 3000000};
-    CHECK(!device_cuda[0].launch(en->dev, &e, &l));
+    timed_open(&t);
+    CHECK(!device_cuda[0].launch(t.en->dev, &e, &t.l));
     f->hangs = 1;
-    CHECK_EQ(device_cuda[0].launch(en->dev, &e, &l), RG_EDEVICE);
+    CHECK_EQ(device_cuda[0].launch(t.en->dev, &e, &t.l), RG_EDEVICE);
     if (!strstr(e.msg, "was not done after")) FAIL("%s", e.msg);
     err_clear(&e);
-    CHECK_EQ(device_cuda[0].launch(en->dev, &e, &l), RG_EDEVICE);
+    CHECK_EQ(device_cuda[0].launch(t.en->dev, &e, &t.l), RG_EDEVICE);
     f->hangs = 0;
-    engine_free(en, buf, 64);
-    engine_close(en);
+    timed_close(&t);
 }
 
 /* .. nor does what is launched before the first kernel that is timed. */
 TEST(cuda_fake_hangs_before_a_timed_kernel) {
     struct fake *f = fake();
-    fake_loses();
+    struct timed_launch t;
     struct err e = {0};
-    struct engine *en = engine_open(&err, &device_cuda[0]);
-    CHECK(en);
-    static const char text[] =
-        "extern \"C\" __global__ void f(float *b0, u64 n, char *s, u64 d) { b0[0] = 1; }\n";
-    struct etext t = {.name = "f", .text = text, .grid = 1, .nbuf = 1};
-    const struct ekernel *k;
-    if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
-    void *buf = engine_alloc(en, &err, 64);
-    uint64_t ns = 0;
-    struct dev_launch l = {.fn = k->fn, .buf = &buf, .grid = 1, .nbuf = 1, .ns = &ns, .limit = 3000000};
+    timed_open(&t);
     f->hangs = 1, f->stuck = 0;
-    CHECK_EQ(device_cuda[0].launch(en->dev, &e, &l), RG_EDEVICE);
+    CHECK_EQ(device_cuda[0].launch(t.en->dev, &e, &t.l), RG_EDEVICE);
     if (!strstr(e.msg, "was not done after")) FAIL("%s", e.msg);
     CHECK_EQ(f->stuck, 0);
     f->hangs = 0;
-    engine_free(en, buf, 64);
-    engine_close(en);
+    timed_close(&t);
 }
