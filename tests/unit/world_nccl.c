@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { RANKS = 3, N = 12 };
 
@@ -65,7 +66,9 @@ static void all_kinds(struct world *w, struct err *e) {
 static void *run_rank(void *arg) {
     struct nccl_rank *r = arg;
     struct world *w;
-    struct world_opts o = {"nccl", "test-nccl", r->rank, r->size, 60, some_stream, r};
+    char name[40]; /* another run of the tests has a world of its own */
+    snprintf(name, sizeof name, "test-nccl-%d", (int)getpid());
+    struct world_opts o = {"nccl", name, r->rank, r->size, 60, some_stream, r};
     if (world_open(&r->e, &o, &w)) return NULL;
     CHECK(world_on_device(w));
     if (r->differs) {
