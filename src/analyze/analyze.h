@@ -162,7 +162,8 @@ enum trace_format {
     TRACE_SNAPSHOT,
     TRACE_RIDGE,
     TRACE_NSYS,
-    TRACE_NCU
+    TRACE_NCU,
+    TRACE_ROCPROF
 };
 
 struct trace_span {

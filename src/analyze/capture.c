@@ -50,14 +50,19 @@ static void told(struct diag *d) {
             note(d, "told", trace_str(t, t->notes.p[i].todo), "%s", trace_str(t, t->notes.p[i].what));
 }
 
+static bool has_host(const struct trace *t) {
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->ev[i].kind >= TK_LAUNCH && t->ev[i].kind != TK_MEM) return true;
+    return false;
+}
+
 static void settings(struct diag *d) {
     const struct trace *t = d->t;
-    uint64_t ops = 0, shaped = 0, mem = 0, host = 0;
+    uint64_t ops = 0, shaped = 0, mem = 0;
     for (uint32_t i = 0; i < t->n; i++) {
         ops += t->ev[i].kind == TK_OP;
         shaped += t->ev[i].kind == TK_OP && t->ev[i].args;
         mem += t->ev[i].kind == TK_MEM;
-        host += t->ev[i].kind >= TK_LAUNCH && t->ev[i].kind != TK_MEM;
     }
     bool torch = t->format == TRACE_TORCH;
     if (!d->dev_n)
@@ -65,9 +70,12 @@ static void settings(struct diag *d) {
              torch ? "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] if a device was used"
                    : "profile on a machine with a GPU",
              "no device activity was recorded: the time is that of the host's operators");
-    if (!host && d->dev_n)
+    if (!has_host(t) && d->dev_n)
         note(d, "no_host",
-             torch ? "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]" : "host_tracer_level=2",
+             torch                        ? "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
+             : t->format == TRACE_ROCPROF ? "rocprofv3 --sys-trace"
+             : t->format == TRACE_NSYS    ? "nsys profile --trace=cuda,nvtx"
+                                          : "host_tracer_level=2",
              "no host activity was recorded: idle time has no cause");
     if (torch && ops && !shaped)
         note(d, "no_shapes", "record_shapes=True",
@@ -102,7 +110,7 @@ static void fitness(struct diag *d) {
         note(d, "cold_start", "warm up 3 steps first: schedule(wait=1, warmup=3, active=3)",
              "%.1f ms of compiling or loading code lie in the window",
              (double)d->budget[BUDGET_COMPILE] / 1e6);
-    if (d->carry_ns * 100 > d->wall_ns && d->dev_n)
+    if (d->carry_ns * 100 > d->wall_ns && d->dev_n && has_host(t))
         note(d, "carry_over", "torch.cuda.synchronize() before the recording starts",
              "%llu kernels (%.1f ms) were launched before the recording began; they have no operator",
              (unsigned long long)d->carry_count, (double)d->carry_ns / 1e6);

@@ -63,6 +63,8 @@ void read_pprof(struct trace *, struct input *);
 bool is_pprof(const uint8_t *p, size_t n);
 void read_ncu(struct trace *, struct input *);
 bool is_ncu(const uint8_t *p, size_t n);
+void read_rocprof(struct trace *, struct input *);
+bool is_rocprof(const uint8_t *p, size_t n);
 bool is_xplane(const uint8_t *p, size_t n);
 bool is_ridge(const uint8_t *p, size_t n);
 /* "regs:168 static_shared:0 grid:2,66,1 ..." of JAX. */

@@ -63,11 +63,26 @@ static const struct {
      "nonblocking calls and computing meanwhile; fewer and larger messages; CUDA-aware MPI or NCCL"},
 };
 
+/* HIP's calls are CUDA's by another name. */
+static const char *in_hip_words(struct diag *d, const char *text) {
+    char *out = arena_raw(&d->arena, strlen(text) + 1), *o = out;
+    while (*text) {
+        bool cuda = !strncmp(text, "cuda", 4);
+        if (cuda)
+            memcpy(o, "hip", 3), o += 3, text += 4;
+        else
+            *o++ = *text++;
+    }
+    *o = 0;
+    return out;
+}
+
 void diag_evidence(struct diag *d) {
+    bool hip = d->t->format == TRACE_ROCPROF, no_framework = hip || d->t->format == TRACE_NSYS;
     for (uint32_t i = 0; i < d->causes.n; i++) {
         struct cause *c = &d->causes.p[i];
-        for (size_t k = 0; k < RG_COUNT(plain) && d->t->format == TRACE_NSYS; k++)
-            if (plain[k].id == c->id) c->fix = plain[k].fix;
+        for (size_t k = 0; k < RG_COUNT(plain) && no_framework; k++)
+            if (plain[k].id == c->id) c->fix = hip ? in_hip_words(d, plain[k].fix) : plain[k].fix;
         for (size_t k = 0; k < RG_COUNT(evidence); k++) {
             if (evidence[k].id != c->id || c->note) continue;
             if (!c->bound) c->bound = evidence[k].bound;

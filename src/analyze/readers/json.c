@@ -31,8 +31,7 @@ struct json {
     struct scan s;
     VEC(struct proc) procs;
     uint64_t torch_cats, rework;
-    bool rocprof; /* the file of another tool, by its first key */
-    struct {      /* the last few lanes: most events repeat one of them */
+    struct { /* the last few lanes: most events repeat one of them */
         uint64_t key;
         uint16_t lane;
         bool full;
@@ -745,10 +744,7 @@ static void run(struct json *j) {
     bool jax = !j->torch_cats && device;
     if (!jax && !j->torch_cats && t->n == 0)
         err_throw(t->err, RG_EPARSE,
-                  j->rocprof ? "this is the JSON of rocprofv3, which has no operators; record with "
-                               "torch.profiler or jax.profiler, on ROCm too, or export it with "
-                               "--output-format pftrace for ui.perfetto.dev"
-                  : t->truncated && !t->seen
+                  t->truncated && !t->seen
                       ? "the JSON ends before its first trace event; the capture was cut short or the "
                         "disk was full: record it again"
                       : "this is JSON but holds no trace events; expected a Chrome trace with "
@@ -770,6 +766,5 @@ void read_json(struct trace *t, struct input *in) {
     struct json *j = arena_new(&t->arena, struct json);
     j->t = t;
     j->in = in;
-    j->rocprof = memmem(in->buf, RG_MIN(in->len, (size_t)64), "\"rocprofiler-sdk-tool\"", 22);
     run(j);
 }

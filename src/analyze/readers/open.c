@@ -54,8 +54,8 @@ static void foreign(struct trace *t, const uint8_t *p, size_t n) {
     err_throw(t->err, RG_EPARSE,
               "not a trace that ridge reads: it begins with %s.%s\nExpected a PyTorch trace "
               "(.pt.trace.json[.gz]), a JAX trace (.trace.json.gz, .xplane.pb), a PyTorch memory "
-              "snapshot (.pickle), an export of Nsight Systems (.sqlite), the CSV of Nsight Compute or a "
-              "Ridge profile",
+              "snapshot (.pickle), an export of Nsight Systems (.sqlite), the CSV of Nsight Compute, the "
+              "JSON of rocprofv3 or a Ridge profile",
               shown, guess);
 }
 
@@ -78,6 +78,8 @@ static void read_any(void *arg) {
         read_ridge(t, in);
     else if (is_ncu(p, in->len))
         read_ncu(t, in);
+    else if (is_rocprof(p, in->len))
+        read_rocprof(t, in);
     else if (at < in->len && (p[at] == '{' || p[at] == '['))
         read_json(t, in);
     else if (in->len >= 2 && p[0] == 0x80 && p[1] >= 2 && p[1] <= 5)
