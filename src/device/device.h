@@ -113,6 +113,7 @@ struct dev_call {
 struct dev_builtin {
     dev_fn *fn;
     int64_t scratch; /* bytes for one worker */
+    uint32_t form;   /* rows of another form have another function; 0: all have one */
 };
 enum { DEV_KERNELS = 11 };
 struct dev_kernel_text { /* a kernel of a builtin */

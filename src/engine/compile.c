@@ -464,6 +464,7 @@ static void builtin_guarded(void *arg) {
     str_init(&s, &en->work);
     str_printf(&s, "call %s%s", exchange ? c->name : c->call->name, c->call->rows == 1 ? " alone" : "");
     for (uint32_t i = 0; i < c->call->nbuf; i++) str_printf(&s, " %s", c->call->type[i]);
+    if (f.form) str_printf(&s, " form %u", f.form);
     sha256_hex(s.p, s.n, key);
     struct code *code = code_find(en, key);
     if (!code) code = code_add(en, key, s.p, f.fn, NULL);

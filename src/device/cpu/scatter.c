@@ -109,7 +109,7 @@ bool cpu_scatter_fn(const struct dev_call *c, struct dev_builtin *out) {
     const char *type = strcmp(c->type[0], "bool") ? c->type[0] : "u8"; /* the same: 0 and 1 */
     for (size_t i = 0; i < RG_COUNT(function); i++) {
         if (strcmp(function[i].name, c->name) || strcmp(function[i].type, type)) continue;
-        *out = (struct dev_builtin){function[i].fn, c->nbuf > 2 ? c->num[1] * 8 : 0};
+        *out = (struct dev_builtin){.fn = function[i].fn, .scratch = c->nbuf > 2 ? c->num[1] * 8 : 0};
         return true;
     }
     return false;

@@ -6,11 +6,12 @@
  * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda_fake.c (cuda_fake_calls) */
 #include "device/cuda/internal.h"
 
-enum { THREADS = 256, SCAN_THREADS = 1024, DIGIT = 8, DIGITS = 1 << DIGIT };
+enum { THREADS = 256, DIGIT = 8, DIGITS = 1 << DIGIT };
 enum {
     PARTS = 1024,
+    COUNTERS = 64,
     BLOCKS = 1 << 16
-}; /* blocks that fill the GPU in a pass; at most, of a kernel over all elements */
+}; /* blocks that fill the GPU with a histogram; words before digit counts; blocks of a kernel over all elements, at most */
 
 enum {
     SELECT_WANTED = 256, /* of a long row, a block per row .. */
@@ -39,10 +40,10 @@ struct cuda_call {
 
 /* Layout of the scratch memory. */
 struct builtin_plan {
-    int64_t rows, len, parts, size, inner; /* size, inner: of a scatter */
+    int64_t rows, len, tiles, size, inner; /* size, inner: of a scatter */
     int64_t chunk, chunks;                 /* of a sum; one chunk: no parts */
     uint32_t passes;
-    size_t key[2], pos[2], hist, begin, part, all;
+    size_t key[2], pos[2], hist, state, begin, part, all;
 };
 
 static size_t piece(size_t *at, int64_t n, size_t bytes) {
@@ -75,7 +76,8 @@ static bool has_blocks(const struct cuda_call *c, const struct builtin_plan *p) 
 
 static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, const int64_t *num) {
     struct builtin_plan p = {.rows = rows, .len = num[0], .size = 0, .inner = 1};
-    uint32_t bits = c->element * 8, tile = cuda_call_tile(c->key);
+    uint32_t bits = c->element * 8;
+    bool pairs = c->what != SORT && c->what != TOPK;
     if (c->what == WINNER || selects(c, rows, num)) return p;
     if (is_scatter(c->what)) {
         p.size = c->what == SCATTER_SUM ? num[2] : num[1];
@@ -84,10 +86,11 @@ static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, cons
         bits = p.size > 1 ? 64 - (uint32_t)__builtin_clzll((uint64_t)p.size - 1) : 1;
     }
     p.passes = (bits + DIGIT - 1) / DIGIT;
-    p.parts = RG_MAX(RG_MIN(PARTS / RG_MAX(rows, 1), (p.len + tile - 1) / tile), 1);
+    p.tiles = (p.len + CUDA_SORT_TILE - 1) / CUDA_SORT_TILE;
     for (int i = 0; i < 2; i++) p.key[i] = piece(&p.all, rows * p.len, c->key);
-    for (int i = 0; i < 2; i++) p.pos[i] = piece(&p.all, rows * p.len, 4);
-    p.hist = piece(&p.all, rows * p.parts * DIGITS, 4);
+    for (int i = 0; i < 2; i++) p.pos[i] = piece(&p.all, pairs ? rows * p.len : 0, 4);
+    p.hist = piece(&p.all, p.tiles > 1 ? COUNTERS + rows * p.passes * DIGITS : 0, 4);
+    p.state = piece(&p.all, p.tiles > 1 ? rows * p.tiles * DIGITS : 0, 8);
     p.begin = piece(&p.all, is_scatter(c->what) ? rows * (p.size + 1) : 0, 4);
     p.chunk = LEAST_CHUNK, p.chunks = 1;
     while (p.chunk < MOST_CHUNK && p.chunk * p.chunk < p.len) p.chunk *= 2;
@@ -111,7 +114,7 @@ int cuda_builtin(struct device *dev, struct err *e, const struct dev_call *c, de
     struct cuda_call want = {.element = cuda_call_bytes(c->type[1])};
     while (want.what < SCATTER && strcmp(name[want.what], c->name)) want.what++;
     if (!strcmp(c->name, "scatter_sum")) want.what = SCATTER_SUM, want.element = cuda_call_bytes(c->type[0]);
-    want.key = want.what < WINNER && want.element == 8 ? 8 : 4;
+    want.key = want.what < WINNER ? want.element : 4;
     memcpy(want.kernel, kernel, sizeof want.kernel);
     struct cuda_call *f = d->calls;
     while (f && !same_call(f, &want)) f = f->next;
@@ -122,8 +125,11 @@ int cuda_builtin(struct device *dev, struct err *e, const struct dev_call *c, de
         f->next = d->calls;
         d->calls = f;
     }
+    struct cuda_row r = {0};
+    if (want.what < WINNER) r = cuda_row_of(want.element, c->num[0]);
     *out = (struct dev_builtin){.fn = (dev_fn *)((uintptr_t)f | CUDA_CALL),
-                                .scratch = (int64_t)plan_of(f, c->rows, c->num).all};
+                                .scratch = (int64_t)plan_of(f, c->rows, c->num).all,
+                                .form = r.lanes * r.each};
     return 0;
 }
 
@@ -158,48 +164,61 @@ static void keys_step(const struct cuda_call *c, const struct builtin_plan *p, c
                       struct cuda_step *s) {
     int64_t count = p->rows * p->len;
     give_all(s, c->kernel[CUDA_KEYS], count);
-    add_buf(s, l->buf[is_scatter(c->what) ? 2 : 1]); /* the index, or what is sorted */
-    add_buf(s, l->scratch + p->key[0]);
-    add_num(s, count), add_num(s, is_scatter(c->what) ? p->size : l->var[2]);
+    add_buf(s, l->buf[2]), add_buf(s, l->scratch + p->key[0]);
+    add_num(s, count), add_num(s, p->size);
 }
 
-/* Pass number `pass`: 0 histogram, 1 prefix sum, 2 scatter. */
+static void clear_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
+                       struct cuda_step *s) {
+    int64_t count = (int64_t)(p->begin - p->hist) / 8;
+    give_all(s, c->kernel[CUDA_CLEAR], count);
+    add_buf(s, l->scratch + p->hist), add_num(s, count);
+}
+
+/* What is sorted: the keys of an index, or the elements of the call. */
+static const void *unsorted(const struct cuda_call *c, const struct builtin_plan *p,
+                            const struct dev_launch *l) {
+    return is_scatter(c->what) ? l->scratch + p->key[0] : l->buf[1];
+}
+
+static void histogram_step(const struct cuda_call *c, const struct builtin_plan *p,
+                           const struct dev_launch *l, struct cuda_step *s) {
+    int64_t parts = RG_MAX(RG_MIN(PARTS / RG_MAX(p->rows, 1), p->tiles), 1);
+    give(s, c->kernel[CUDA_HISTOGRAM], p->rows * parts, THREADS);
+    add_buf(s, unsorted(c, p, l)), add_buf(s, l->scratch + p->hist);
+    add_num(s, p->len), add_num(s, parts), add_num(s, p->passes);
+    add_num(s, is_scatter(c->what) ? 0 : l->var[2]);
+}
+
+/* The last pass of a sort leaves the result; those of a scatter go on between the buffers of keys and of indices. */
 static void pass_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
-                      uint32_t pass, uint32_t part, struct cuda_step *s) {
+                      uint32_t pass, struct cuda_step *s) {
+    bool scatter = is_scatter(c->what), last = !scatter && pass + 1 == p->passes;
     int from = pass % 2, to = 1 - from;
-    give(s, c->kernel[part], part == CUDA_SCAN ? p->rows : p->rows * p->parts,
-         part == CUDA_SCAN ? SCAN_THREADS : THREADS);
-    if (part != CUDA_SCAN) add_buf(s, l->scratch + p->key[from]);
-    if (part == CUDA_SCATTER) {
+    void *result = l->buf[0];
+    give(s, c->kernel[CUDA_PASS], p->rows * p->tiles, THREADS);
+    add_buf(s, pass ? l->scratch + p->key[from] : unsorted(c, p, l));
+    add_buf(s, last ? result : l->scratch + p->key[to]);
+    add_buf(s, l->scratch + p->hist), add_buf(s, l->scratch + p->state);
+    if (c->what != SORT && c->what != TOPK) {
         add_buf(s, l->scratch + p->pos[from]);
-        add_buf(s, l->scratch + p->key[to]), add_buf(s, l->scratch + p->pos[to]);
+        add_buf(s, last ? result : l->scratch + p->pos[to]);
     }
-    add_buf(s, l->scratch + p->hist);
-    if (part != CUDA_SCAN) add_num(s, p->len);
-    add_num(s, p->parts);
-    if (part != CUDA_SCAN) add_num(s, pass * DIGIT);
-    if (part == CUDA_SCATTER) add_num(s, pass == 0);
-}
-
-static void sorted_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
-                        struct cuda_step *s) {
-    int at = p->passes % 2;
-    bool values = c->what == SORT || c->what == TOPK;
-    int64_t count = p->rows * l->var[1];
-    give_all(s, c->kernel[CUDA_RESULT], count);
-    add_buf(s, l->buf[0]);
-    if (values) add_buf(s, l->buf[1]), add_buf(s, l->scratch + p->key[at]);
-    add_buf(s, l->scratch + p->pos[at]);
-    add_num(s, p->len), add_num(s, l->var[1]), add_num(s, count);
-    if (values) add_num(s, l->var[2]);
+    add_num(s, p->len), add_num(s, scatter ? p->len : l->var[1]), add_num(s, pass), add_num(s, p->passes);
+    add_num(s, (pass == 0) | last << 1 | (!scatter && l->var[2]) << 2);
 }
 
 static void select_step(const struct cuda_call *c, const struct dev_launch *l, struct cuda_step *s) {
     uint32_t threads = 32;
+    int64_t lanes = cuda_row_of(c->element, l->var[0]).lanes;
     while (threads < SELECT_THREADS && 2 * threads < l->var[0]) threads *= 2;
-    give(s, c->kernel[CUDA_SELECT], l->grid, threads);
+    if (lanes)
+        give(s, c->kernel[CUDA_ROWS], (l->grid * lanes + THREADS - 1) / THREADS, THREADS);
+    else
+        give(s, c->kernel[CUDA_SELECT], l->grid, threads);
     add_buf(s, l->buf[0]), add_buf(s, l->buf[1]);
     add_num(s, l->var[0]), add_num(s, l->var[1]), add_num(s, l->var[2]);
+    if (lanes) add_num(s, l->grid);
 }
 
 static void begin_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
@@ -267,12 +286,12 @@ uint32_t cuda_call_steps(const struct cuda_call *c, const struct dev_launch *l) 
     struct builtin_plan p = plan_of(c, l->grid, l->var);
     if (c->what == WINNER) return 2;
     if (is_short(c, l->var) || selects(c, l->grid, l->var)) return 1;
-    return 1 + p.passes * (p.parts > 1 ? 3 : 1) + (is_scatter(c->what) ? 2 : 1) + (p.chunks > 1);
+    return (p.tiles > 1 ? 2 : 0) + p.passes + (is_scatter(c->what) ? 3u + (p.chunks > 1) : 0);
 }
 
 void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint32_t i, struct cuda_step *s) {
     struct builtin_plan p = plan_of(c, l->grid, l->var);
-    uint32_t each = p.parts > 1 ? 3 : 1, last = 1 + p.passes * each;
+    uint32_t keys = is_scatter(c->what), lead = keys + (p.tiles > 1 ? 2 : 0), last = lead + p.passes;
     *s = (struct cuda_step){.l = {.name = l->name}};
     s->l.buf = s->buf, s->l.var = s->var;
     if (c->what == WINNER)
@@ -281,12 +300,12 @@ void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint3
         short_step(c, &p, l, s);
     else if (selects(c, l->grid, l->var))
         select_step(c, l, s);
-    else if (!i)
+    else if (i < keys)
         keys_step(c, &p, l, s);
+    else if (i < lead)
+        (i == keys ? clear_step : histogram_step)(c, &p, l, s);
     else if (i < last)
-        pass_step(c, &p, l, (i - 1) / each, each == 1 ? CUDA_SCATTER : (i - 1) % each, s);
-    else if (!is_scatter(c->what))
-        sorted_step(c, &p, l, s);
+        pass_step(c, &p, l, i - lead, s);
     else if (i == last)
         begin_step(c, &p, l, s);
     else

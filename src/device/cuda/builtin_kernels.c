@@ -1,11 +1,5 @@
 /* builtin_kernels.c: CUDA C of the kernels that builtins consist of; builtin.c says in which order they are launched.
- * Radix sort, 8-bit digits, least significant first. A row is cut into parts of whole tiles, a block each: sort_count
- * is the histogram of each part, sort_scan the prefix sum that gives each part's offset of each digit, sort_scatter
- * scatters tile by tile. A tile is ordered in shared memory first, for coalesced stores: a warp takes 32 neighbours at a
- * time, lanes with equal digits match by votes, and order of lanes, rounds and warps is that of the row: the sort is stable.
- * A row of one part is counted by sort_scatter itself. No result depends on the order of blocks.
- * Keys are unsigned, as in cpu/sort.c: signs flipped, negative floats inverted, all NaN the greatest, 0 and -0 equal, all
- * bits inverted for descending order; with each goes its index. A scatter sorts its index, finds each target's segment
+ * Rows are sorted by the radix sort of sort_kernels.c. A scatter sorts its index, finds each target's segment
  * (scatter_begin), and gives every result to one thread, which combines its segment in the order of the row
  * (scatter_fold, scatter_sum), or to a block where few results have long segments (scatter_long); of short rows each result looks
  * through all indices (scatter_short): the same bits in every run. Sorted indices are cut into chunks: what a chunk adds to a
@@ -17,191 +11,8 @@
 
 /* clang-format off */
 
-/* K: the type of a key. */
-static const char count[] =
-    "extern \"C\" __global__ void sort_count(const K *key, u32 *hist, i64 len, i64 parts, i64 shift, u64 n, "
-    "char *s, u64 d) {\n"
-    "    __shared__ u32 c[256];\n"
-    "    pdl_wait();\n"
-    "    const i64 row = blockIdx.x / parts, part = blockIdx.x % parts;\n"
-    "    const i64 chunk = (len + parts * TILE - 1) / (parts * TILE) * TILE, from = part * chunk, to = from "
-    "+ chunk < len ? from + chunk : len;\n"
-    "    const u32 lane = threadIdx.x % 32;\n"
-    /* lanes with the same digit: a vote per bit, faster than __match_any_sync where digits differ */
-    "    auto peers_of = [&](u32 digit, bool in) {\n"
-    "        u32 same = __ballot_sync(0xffffffffu, in);\n"
-    "        #pragma unroll\n"
-    "        for (int b = 0; b < 8; b++) {\n"
-    "            const bool bit = digit >> b & 1;\n"
-    "            const u32 vote = __ballot_sync(0xffffffffu, bit);\n"
-    "            same &= bit ? vote : ~vote;\n"
-    "        }\n"
-    "        return same;\n"
-    "    };\n"
-    "    c[threadIdx.x] = 0;\n"
-    "    __syncthreads();\n"
-    "    for (i64 i = from; i < to; i += 256) {\n"
-    "        const bool in = i + threadIdx.x < to;\n"
-    "        const u32 digit = in ? (u32)(key[row * len + i + threadIdx.x] >> shift) & 255 : 256;\n"
-    "        const u32 peers = peers_of(digit, in);\n"
-    "        if (in && !(peers & ((1u << lane) - 1))) atomicAdd(&c[digit], __popc(peers));\n"
-    "    }\n"
-    "    __syncthreads();\n"
-    "    hist[(u64)blockIdx.x * 256 + threadIdx.x] = c[threadIdx.x];\n"
-    "}\n";
-
-/* Four threads for each digit, each for a quarter of the parts. */
-static const char scan[] =
-    "extern \"C\" __global__ void sort_scan(u32 *hist, i64 parts, u64 n, char *s, u64 d) {\n"
-    "    __shared__ u32 sum[4][256], all[256];\n"
-    "    pdl_wait();\n"
-    "    const u32 digit = threadIdx.x % 256, q = threadIdx.x / 256;\n"
-    "    const i64 per = (parts + 3) / 4, from = q * per, to = from + per < parts ? from + per : parts;\n"
-    "    u32 *h = hist + (u64)blockIdx.x * parts * 256 + digit, t = 0;\n"
-    "    #pragma unroll 8\n"
-    "    for (i64 p = from; p < to; p++) t += h[p * 256];\n"
-    "    sum[q][digit] = t;\n"
-    "    __syncthreads();\n"
-    "    u32 mine = sum[0][digit] + sum[1][digit] + sum[2][digit] + sum[3][digit], at = mine;\n"
-    "    if (!q) all[digit] = mine;\n"
-    "    __syncthreads();\n"
-    "    for (u32 o = 1; o < 256; o *= 2) {\n"
-    "        const u32 left = digit >= o ? all[digit - o] : 0;\n"
-    "        __syncthreads();\n"
-    "        at += left;\n"
-    "        if (!q) all[digit] = at;\n"
-    "        __syncthreads();\n"
-    "    }\n"
-    "    at -= mine;\n"
-    "    for (u32 i = 0; i < q; i++) at += sum[i][digit];\n"
-    "    #pragma unroll 8\n"
-    "    for (i64 p = from; p < to; p++) { const u32 here = h[p * 256]; h[p * 256] = at; at += here; }\n"
-    "}\n";
-
-static const char scatter_tiles[] =
-    "extern \"C\" __global__ void sort_scatter(const K *key, const u32 *pos, K *key2, u32 *pos2, const u32 "
-    "*hist, i64 len, i64 parts,\n"
-    "                                      i64 shift, i64 first, u64 n, char *s, u64 d) {\n"
-    "    __shared__ u32 base[256], begin[256], sums[8], c[8][256];\n"
-    "    __shared__ K sk[TILE];\n"
-    "    __shared__ u32 sp[TILE];\n"
-    "    pdl_wait();\n"
-    "    const i64 row = blockIdx.x / parts, part = blockIdx.x % parts;\n"
-    "    const i64 chunk = (len + parts * TILE - 1) / (parts * TILE) * TILE, from = part * chunk, to = from "
-    "+ chunk < len ? from + chunk : len;\n"
-    "    const u32 tid = threadIdx.x, lane = tid % 32, warp = tid / 32, lower = (1u << lane) - 1;\n"
-    "    key += row * len, pos += row * len, key2 += row * len, pos2 += row * len;\n"
-    /* lanes with the same digit: a vote per bit, faster than __match_any_sync where digits differ */
-    "    auto peers_of = [&](u32 digit, bool in) {\n"
-    "        u32 same = __ballot_sync(0xffffffffu, in);\n"
-    "        #pragma unroll\n"
-    "        for (int b = 0; b < 8; b++) {\n"
-    "            const bool bit = digit >> b & 1;\n"
-    "            const u32 vote = __ballot_sync(0xffffffffu, bit);\n"
-    "            same &= bit ? vote : ~vote;\n"
-    "        }\n"
-    "        return same;\n"
-    "    };\n"
-    /* exclusive prefix sum of x over the block; all threads call it */
-    "    auto before = [&](u32 x) {\n"
-    "        u32 t = x;\n"
-    "        for (u32 o = 1; o < 32; o *= 2) { const u32 y = __shfl_up_sync(0xffffffffu, t, o); if (lane >= o) t += y; "
-    "}\n"
-    "        if (lane == 31) sums[warp] = t;\n"
-    "        __syncthreads();\n"
-    "        for (u32 w = 0; w < warp; w++) t += sums[w];\n"
-    "        __syncthreads();\n"
-    "        return t - x;\n"
-    "    };\n"
-    "    base[tid] = parts > 1 ? hist[(u64)blockIdx.x * 256 + tid] : 0;\n"
-    "    __syncthreads();\n"
-    "    if (parts == 1) {\n"
-    "        for (i64 i = 0; i < len; i += 256) {\n"
-    "            const bool in = i + tid < len;\n"
-    "            const u32 digit = in ? (u32)(key[i + tid] >> shift) & 255 : 256;\n"
-    "            const u32 peers = peers_of(digit, in);\n"
-    "            if (in && !(peers & lower)) atomicAdd(&base[digit], __popc(peers));\n"
-    "        }\n"
-    "        __syncthreads();\n"
-    "        const u32 at = before(base[tid]);\n"
-    "        base[tid] = at;\n"
-    "        __syncthreads();\n"
-    "    }\n"
-    "    for (i64 i = from; i < to; i += TILE) {\n"
-    "        const u32 m = to - i < TILE ? (u32)(to - i) : TILE;\n"
-    "        K k[ITEMS];\n"
-    "        u32 p[ITEMS], rank[ITEMS];\n"
-    "        for (u32 w = 0; w < 8; w++) c[w][tid] = 0;\n"
-    "        #pragma unroll\n"
-    "        for (u32 r = 0; r < ITEMS; r++) {\n"
-    "            const u32 j = warp * 32 * ITEMS + r * 32 + lane;\n"
-    "            k[r] = j < m ? key[i + j] : 0;\n"
-    "            p[r] = j >= m ? 0 : first ? (u32)(i + j) : pos[i + j];\n"
-    "        }\n"
-    "        __syncthreads();\n"
-    "        #pragma unroll\n"
-    "        for (u32 r = 0; r < ITEMS; r++) {\n"
-    "            const bool in = warp * 32 * ITEMS + r * 32 + lane < m;\n"
-    "            const u32 digit = in ? (u32)(k[r] >> shift) & 255 : 256;\n"
-    "            const u32 peers = peers_of(digit, in), ahead = __popc(peers & lower);\n"
-    "            const u32 was = in ? c[warp][digit] : 0;\n"
-    "            __syncwarp();\n"
-    "            if (in && !ahead) c[warp][digit] = was + __popc(peers);\n"
-    "            __syncwarp();\n"
-    "            rank[r] = was + ahead;\n"
-    "        }\n"
-    "        __syncthreads();\n"
-    "        u32 total = 0;\n"
-    "        for (u32 w = 0; w < 8; w++) { const u32 t = c[w][tid]; c[w][tid] = total; total += t; }\n"
-    "        const u32 at = before(total);\n"
-    "        begin[tid] = at;\n"
-    "        __syncthreads();\n"
-    "        #pragma unroll\n"
-    "        for (u32 r = 0; r < ITEMS; r++) {\n"
-    "            if (warp * 32 * ITEMS + r * 32 + lane >= m) continue;\n"
-    "            const u32 digit = (u32)(k[r] >> shift) & 255, here = begin[digit] + c[warp][digit] + "
-    "rank[r];\n"
-    "            sk[here] = k[r], sp[here] = p[r];\n"
-    "        }\n"
-    "        __syncthreads();\n"
-    "        for (u32 j = tid; j < m; j += 256) {\n"
-    "            const K x = sk[j];\n"
-    "            const u32 digit = (u32)(x >> shift) & 255, out = base[digit] + (j - begin[digit]);\n"
-    "            key2[out] = x, pos2[out] = sp[j];\n"
-    "        }\n"
-    "        __syncthreads();\n"
-    "        base[tid] += total;\n"
-    "        __syncthreads();\n"
-    "    }\n"
-    "}\n";
-
 /* Over all elements, whatever the number of blocks. */
 #define EACH "    for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < count; i += (i64)gridDim.x * 256) {\n"
-
-/* Elements to keys and back: B the bits of an element; ALL, TOP, INF as in cpu/sort.c. */
-static const char keys[] = "extern \"C\" __global__ void sort_keys(const B *x, K *key, i64 count, i64 down, "
-                           "u64 n, char *s, u64 d) {\n"
-                           "    pdl_wait();\n" EACH "        const K v = x[i], size = v & (TOP - 1);\n"
-                           "        const K k = !SIGNED ? v : !INF ? v ^ TOP : size > INF ? ALL : !size ? "
-                           "TOP : v & TOP ? ~v & ALL : v | TOP;\n"
-                           "        key[i] = down ? k ^ ALL : k;\n"
-                           "    }\n"
-                           "}\n";
-static const char values[] =
-    "extern \"C\" __global__ void sort_values(B *out, const B *x, const K *key, const u32 *pos, i64 len, i64 "
-    "wanted, i64 count, i64 down,\n"
-    "                                       u64 n, char *s, u64 d) {\n"
-    "    pdl_wait();\n" EACH "        const i64 row = i / wanted, at = row * len + i % wanted;\n"
-    "        const K k = down ? key[at] ^ ALL : key[at];\n"
-    "        const K v = !SIGNED ? k : !INF ? k ^ TOP : k & TOP ? k ^ TOP : ~k & ALL;\n"
-    "        out[i] = INF && (k == TOP || k == ALL) ? x[row * len + pos[at]] : (B)v;\n"
-    "    }\n"
-    "}\n";
-static const char indices[] = "extern \"C\" __global__ void sort_indices(i64 *out, const u32 *pos, i64 len, "
-                             "i64 wanted, i64 count, u64 n, char *s, u64 d) {\n"
-                             "    pdl_wait();\n" EACH "        out[i] = pos[i / wanted * len + i % wanted];\n"
-                             "    }\n"
-                             "}\n";
 
 /* The first `wanted` of a row in one kernel, a block per row. A row of at most MOST elements is sorted by a bitonic network in
  * shared memory. Of a longer one each thread finds its least key; the wanted-th of those is a bound that `wanted` keys do not
@@ -522,35 +333,62 @@ static const char *with(struct arena *a, const struct macro *w, uint32_t n, cons
     return s.p;
 }
 
-static void digit_texts(struct arena *a, const char *key, struct dev_kernel_text out[static 3]) {
-    bool wide = !strcmp(key, "u64");
-    struct macro w[] = {{"K", key},
-                        {"TILE", arena_printf(a, "%u", cuda_call_tile(wide ? 8 : 4))},
-                        {"ITEMS", arena_printf(a, "%u", cuda_call_tile(wide ? 8 : 4) / 256)}};
-    out[CUDA_COUNT] = (struct dev_kernel_text){"sort_count", with(a, w, RG_COUNT(w), count)};
-    out[CUDA_SCAN] = (struct dev_kernel_text){"sort_scan", scan};
-    out[CUDA_SCATTER] = (struct dev_kernel_text){"sort_scatter", with(a, w, RG_COUNT(w), scatter_tiles)};
-}
-
-static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
-    const struct type *t = type_of(c->type[1]);
+/* The radix sort (sort_kernels.c) of elements of this type; pairs: their indices go with them. */
+static void radix_texts(struct arena *a, const struct type *t, bool pairs,
+                        struct dev_kernel_text out[static 3]) {
     struct macro w[] = {{"B", t->bits},
                         {"K", t->key},
                         {"ALL", arena_printf(a, "((K)%s)", t->all)},
                         {"TOP", arena_printf(a, "((K)%s)", t->top)},
                         {"INF", arena_printf(a, "((K)%s)", t->inf)},
-                        {"SIGNED", t->is_signed ? "1" : "0"}};
+                        {"SIGNED", t->is_signed ? "1" : "0"},
+                        {"PAIRS", pairs ? "1" : "0"},
+                        {"TILE", arena_printf(a, "%d", CUDA_SORT_TILE)},
+                        {"ITEMS", arena_printf(a, "%d", CUDA_SORT_TILE / 256)},
+                        {"LOOK", "8"}};
+    out[CUDA_CLEAR] = (struct dev_kernel_text){"sort_clear", cuda_sort_clear};
+    out[CUDA_HISTOGRAM] =
+        (struct dev_kernel_text){"sort_histogram", with(a, w, RG_COUNT(w), cuda_sort_histogram)};
+    out[CUDA_PASS] = (struct dev_kernel_text){"sort_pass", with(a, w, RG_COUNT(w), cuda_sort_pass)};
+}
+
+static struct dev_kernel_text rows_text(struct arena *a, const struct type *t, bool index,
+                                        struct cuda_row r) {
+    struct macro w[] = {{"B", t->bits},
+                        {"K", t->key},
+                        {"W", t->bytes > 2 ? "u64" : "u32"},
+                        {"LOW", t->bytes > 2 ? "32" : "16"},
+                        {"ALL", arena_printf(a, "((K)%s)", t->all)},
+                        {"TOP", arena_printf(a, "((K)%s)", t->top)},
+                        {"INF", arena_printf(a, "((K)%s)", t->inf)},
+                        {"SIGNED", t->is_signed ? "1" : "0"},
+                        {"OUT", index ? "i64" : t->bits},
+                        {"INDEX", index ? "1" : "0"},
+                        {"E", arena_printf(a, "%uu", r.each)},
+                        {"G", arena_printf(a, "%uu", r.lanes)}};
+    return (struct dev_kernel_text){"sort_rows", with(a, w, RG_COUNT(w), cuda_sort_rows)};
+}
+
+static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
+    const struct type *t = type_of(c->type[1]);
     bool index = !strcmp(c->name, "argsort") || !strcmp(c->name, "topk_index");
-    struct macro few[RG_COUNT(w) + 4] = {{"MOST", arena_printf(a, "%d", CUDA_SELECT_MOST)},
-                                         {"BITS", arena_printf(a, "%d", t->bytes * 8)},
-                                         {"OUT", index ? "i64" : t->bits},
-                                         {"RESULT(p)", index ? "(i64)(p)" : "row[p]"}};
-    memcpy(few + 4, w, sizeof w);
-    digit_texts(a, t->key, out);
-    out[CUDA_SELECT] = (struct dev_kernel_text){"topk_select", with(a, few, RG_COUNT(few), select_text)};
-    out[CUDA_KEYS] = (struct dev_kernel_text){"sort_keys", with(a, w, RG_COUNT(w), keys)};
-    out[CUDA_RESULT] = index ? (struct dev_kernel_text){"sort_indices", indices}
-                             : (struct dev_kernel_text){"sort_values", with(a, w, RG_COUNT(w), values)};
+    struct macro w[] = {{"B", t->bits},
+                        {"K", t->key},
+                        {"ALL", arena_printf(a, "((K)%s)", t->all)},
+                        {"TOP", arena_printf(a, "((K)%s)", t->top)},
+                        {"INF", arena_printf(a, "((K)%s)", t->inf)},
+                        {"SIGNED", t->is_signed ? "1" : "0"},
+                        {"MOST", arena_printf(a, "%d", CUDA_SELECT_MOST)},
+                        {"BITS", arena_printf(a, "%d", t->bytes * 8)},
+                        {"OUT", index ? "i64" : t->bits},
+                        {"RESULT(p)", index ? "(i64)(p)" : "row[p]"}};
+    struct cuda_row r = cuda_row_of((uint32_t)t->bytes, c->num ? c->num[0] : INT64_MAX);
+    if (r.lanes) {
+        out[CUDA_ROWS] = rows_text(a, t, index, r);
+        return CUDA_ROWS + 1;
+    }
+    radix_texts(a, t, index, out);
+    out[CUDA_SELECT] = (struct dev_kernel_text){"topk_select", with(a, w, RG_COUNT(w), select_text)};
     return CUDA_SELECT + 1;
 }
 
@@ -567,7 +405,7 @@ static uint32_t scatter_texts(struct arena *a, const struct dev_call *c, struct 
                         {"UP(x)", arena_printf(a, "%s(x)", t->up)},
                         {"DOWN(x)", arena_printf(a, "%s(x)", t->down)},
                         {"COMBINE(a, b)", combine(t, c->name)}};
-    digit_texts(a, "u32", out);
+    radix_texts(a, type_of("u32"), true, out);
     out[CUDA_KEYS] = (struct dev_kernel_text){"scatter_keys", index_keys};
     out[CUDA_BEGIN] = (struct dev_kernel_text){"scatter_begin", begins};
     if (strcmp(c->name, "scatter_sum")) {

@@ -236,9 +236,9 @@ int cuda_shared(struct cuda_device *, const struct dev_launch *);
 /* builtin.c: builtins are sequences of kernels, told from kernels by a bit that no address has set. */
 enum { CUDA_CALL = 1 };
 enum {
-    CUDA_COUNT,
-    CUDA_SCAN,
-    CUDA_SCATTER,
+    CUDA_CLEAR,
+    CUDA_HISTOGRAM,
+    CUDA_PASS,
     CUDA_KEYS,
     CUDA_RESULT,
     CUDA_BEGIN,
@@ -248,12 +248,14 @@ enum {
     CUDA_PART,
     CUDA_PART_WIDE
 };
-enum { CUDA_SELECT = CUDA_RESULT + 1 }; /* of sorts */
-enum { CUDA_SELECT_MOST = 2048 };       /* elements that it sorts in shared memory */
+enum { CUDA_SELECT = CUDA_PASS + 1 }; /* of sorts */
+enum { CUDA_SELECT_MOST = 2048 };     /* elements that it sorts in shared memory */
+enum { CUDA_SORT_TILE = 4096 };       /* elements that a block of the radix sort has */
+enum { CUDA_ROWS };                   /* of sorts of short rows */
 enum { CUDA_FILL, CUDA_PUT };
 struct cuda_step { /* a kernel of it, ready to launch */
     struct dev_launch l;
-    void *buf[5];
+    void *buf[6];
     int64_t var[5];
 };
 int cuda_builtin(struct device *, struct err *, const struct dev_call *, dev_fn *const *kernel,
@@ -263,12 +265,23 @@ const struct cuda_call *cuda_call_of(dev_fn *); /* NULL: a kernel */
 uint32_t cuda_call_steps(const struct cuda_call *, const struct dev_launch *);
 void cuda_call_step(const struct cuda_call *, const struct dev_launch *, uint32_t i, struct cuda_step *);
 
-/* builtin_kernels.c: their source; bytes of an element (0: no such type); elements of a tile for keys of
- * this many bytes. */
+/* builtin_kernels.c: their source; bytes of an element (0: no such type). */
 uint32_t cuda_call_kernels(struct arena *, const struct dev_call *,
                            struct dev_kernel_text out[static DEV_KERNELS]);
 uint32_t cuda_call_bytes(const char *type);
-static inline uint32_t cuda_call_tile(uint32_t key_bytes) { return key_bytes == 8 ? 2048 : 4096; }
+/* sort_kernels.c */
+extern const char cuda_sort_clear[], cuda_sort_histogram[], cuda_sort_pass[], cuda_sort_rows[];
+/* Rows that a warp, or a part of one, sorts in registers: lanes that have a row, elements of a lane; no lanes: it is too long. */
+struct cuda_row {
+    uint32_t lanes, each;
+};
+static inline struct cuda_row cuda_row_of(uint32_t bytes, int64_t len) {
+    struct cuda_row r = {1, 1};
+    if (bytes > 4 || len > (bytes > 2 ? 512 : 1024)) return (struct cuda_row){0, 0};
+    while (r.lanes < 32 && r.lanes * 4 < len) r.lanes *= 2;
+    while (r.lanes * r.each < len) r.each *= 2;
+    return r;
+}
 
 /* fetch.c: device_ops.host_alloc .. fetched */
 void *cuda_host_alloc(struct device *, size_t);

@@ -1,0 +1,251 @@
+/* sort_kernels.c: CUDA C of the radix sort (onesweep), 8-bit digits, least significant first. sort_histogram counts the digits of all
+ * passes in one reading; a pass is one kernel, sort_pass, which reads and writes every element once. Its blocks take
+ * tiles of a row in order. A tile's digit counts are published at once; where its runs begin is found by decoupled
+ * look-back over the tiles before it, in windows of LOOK. Tiles are taken by an atomic counter, so a tile waits only
+ * for tiles that already run.
+ * A tile is ordered in shared memory first, for coalesced stores: a warp takes 32 neighbours at a time, lanes with equal digits
+ * match by ballots, and order of lanes, rounds and warps is that of the row: the sort is stable. No result depends on
+ * the order of blocks. A pass whose digit is the same in the whole row is a copy. A row of
+ * one tile needs neither counts nor look-back.
+ * Elements are moved as they are; ORDER(v) is the unsigned number by which they are ordered: signs flipped, negative floats
+ * inverted, all NaN the greatest, 0 and -0 equal, all bits inverted for descending order. With PAIRS their indices go
+ * with them. Macros: builtin_kernels.c. Tests: tests/unit/builtin_host.c, tests/unit/call.c (cuda_gpu_call_*) */
+#include "device/cuda/internal.h"
+
+/* clang-format off */
+
+/* Digit counts, counter of tiles and look-back words begin at zero. */
+const char cuda_sort_clear[] =
+    "extern \"C\" __global__ void sort_clear(u64 *p, i64 count, u64 n, char *s, u64 d) {\n"
+    "    pdl_wait();\n"
+    "    for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < count; i += (i64)gridDim.x * 256) p[i] = 0;\n"
+    "}\n";
+
+/* K: the type of ORDER(v); B: the bits of an element; ALL, TOP, INF as in cpu/sort.c. */
+#define ORDER                                                                                                         \
+    "    auto order = [&](K v) {\n"                                                                                   \
+    "        const K size = v & (TOP - 1);\n"                                                                         \
+    "        const K k = !SIGNED ? v : !INF ? v ^ TOP : size > INF ? ALL : !size ? TOP : v & TOP ? ~v & ALL : v | TOP;\n" \
+    "        return (K)(down ? k ^ ALL : k);\n"                                                                       \
+    "    };\n"
+
+/* A warp whose lanes have one digit adds once: constant digits would meet in one counter. */
+#define ADD_DIGIT                                                                                  \
+    "    auto add_digit = [&](u32 *c, u32 digit) {\n"                                              \
+    "        if (__all_sync(0xffffffffu, digit == __shfl_sync(0xffffffffu, digit, 0))) {\n"        \
+    "            if (!lane) atomicAdd(&c[digit], 32u);\n"                                          \
+    "        } else\n"                                                                             \
+    "            atomicAdd(&c[digit], 1u);\n"                                                      \
+    "    };\n"
+
+/* hist: a counter of tiles for each pass (64 words), then 256 counts for each row and pass. */
+const char cuda_sort_histogram[] =
+    "extern \"C\" __global__ __launch_bounds__(256) void sort_histogram(const B *key, u32 *hist, i64 len, i64 parts, i64 "
+    "passes, i64 down, u64 n, char *s, u64 d) {\n"
+    "    __shared__ u32 c[sizeof(B)][256];\n"
+    "    pdl_wait();\n"
+    "    const i64 row = blockIdx.x / parts, part = blockIdx.x % parts;\n"
+    "    const i64 chunk = (len + parts * 2048 - 1) / (parts * 2048) * 2048, from = part * chunk;\n"
+    "    const i64 to = from + chunk < len ? from + chunk : len;\n"
+    "    const u32 tid = threadIdx.x, lane = tid % 32;\n" ORDER ADD_DIGIT
+    "    key += row * len, hist += 64 + row * passes * 256;\n"
+    "    for (u32 p = 0; p < sizeof(B); p++) c[p][tid] = 0;\n"
+    "    __syncthreads();\n"
+    "    for (i64 i = from; i < to; i += 2048) {\n"
+    "        B v[8];\n"
+    "        if (i + 2048 <= to) {\n"
+    "            #pragma unroll\n"
+    "            for (u32 r = 0; r < 8; r++) v[r] = key[i + r * 256 + tid];\n"
+    "            #pragma unroll\n"
+    "            for (u32 r = 0; r < 8; r++) {\n"
+    "                const K k = order(v[r]);\n"
+    "                #pragma unroll\n"
+    "                for (u32 p = 0; p < sizeof(B); p++)\n"
+    "                    if (p < passes) add_digit(c[p], (u32)(k >> p * 8) & 255);\n"
+    "            }\n"
+    "        } else {\n"
+    "            for (i64 j = i + tid; j < to; j += 256) {\n"
+    "                const K k = order(key[j]);\n"
+    "                for (u32 p = 0; p < passes; p++) atomicAdd(&c[p][(u32)(k >> p * 8) & 255], 1u);\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "    __syncthreads();\n"
+    "    for (u32 p = 0; p < passes; p++)\n"
+    "        if (c[p][tid]) atomicAdd(&hist[p * 256 + tid], c[p][tid]);\n"
+    "}\n";
+
+/* A look-back word: pass + 1 << 34, 1 << 33 if it counts all tiles up to this one, 1 << 32 if this one alone, the count.
+ * how: 1 the first pass (an index is its position), 2 the last one (the first `wanted` are the result), 4 descending. */
+const char cuda_sort_pass[] =
+    "extern \"C\" __global__ __launch_bounds__(256) void sort_pass(const B *key, B *key2, u32 *hist, u64 *state,\n"
+    "#if PAIRS\n"
+    "                                   const u32 *pos, void *pos2,\n"
+    "#endif\n"
+    "                                   i64 len, i64 wanted, i64 pass, i64 passes, i64 how, u64 n, char *s, u64 d) {\n"
+    "    __shared__ u32 c[8][256], gap[256], sums[8], taken;\n"
+    "    __shared__ u64 room[TILE * (PAIRS && sizeof(B) < 4 ? 4 : sizeof(B)) / 8];\n"
+    "    const u32 tid = threadIdx.x, lane = tid % 32, warp = tid / 32, lower = (1u << lane) - 1, shift = (u32)pass * 8;\n"
+    "    const bool first = how & 1, last = how & 2, down = how & 4, whole = len <= TILE;\n"
+    "    pdl_wait();\n"
+    "    if (!tid) taken = whole ? blockIdx.x : atomicAdd(&hist[pass], 1u);\n"
+    "    for (u32 w = 0; w < 8; w++) c[w][tid] = 0;\n"
+    "    __syncthreads();\n"
+    "    const i64 tiles = (len + TILE - 1) / TILE, row = taken / tiles, tile = taken % tiles, at = tile * TILE;\n"
+    "    const u32 m = len - at < TILE ? (u32)(len - at) : TILE, mine = warp * 32 * ITEMS + lane;\n"
+    "    B *sk = (B *)room;\n"
+    "    u32 *const h = hist + 64 + (row * passes + pass) * 256;\n"
+    "    key += row * len + at, key2 += row * (last ? wanted : len);\n" ORDER ADD_DIGIT
+    "    auto digit_of = [&](B v) { return (u32)(order(v) >> shift) & 255; };\n"
+    "    auto put = [&](u32 o, B v) { if ((!last || o < wanted) && !(PAIRS && last)) key2[o] = v; };\n"
+    "#if PAIRS\n"
+    "    pos += row * len + at;\n"
+    "    auto put_pos = [&](u32 o, u32 p) {\n"
+    "        if (!last) ((u32 *)pos2)[row * len + o] = p;\n"
+    "        else if (o < wanted) ((i64 *)pos2)[row * wanted + o] = p;\n"
+    "    };\n"
+    "    auto pos_of = [&](u32 j) { return first ? (u32)at + j : pos[j]; };\n"
+    "#endif\n"
+    /* exclusive prefix sum of x over the block; all threads call it */
+    "    auto before = [&](u32 x) {\n"
+    "        u32 t = x;\n"
+    "        for (u32 o = 1; o < 32; o *= 2) { const u32 y = __shfl_up_sync(0xffffffffu, t, o); if (lane >= o) t += y; "
+    "}\n"
+    "        if (lane == 31) sums[warp] = t;\n"
+    "        __syncthreads();\n"
+    "        for (u32 w = 0; w < warp; w++) t += sums[w];\n"
+    "        __syncthreads();\n"
+    "        return t - x;\n"
+    "    };\n"
+    "    if (!whole && h[digit_of(key[0])] == len) {\n"
+    "        for (u32 j = tid; j < m; j += 256) {\n"
+    "            put((u32)at + j, key[j]);\n"
+    "#if PAIRS\n"
+    "            put_pos((u32)at + j, pos_of(j));\n"
+    "#endif\n"
+    "        }\n"
+    "        return;\n"
+    "    }\n"
+    /* what lies beyond the row has the greatest digit, and comes last */
+    "    B v[ITEMS];\n"
+    "    u32 digit[ITEMS], rank[ITEMS];\n"
+    "    #pragma unroll\n"
+    "    for (u32 r = 0; r < ITEMS; r++) v[r] = mine + r * 32 < m ? key[mine + r * 32] : (B)0;\n"
+    "    #pragma unroll\n"
+    "    for (u32 r = 0; r < ITEMS; r++) {\n"
+    "        digit[r] = mine + r * 32 < m ? digit_of(v[r]) : 255;\n"
+    "        add_digit(c[warp], digit[r]);\n"
+    "    }\n"
+    "    __syncthreads();\n"
+    "    u32 total = 0;\n"
+    "    for (u32 w = 0; w < 8; w++) { const u32 t = c[w][tid]; c[w][tid] = total; total += t; }\n"
+    "    const u32 start = before(total);\n"
+    "    for (u32 w = 0; w < 8; w++) c[w][tid] += start;\n"
+    "    if (tid == 255) total -= TILE - m;\n"
+    "    const u64 tag = (u64)(pass + 1) << 34, one = (u64)1 << 32, all = (u64)1 << 33;\n"
+    "    volatile u64 *const word = state + (row * tiles + tile) * 256 + tid;\n"
+    "    u32 ahead = tile ? 0 : whole ? start : before(h[tid]);\n"
+    "    if (!whole) *word = tile ? tag | one | total : tag | all | (ahead + total);\n"
+    "    __syncthreads();\n"
+    "    #pragma unroll\n"
+    "    for (u32 r = 0; r < ITEMS; r++) {\n"
+    "        u32 peers = 0xffffffffu;\n"
+    "        #pragma unroll\n"
+    "        for (int b = 0; b < 8; b++) {\n"
+    "            const bool bit = digit[r] >> b & 1;\n"
+    "            const u32 vote = __ballot_sync(0xffffffffu, bit);\n"
+    "            peers &= bit ? vote : ~vote;\n"
+    "        }\n"
+    "        const u32 less = __popc(peers & lower), was = c[warp][digit[r]];\n"
+    "        __syncwarp();\n"
+    "        if (!less) c[warp][digit[r]] = was + __popc(peers);\n"
+    "        __syncwarp();\n"
+    "        rank[r] = was + less;\n"
+    "    }\n"
+    "    #pragma unroll\n"
+    "    for (u32 r = 0; r < ITEMS; r++) sk[rank[r]] = v[r];\n"
+    /* sums of the tiles before this one, until one knows all that come before it */
+    "    bool known = !tile;\n"
+    "    u32 waits = 0;\n"
+    "    for (i64 q = tile - 1; !known;) {\n"
+    "        const i64 was = q;\n"
+    "        u64 seen[LOOK];\n"
+    "        #pragma unroll\n"
+    "        for (i64 k = 0; k < LOOK; k++) seen[k] = q >= k ? word[(q - k - tile) * 256] : 0;\n"
+    "        #pragma unroll\n"
+    "        for (i64 k = 0, left = 1; k < LOOK; k++) {\n"
+    "            left = left && !known && seen[k] >> 34 == pass + 1;\n"
+    "            if (left) ahead += (u32)seen[k], known = seen[k] & all, q--;\n"
+    "        }\n"
+    "        if (q == was) __nanosleep(32);\n"
+    "        if (++waits >> 24) __trap();\n"
+    "    }\n"
+    "    if (tile) *word = tag | all | (ahead + total);\n"
+    "    gap[tid] = ahead - start;\n"
+    "    __syncthreads();\n"
+    "    u32 out[ITEMS];\n"
+    "    #pragma unroll\n"
+    "    for (u32 r = 0; r < ITEMS; r++) {\n"
+    "        const u32 j = r * 256 + tid;\n"
+    "        const B x = sk[j];\n"
+    "        out[r] = gap[digit_of(x)] + j;\n"
+    "        if (j < m) put(out[r], x);\n"
+    "    }\n"
+    "#if PAIRS\n"
+    "    u32 *sp = (u32 *)room;\n"
+    "    __syncthreads();\n"
+    "    #pragma unroll\n"
+    "    for (u32 r = 0; r < ITEMS; r++) sp[rank[r]] = mine + r * 32 < m ? pos_of(mine + r * 32) : 0;\n"
+    "    __syncthreads();\n"
+    "    #pragma unroll\n"
+    "    for (u32 r = 0; r < ITEMS; r++)\n"
+    "        if (r * 256 + tid < m) put_pos(out[r], sp[r * 256 + tid]);\n"
+    "#endif\n"
+    "}\n";
+
+/* Rows of at most G * E elements, G lanes for each: a bitonic network of words in registers, element i of the network in lane
+ * i / E. A word (W) is the order of an element above its index (LOW bits), so that no two are equal and the sort is stable. */
+const char cuda_sort_rows[] =
+    "extern \"C\" __global__ __launch_bounds__(256) void sort_rows(OUT *out, const B *x, i64 len, i64 wanted, i64 down, i64 "
+    "rows, u64 n, char *s, u64 d) {\n"
+    "    pdl_wait();\n"
+    "    const u32 at = threadIdx.x % G;\n"
+    "    const i64 number = ((i64)blockIdx.x * 256 + threadIdx.x) / G;\n"
+    "    const bool there = number < rows;\n"
+    "    const B *row = x + number * len;\n" ORDER
+    "    auto other = [&](W w, u32 by) {\n"
+    "        const u32 low = __shfl_xor_sync(0xffffffffu, (u32)w, by);\n"
+    "        return LOW == 16 ? (W)low : (W)((u64)__shfl_xor_sync(0xffffffffu, (u32)((u64)w >> 32), by) << 32 | low);\n"
+    "    };\n"
+    "    W w[E];\n"
+    "    #pragma unroll\n"
+    "    for (u32 e = 0; e < E; e++) w[e] = there && e * G + at < len ? (W)order(row[e * G + at]) << LOW | (e * G + at) : ~(W)0;\n"
+    "    #pragma unroll\n"
+    "    for (u32 size = 2; size <= E * G; size *= 2)\n"
+    "        #pragma unroll\n"
+    "        for (u32 by = size / 2; by; by /= 2)\n"
+    "            #pragma unroll\n"
+    "            for (u32 e = 0; e < E; e++) {\n"
+    "                const bool up = !((at * E + e) & size);\n"
+    "                if (by >= E) {\n"
+    "                    const W o = other(w[e], by / E);\n"
+    "                    w[e] = (!(at & by / E) == up) == (o < w[e]) ? o : w[e];\n"
+    "                } else if (!(e & by)) {\n"
+    "                    const W a = w[e], b = w[e | by];\n"
+    "                    const bool swap = (a > b) == up;\n"
+    "                    w[e] = swap ? b : a, w[e | by] = swap ? a : b;\n"
+    "                }\n"
+    "            }\n"
+    "    #pragma unroll\n"
+    "    for (u32 e = 0; e < E; e++)\n"
+    "        if (there && at * E + e < wanted) {\n"
+    "            const u32 i = (u32)(w[e] & (((W)1 << LOW) - 1));\n"
+    "#if INDEX\n"
+    "            out[number * wanted + at * E + e] = i;\n"
+    "#else\n"
+    "            const K k = down ? (K)(w[e] >> LOW) ^ ALL : (K)(w[e] >> LOW);\n"
+    "            const K v = !SIGNED ? k : !INF ? k ^ TOP : k & TOP ? k ^ TOP : ~k & ALL;\n"
+    "            out[number * wanted + at * E + e] = INF && (k == TOP || k == ALL) ? row[i] : (B)v;\n"
+    "#endif\n"
+    "        }\n"
+    "}\n";

@@ -1,0 +1,186 @@
+/* builtin_host.c: kernels of the sorts of GPUs (src/device/cuda/sort_kernels.c) on the host, launch by launch as builtin.c says, with
+ * memory that is not cleared: sorts and indices of random rows are those of a plain stable sort. Needs a C++ compiler; what
+ * stands for CUDA is in tests/cuda_host.hpp. */
+#include "device/cuda/internal.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct arena arena;
+static struct err err;
+static uint64_t seed;
+
+static uint64_t draw(uint64_t n) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (seed >> 33) % n;
+}
+
+static const struct kind {
+    const char *name, *type;
+    size_t bytes;
+    bool index, top;
+    uint64_t inf; /* 0: integers */
+    int64_t row;  /* not 0: short rows, of more than half of this */
+} kinds[] = {{"sort", "f32", 4, .inf = 0x7f800000},
+             {"argsort", "f32", 4, .index = true, .inf = 0x7f800000},
+             {"topk", "i64", 8, .top = true},
+             {"topk_index", "bf16", 2, .index = true, .top = true, .inf = 0x7f80},
+             {"sort", "u8", 1, .index = false},
+             {"argsort", "i16", 2, .index = true},
+             {"sort", "i16", 2, .row = 256},
+             {"argsort", "f32", 4, .index = true, .inf = 0x7f800000, .row = 512},
+             {"topk", "bf16", 2, .top = true, .inf = 0x7f80, .row = 8},
+             {"sort", "f32", 4, .inf = 0x7f800000, .row = 64}};
+
+/* The kernels of all kinds in one library, function k of kind i as "k<i>_<k>". */
+static void *library(void) {
+    struct str s;
+    str_init(&s, &arena);
+    str_add(&s, "#include \"tests/cuda_host.hpp\"\n");
+    for (size_t i = 0; i < RG_COUNT(kinds); i++) {
+        struct dev_kernel_text t[DEV_KERNELS];
+        const char *types[2] = {kinds[i].type, kinds[i].type};
+        struct dev_call c = {.name = kinds[i].name, .type = types, .nbuf = 2};
+        if (kinds[i].row) c.num = &kinds[i].row;
+        uint32_t n = cuda_call_kernels(&arena, &c, t);
+        for (uint32_t k = 0; k < RG_MIN(n, CUDA_SELECT); k++) {
+            size_t head = (size_t)(strstr(t[k].text, t[k].name) - t[k].text);
+            str_printf(&s, "%.*sk%zu_%u%s", (int)head, t[k].text, i, k, t[k].text + head + strlen(t[k].name));
+        }
+    }
+    char dir[] = "/tmp/ridge-host.XXXXXX", *out;
+    int status;
+    CHECK(mkdtemp(dir));
+    const char *cc = arena_printf(&arena, "%s/k.cc", dir), *so = arena_printf(&arena, "%s/k.so", dir);
+    FILE *f = fopen(cc, "w");
+    fputs(s.p, f), fclose(f);
+    const char *argv[] = {"c++",   "-std=c++17", "-O0", "-w", "-I.", "-shared",
+                          "-fPIC", "-pthread",   cc,    "-o", so,    NULL};
+    if (os_run(&err, &arena, argv, &status, &out)) SKIP("no C++ compiler: %s", err.msg);
+    if (status) FAIL("%s", out);
+    void *lib = os_dlopen(&err, so);
+    unlink(cc), unlink(so), rmdir(dir);
+    if (!lib) FAIL("%s", err.msg);
+    return lib;
+}
+
+/* The number by which an element is ordered, as cpu/sort.c has it. */
+static uint64_t order_of(const struct kind *k, uint64_t v, bool down) {
+    uint64_t top = (uint64_t)1 << (8 * k->bytes - 1), all = top | (top - 1), size = v & (top - 1), r = v;
+    if (k->type[0] != 'u') r = v ^ top;
+    if (k->inf) r = size > k->inf ? all : !size ? top : v & top ? ~v & all : v | top;
+    return down ? r ^ all : r;
+}
+
+struct item {
+    uint64_t order, bits, at;
+};
+static int by_order(const void *a, const void *b) {
+    const struct item *x = a, *y = b;
+    return x->order != y->order ? (x->order > y->order) - (x->order < y->order)
+                                : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Few: digits of which some are the same in a whole row. */
+static uint64_t element(const struct kind *k, int how) {
+    uint64_t v = draw((uint64_t)1 << 31) << 33 ^ draw((uint64_t)1 << 31) << 16 ^ draw(1 << 16);
+    v >>= 64 - 8 * k->bytes;
+    if (how == 1) v &= (uint64_t)0x81 << (8 * k->bytes - 8); /* 0, -0, two powers of two */
+    if (how == 2) v &= 7;
+    return how == 3 && draw(8) ? 0 : v;
+}
+
+typedef void runner(dev_fn *, uint32_t blocks, uint32_t threads, const uint64_t *, uint32_t n,
+                    uint64_t draws);
+
+static void launch_all(runner *run, const struct dev_builtin *b, const struct dev_launch *l) {
+    const struct cuda_call *c = cuda_call_of(b->fn);
+    for (uint32_t i = 0; i < cuda_call_steps(c, l); i++) {
+        struct cuda_step s;
+        uint64_t argument[16];
+        uint32_t n = 0;
+        cuda_call_step(c, l, i, &s);
+        for (uint32_t k = 0; k < s.l.nbuf; k++) argument[n++] = (uint64_t)(uintptr_t)s.buf[k];
+        for (uint32_t k = 0; k < s.l.nvar; k++) argument[n++] = (uint64_t)s.var[k];
+        run(s.l.fn, s.l.grid, s.l.block, argument, n, draw(1 << 30));
+    }
+}
+
+static void check_rows(const struct kind *k, const uint8_t *x, const uint8_t *got, const int64_t num[3],
+                       int64_t rows) {
+    struct item *row = malloc((size_t)num[0] * sizeof *row);
+    for (int64_t r = 0; r < rows; r++) {
+        for (int64_t i = 0; i < num[0]; i++) {
+            row[i] = (struct item){.at = (uint64_t)i};
+            memcpy(&row[i].bits, x + (size_t)(r * num[0] + i) * k->bytes, k->bytes);
+            row[i].order = order_of(k, row[i].bits, num[2]);
+        }
+        qsort(row, (size_t)num[0], sizeof *row, by_order);
+        for (int64_t i = 0; i < num[1]; i++) {
+            uint64_t want = k->index ? row[i].at : row[i].bits, have = 0;
+            size_t bytes = k->index ? 8 : k->bytes;
+            memcpy(&have, got + (size_t)(r * num[1] + i) * bytes, bytes);
+            if (have != want)
+                FAIL("%s of %s, row %lld of %lld, element %lld of %lld: %llx, expected %llx", k->name,
+                     k->type, (long long)r, (long long)rows, (long long)i, (long long)num[0],
+                     (unsigned long long)have, (unsigned long long)want);
+        }
+    }
+    free(row);
+}
+
+static void check_draw(void *lib, size_t which) {
+    const struct kind *k = &kinds[which];
+    struct cuda_device d = {0};
+    struct dev_builtin b;
+    dev_fn *fn[DEV_KERNELS] = {0};
+    for (int i = 0; i <= (k->row ? CUDA_ROWS : CUDA_PASS); i++) {
+        char name[20];
+        snprintf(name, sizeof name, "k%zu_%d", which, i);
+        fn[i] = (dev_fn *)(uintptr_t)os_dlsym(lib, name);
+        CHECK(fn[i]);
+    }
+    int64_t rows = 1 + (int64_t)draw(2), len = CUDA_SELECT_MOST + 1 + (int64_t)draw(draw(3) ? 9000 : 3000);
+    if (!draw(12)) len += 40000; /* more tiles than a look-back window */
+    if (k->row) rows = 1 + (int64_t)draw(30), len = k->row / 2 + 1 + (int64_t)draw((uint64_t)k->row / 2);
+    int64_t num[3] = {len, k->top ? 1 + (int64_t)draw((uint64_t)RG_MIN(len, 2000)) : len, (int64_t)draw(2)};
+    if (k->top && !k->row) num[1] += 257 - RG_MIN(num[1], 257); /* fewer are selected, not sorted */
+    const char *types[2] = {k->index ? "i64" : k->type, k->type};
+    struct dev_call call = {.name = k->name, .type = types, .nbuf = 2, .rows = rows, .num = num};
+    if (cuda_builtin(&d.dev, &err, &call, fn, &b)) FAIL("%s", err.msg);
+    size_t bytes = (size_t)(rows * len) * k->bytes,
+           room = (size_t)(rows * num[1]) * (k->index ? 8 : k->bytes);
+    uint8_t *x = malloc(bytes), *got = malloc(room), *scratch = malloc((size_t)b.scratch);
+    int how = (int)draw(4);
+    for (int64_t i = 0; i < rows * len; i++) {
+        uint64_t v = element(k, how);
+        memcpy(x + (size_t)i * k->bytes, &v, k->bytes);
+    }
+    memset(scratch, 0xa7, (size_t)b.scratch), memset(got, 0xa7, room);
+    void *buf[2] = {got, x};
+    struct dev_launch l = {.fn = b.fn,
+                           .buf = buf,
+                           .nbuf = 2,
+                           .var = num,
+                           .nvar = 3,
+                           .grid = (uint32_t)rows,
+                           .scratch = (char *)scratch};
+    launch_all((runner *)(uintptr_t)os_dlsym(lib, "run_kernel"), &b, &l);
+    check_rows(k, x, got, num, rows);
+    free(x), free(got), free(scratch);
+    cuda_calls_free(d.calls);
+}
+
+static void check_draws(uint64_t from, int n) {
+    arena_init(&arena, &err);
+    seed = from;
+    void *lib = library();
+    for (int i = 0; i < n; i++) check_draw(lib, (size_t)i % RG_COUNT(kinds));
+    os_dlclose(lib);
+    arena_free(&arena);
+    TEST_COUNT(n, "sorts as a stable sort has them");
+}
+
+TEST(builtin_host_sorts) { check_draws(20261117, 10); }
+TEST_MANUAL(builtin_host_sorts_much, 600) { check_draws((uint64_t)getpid(), 300); }
