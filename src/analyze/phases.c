@@ -4,6 +4,8 @@
  * in which something new was planned is start-up, unless most are like that; so is a plan that ran once beside others that
  * repeat, and all time that is between no two steps of the loop: before the first, where one program follows another
  * once, after the last. What is judged (diag.steady) are the other steps; without two of them, the whole recording.
+ * What the recording itself took inside of a step is no part of the step: it counts as start-up, and lengths, shares and causes are
+ * those of the program alone.
  * The budgets of phases and start-up sum to that of the recording, because a moment is in one of them.
  * Tests: tests/unit/phases.c */
 #include "analyze/internal.h"
@@ -122,7 +124,8 @@ static void add_budget(const struct diag *d, int64_t a, int64_t b, struct phase 
 }
 
 static void end_budget(struct phase *p) {
-    int64_t rest = p->wall_ns;
+    int64_t rest = p->wall_ns -= p->budget[BUDGET_PROFILER];
+    p->budget[BUDGET_PROFILER] = 0;
     for (int k = 0; k < BUDGET_KEYS; k++)
         if (k != BUDGET_KERNELS) rest -= p->budget[k];
     p->budget[BUDGET_KERNELS] = rest;
@@ -158,9 +161,11 @@ static void add_steps(struct phase_steps *s, step_lengths *length) {
             map_put(&at, x->program, k);
             vec_push(&d->arena, &d->phases, ((struct phase){.program = x->program, .line = x->line}));
         }
+        int64_t before = d->phases.p[k].budget[BUDGET_PROFILER];
         d->phases.p[k].steps++;
         add_budget(d, x->t0, x->t1, &d->phases.p[k]);
-        vec_push(&d->arena, length, ((struct step_length){(uint32_t)k, x->t1 - x->t0}));
+        int64_t own = d->phases.p[k].budget[BUDGET_PROFILER] - before;
+        vec_push(&d->arena, length, ((struct step_length){(uint32_t)k, x->t1 - x->t0 - own}));
     }
     if (length->n) qsort(length->p, length->n, sizeof *length->p, by_length);
 }
@@ -210,6 +215,16 @@ int64_t ridge_steady_of(const struct diag *d, int64_t a, int64_t b) {
     return ns;
 }
 
+static void roof_of_steps(struct diag *d) {
+    double roof = 0, known = 0;
+    for (uint32_t i = 0; i < d->kernels.n; i++) {
+        const struct kernel_row *k = &d->kernels.p[i];
+        double ns = k->modelled && k->count ? (double)k->ns / k->count * k->steady : 0;
+        roof += k->roof * ns, known += ns;
+    }
+    if (known > 0) d->roof = roof / known;
+}
+
 /* Kernels by the step they began in; what those of each phase would take at best. */
 void ridge_phase_kernels(struct diag *d) {
     const struct phase_steps s = {.step = d->steps.p, .n = d->steps.n};
@@ -230,4 +245,5 @@ void ridge_phase_kernels(struct diag *d) {
         d->steady.best_ns += best;
         if (phase < d->phases.n) d->phases.p[phase].best_ns += best;
     }
+    if (d->phases.n) roof_of_steps(d);
 }

@@ -126,6 +126,22 @@ static int busy_order(const void *x, const void *y) {
     return a->t0 < b->t0 ? -1 : a->t0 > b->t0;
 }
 
+/* Between two kernels that were queued the device writes the times of the first: recording, not the program. */
+static void add_recording(struct profile_walk *w) {
+    enum { QUEUED_NS = 10000 };
+    struct diag *d = w->d;
+    int64_t cost = d->t->kernel_record_ns;
+    uint32_t n = w->busy.n;
+    for (uint32_t i = 0; cost && i + 1 < n; i++) {
+        const struct busy *a = &w->busy.p[i], *b = a + 1;
+        int64_t gap = b->t0 - a->t1;
+        if (a->cause != BUDGET_KERNELS || gap <= 0 || gap > QUEUED_NS) continue;
+        struct busy x = {a->t1, a->t1 + RG_MIN(gap, cost), 0, BUDGET_PROFILER};
+        vec_push(&d->arena, &w->busy, x);
+    }
+    if (w->busy.n > n) qsort(w->busy.p, w->busy.n, sizeof *w->busy.p, busy_order);
+}
+
 /* Kernels, and what of the copies no kernel hides. */
 static void find_busy(struct profile_walk *w) {
     struct diag *d = w->d;
@@ -149,6 +165,7 @@ static void find_busy(struct profile_walk *w) {
     }
     for (uint32_t i = 0; i < kernels.n; i++) vec_push(&d->arena, &w->busy, kernels.p[i]);
     if (w->busy.n) qsort(w->busy.p, w->busy.n, sizeof *w->busy.p, busy_order);
+    add_recording(w);
 }
 
 /* The thread that ran kernels longest, or asked a device for most of them; without any, the one with most records. Events

@@ -195,10 +195,10 @@ static void notes(struct str *o, const struct diag *d) {
     heap_lines(o, d);
     if (d->t->record_ns) {
         int64_t cost = (int64_t)d->t->record_ns * (int64_t)(d->t->seen) + d->budget[BUDGET_PROFILER];
-        report_line(
-            o, "RECORDING  %llu records of %u ns and %.2f ms of preparation: %.2f ms, %.2f%% of the time",
-            (unsigned long long)d->t->seen, d->t->record_ns, ms(d->budget[BUDGET_PROFILER]), ms(cost),
-            pct((double)cost, (double)d->wall_ns));
+        report_line(o, "RECORDING  %llu records of %u ns and %.2f ms of %s: %.2f ms, %.2f%% of the time",
+                    (unsigned long long)d->t->seen, d->t->record_ns, ms(d->budget[BUDGET_PROFILER]),
+                    d->t->kernel_record_ns ? "preparation and of timing kernels" : "preparation", ms(cost),
+                    pct((double)cost, (double)d->wall_ns));
     }
     for (uint32_t i = 0; i < d->t->notes.n; i++)
         if (!d->t->notes.p[i].todo)

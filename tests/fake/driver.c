@@ -263,10 +263,11 @@ static void count(const char *fn) {
     if (!counted++) first = fn;
     F.kernel = fn;
 }
-static uint32_t replays_before, replays_since;
+static uint32_t replays_before, replays_since, delays_before, delays_since;
 API int cuEventRecord(void *e, void *s) {
     BEGIN;
     replays_since = F.replays - replays_before, replays_before = F.replays;
+    delays_since = F.delays - delays_before, delays_before = F.delays;
     F.since = counted, F.first = counted ? first : NULL, counted = 0;
     return e && s ? 0 : BAD;
 }
@@ -284,7 +285,7 @@ static bool delayed;
 API int cuEventElapsedTime(float *ms, void *a, void *b) {
     BEGIN;
     *ms = !F.since && !replays_since ? 0 : F.clock ? F.clock(F.kernel, F.since) : 0.001f;
-    *ms += F.pair + (delayed ? 0 : F.latency);
+    *ms += F.pair + (delayed ? 0 : F.latency) + (F.ran ? F.record * (float)delays_since : 0);
     delayed = false;
     return a && b ? 0 : BAD;
 }

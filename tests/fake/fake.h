@@ -18,6 +18,7 @@ struct fake {
     /* ms that n launches of a kernel take, between two events; NULL: 0.001 */
     float (*clock)(const char *kernel, unsigned launches);
     float pair, latency; /* ms that two events show more; .. and after a launch into an empty stream */
+    float record;        /* ms that a kernel without work takes more while the profiling library listens */
     /* to look at */
     uint32_t resets;
     int sticky; /* the device is lost: every call returns it; starting a kernel called "wild" sets 700 */

@@ -306,19 +306,36 @@ TEST(cupti_does_not_say_nodes) {
     done(c);
 }
 
+/* The time to write a kernel's times is measured when recording begins, by kernels that are in no recording. */
+TEST(cupti_cost_of_a_record_is_measured) {
+    setenv("RIDGE_RECORD", "0", 1);
+    rg_ctx *c = open_with("/fake/libcupti.so");
+    driver->pair = 0.064f, driver->record = 0.0015f;
+    run_steps(c, 1, 3);
+    CHECK(driver->delays > 0);
+    CHECK(t.kernel_record_ns >= 1499 && t.kernel_record_ns <= 1501); /* a float of milliseconds */
+    CHECK_EQ(t.notes.n, 1);
+    CHECK_EQ(count(TK_KERNEL, true), 3 * UNITS);
+    CHECK_EQ(lost_noted(), 0);
+    driver->pair = driver->record = 0;
+    done(c);
+}
+
 /* A launch that fails leaves nothing behind. */
 TEST(cupti_and_a_launch_that_fails) {
     rg_ctx *c = open_with("/fake/libcupti.so");
     float x[64] = {1};
     rg_tensor in = rg_from(c, RG_F32, x, RG_SHAPE(64));
     CHECK(!rg_profile_start(c, file));
+    rg_tensor before = rg_mul(in, 2);
+    CHECK(!rg_realize(before)); /* CUPTI is on */
     driver->fail = "cuLaunchKernel", driver->after = 1, driver->code = 1;
     CHECK(rg_realize(rg_contiguous(rg_exp(rg_contiguous(rg_add(in, 1))))));
     driver->fail = NULL;
     rg_clear_error(c);
     CHECK(!rg_profile_stop(c));
     read_back();
-    CHECK_EQ(count(TK_KERNEL, true), 1);
+    CHECK_EQ(count(TK_KERNEL, true), 2);
     CHECK_EQ(lost_noted(), 0);
     done(c);
 }

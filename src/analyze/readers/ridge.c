@@ -362,6 +362,23 @@ static void copy_call(struct trace *t, struct trace_event *e) {
     e->flags &= TF_H2D | TF_D2H | TF_D2D;
 }
 
+/* "machine FLOPS BYTES HALF", "kernel record NS": facts, nothing to tell. */
+static bool take_fact(struct trace *t, const char *s) {
+    if (!strncmp(s, "kernel record ", 14)) {
+        t->kernel_record_ns = (uint32_t)RG_MIN(strtoul(s + 14, NULL, 10), 20000ul);
+        return true;
+    }
+    if (strncmp(s, "machine ", 8)) return false;
+    char *end;
+    t->machine_flops = strtod(s + 8, &end);
+    t->machine_bytes = strtod(end, &end);
+    t->machine_half = strtod(end, NULL);
+    if (!(t->machine_flops > 0 && t->machine_flops < 1e20)) t->machine_flops = 0;
+    if (!(t->machine_bytes > 0 && t->machine_bytes < 1e20)) t->machine_bytes = 0;
+    if (!(t->machine_half > 0 && t->machine_half < 1e20)) t->machine_half = 0;
+    return true;
+}
+
 static void resolve(struct reading *r) {
     struct trace *t = r->t;
     struct map told; /* work and info of a kernel -> its args: thousands of calls share one */
@@ -370,16 +387,8 @@ static void resolve(struct reading *r) {
     for (uint32_t i = 0; i < t->notes.n; i++) {
         struct trace_note *n = &t->notes.p[i];
         n->what = name_of(r, n->what), n->todo = name_of(r, n->todo);
-        const char *s = trace_str(t, n->what);
-        if (strncmp(s, "machine ", 8)) continue;
-        char *end;
-        t->machine_flops = strtod(s + 8, &end);
-        t->machine_bytes = strtod(end, &end);
-        t->machine_half = strtod(end, NULL);
-        if (!(t->machine_flops > 0 && t->machine_flops < 1e20)) t->machine_flops = 0;
-        if (!(t->machine_bytes > 0 && t->machine_bytes < 1e20)) t->machine_bytes = 0;
-        if (!(t->machine_half > 0 && t->machine_half < 1e20)) t->machine_half = 0;
-        *n = t->notes.p[--t->notes.n]; /* a fact, nothing to tell */
+        if (!take_fact(t, trace_str(t, n->what))) continue;
+        *n = t->notes.p[--t->notes.n];
         i--;
     }
     for (uint32_t i = 0; t->async && i < t->n; i++) copy_call(t, &t->ev[i]);

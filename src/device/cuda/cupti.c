@@ -129,6 +129,7 @@ static struct {
     pid_t owner;         /* a forked child has neither the GPU nor CUPTI's threads: it does nothing */
     atomic_uint refused; /* the recording for which a missing CUPTI was reported */
     /* under lock: */
+    bool trying;   /* kernels that are launched now measure what recording costs: no events */
     uint64_t lost; /* unusable records */
     struct cuda_traced *waiting;
     struct traced_key *bucket[BUCKETS];
@@ -376,7 +377,7 @@ static void kernel_record(const uint8_t *r) {
     bool good = read_record(r, &kernel_at, &x);
     cu.lost += !good;
     if (!k) {
-        if (good) emit_unknown(r, &x, 0);
+        if (good && !cu.trying) emit_unknown(r, &x, 0);
         return;
     }
     struct cuda_traced *t = k->of;
@@ -520,7 +521,6 @@ static int fail(struct err *e, int code) {
 
 static int switch_on(struct err *e) {
     int code = 0;
-    if (!cu.loaded && load(e)) return e->code;
     if ((code = cu.api.subscribe(&cu.subscriber, on_call, NULL))) return fail(e, code);
     for (size_t i = 0; i < RG_COUNT(calls) && !code; i++)
         code = cu.api.callback(1, cu.subscriber, calls[i].domain, calls[i].id);
@@ -581,6 +581,24 @@ static void note(struct cuda_device *d, const struct err *e) {
     log_line(1, "%s", text);
 }
 
+static void set_trying(bool on) {
+    pthread_mutex_lock(&lock);
+    cu.trying = on;
+    pthread_mutex_unlock(&lock);
+}
+
+/* What timing a kernel adds to the time from one to the next; `before`: that time without. */
+static void note_cost(struct cuda_device *d, uint64_t before) {
+    char text[48];
+    set_trying(true);
+    uint64_t with = before ? cuda_turnaround(d) : 0, now = os_now_ns();
+    cu.api.flush(1);
+    set_trying(false);
+    if (with <= before) return;
+    snprintf(text, sizeof text, "kernel record %llu", (unsigned long long)(with - before));
+    event_add_info(EVENT_NOTE, event_name(text), 0, now, now, 0, 0);
+}
+
 /* The driver takes itself down in a handler of its own, which was registered before this one and so runs later. */
 static void once_for_all(void) {
     event_before_off(trace_off);
@@ -597,9 +615,12 @@ bool cuda_trace(struct device *dev) {
     pthread_mutex_lock(&list_lock);
     if (!cuda_tracing()) {
         struct event_span own = event_begin(EVENT_PROFILER, 0);
-        if (switch_on(&e)) {
+        bool found = cu.loaded || !load(&e);
+        uint64_t before = found ? cuda_turnaround(d) : 0;
+        if (!found || switch_on(&e)) {
             atomic_store(&cu.refused, file);
         } else {
+            note_cost(d, before);
             pthread_once(&once, once_for_all);
             cu.owner = getpid();
             atomic_store(&cu.active, true);

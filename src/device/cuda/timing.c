@@ -70,14 +70,33 @@ static bool measure_empty(struct cuda_device *d, uint64_t limit) {
     return true;
 }
 
-bool cuda_delay(struct cuda_device *d, uint64_t limit) {
-    if (event_recording()) return false;
+static bool load_delay(struct cuda_device *d, uint64_t limit) {
     if (!d->delay.tried) {
         d->delay.tried = true;
         if (d->cu->load(&d->delay.module, delay_text)) d->delay.module = NULL;
         d->delay.ready = d->delay.module && !d->cu->function(&d->delay.fn, d->delay.module, "ridge_delay") &&
                          measure_empty(d, limit);
     }
-    if (d->delay.ready) d->delay.ready = !start_delay(d, DELAY_CYCLES);
+    return d->delay.ready;
+}
+
+/* Empty kernels, one behind another, queued while the stream is busy. */
+uint64_t cuda_turnaround(struct cuda_device *d) {
+    enum { KERNELS = 32, TRIES = 3 };
+    struct err ignore = {0};
+    uint64_t least = UINT64_MAX, ns = 0;
+    if (cuda_enter(d, &ignore) || !load_delay(d, 0)) return 0;
+    for (int i = 0; i < TRIES; i++) {
+        int bad = start_delay(d, KERNELS / 2 * DELAY_CYCLES) || cuda_span(&d->dev, &ignore, NULL, 0);
+        for (int k = 0; k < KERNELS && !bad; k++) bad = start_delay(d, 0);
+        if (bad || cuda_span(&d->dev, &ignore, &ns, 0)) return 0;
+        least = RG_MIN(least, ns);
+    }
+    return least / KERNELS;
+}
+
+bool cuda_delay(struct cuda_device *d, uint64_t limit) {
+    if (event_recording()) return false;
+    if (load_delay(d, limit)) d->delay.ready = !start_delay(d, DELAY_CYCLES);
     return d->delay.ready;
 }
