@@ -393,7 +393,8 @@ struct class_row {
     X(DEVCOPY,      "copy.device",        "measured")                                              \
     X(IDLE_GPUS,    "idle_gpus",          "measured")                                              \
     X(SHARED,       "gpu_shared",         "measured")                                              \
-    X(PRECISION,    "precision",          "model")
+    X(PRECISION,    "precision",          "model")                                                 \
+    X(THREADS,      "host.threads",       "measured")
 /* clang-format on */
 enum cause_id {
 #define X(name, id, conf) CAUSE_##name,

@@ -15,6 +15,7 @@ enum {
     MAPPED_BYTES = 32 << 20, /* glibc: DEFAULT_MMAP_THRESHOLD_MAX */
     PAGE_BYTES = 4096,
 };
+#define STALLED 20      /* times what one core needs: its threads wait for cores or for one another */
 #define FAULT_NS 120.0  /* a page faulted in and cleared, with several threads at it */
 #define WIDE_SHARE 0.15 /* of the wall time */
 
@@ -193,6 +194,80 @@ static void chains(struct diag *d) {
               "operators that overwrite their argument (add_, mul_)");
 }
 
+struct cpu_attention {
+    int64_t lost, between; /* between: of what follows a product that is not closed yet */
+    uint32_t count, row;   /* row: 1 + that of the softmax */
+    bool open, softmax;
+};
+
+/* Products close what is open; what only moves or maps the scores belongs to it, anything else ends it. */
+static void attention_step(const struct diag *d, struct cpu_attention *x, uint32_t row) {
+    const struct kernel_row *k = &d->kernels.p[row - 1];
+    int64_t ns = k->ns / RG_MAX(k->count, 1u);
+    if (k->cls == KC_GEMM) {
+        if (x->open && x->softmax) x->lost += x->between, x->count++;
+        x->open = true, x->softmax = false, x->between = 0;
+    } else if (strstr(trace_str(d->t, k->name), "softmax")) {
+        x->softmax = k->bytes >= CHAIN_BYTES, x->between += ns;
+        if (x->softmax) x->row = row;
+    } else if (k->cls == KC_ELEMENTWISE || k->cls == KC_COPY) {
+        x->between += ns;
+    } else {
+        x->open = x->softmax = false;
+    }
+}
+
+static void attention(struct diag *d) {
+    const struct trace *t = d->t;
+    struct cpu_attention x = {0};
+    for (uint32_t l = 0; l < t->lanes.n; l++) {
+        x.open = x.softmax = false;
+        for (uint32_t k = 0; k < t->lanes.p[l].n && t->lanes.p[l].kind == LANE_HOST; k++) {
+            uint32_t row = d->op_row[t->order[t->lanes.p[l].first + k]];
+            const struct kernel_row *r = row ? &d->kernels.p[row - 1] : NULL;
+            if (r && !r->wrapper && r->ns / RG_MAX(r->count, 1u) >= SMALL_OP_NS / 2)
+                attention_step(d, &x, row);
+        }
+    }
+    if (!x.row || !cause_worth(d, x.lost)) return;
+    const struct kernel_row *k = &d->kernels.p[x.row - 1];
+    cause_add(d, CAUSE_TRAFFIC, x.lost, x.lost, trace_str(t, k->where ? k->where : k->op),
+              arena_printf(&d->arena,
+                           "%u times attention is two products with a softmax between them, and the scores "
+                           "(%.1f MB) cross the memory several times",
+                           x.count, k->bytes / 2e6),
+              "torch.nn.functional.scaled_dot_product_attention: the scores stay in the caches")
+        ->bound = "the time of the operators between the two products";
+}
+
+/* Operators with a known amount of work that take many times what one core needs for it. */
+static void stalled_threads(struct diag *d) {
+    int64_t lost = 0, best = 0;
+    const struct kernel_row *top = NULL;
+    for (uint32_t i = 0; i < d->kernels.n; i++) {
+        const struct kernel_row *k = &d->kernels.p[i];
+        if (!k->modelled || k->wrapper || !k->count || k->ns / k->count < FIXED_OP_NS) continue;
+        double least =
+            RG_MAX(k->flops / MODEL_ANY_CORE_FLOPS, k->bytes / MODEL_ANY_CORE_BYTES) * 1e9 * k->count;
+        if (least <= 0 || (double)k->ns < STALLED * least) continue;
+        lost += k->ns - (int64_t)least;
+        if (k->ns > best) best = k->ns, top = k;
+    }
+    if (!top || !cause_worth(d, lost)) return;
+    struct cause *c = cause_add(
+        d, CAUSE_THREADS, lost, lost, trace_str(d->t, top->where ? top->where : top->op),
+        arena_printf(
+            &d->arena,
+            "%.40s takes %.2f ms for %.3f MFLOP and %.3f MB, which one core does in a %dth of it or less: "
+            "its threads wait for cores or for one another",
+            trace_str(d->t, top->op), (double)top->ns / 1e6 / top->count, top->flops / 1e6, top->bytes / 1e6,
+            STALLED),
+        "no more threads than free cores: torch.set_num_threads(n), OMP_NUM_THREADS, fewer processes at once "
+        "(workers of a loader have threads too)");
+    c->bound = "the time beyond what one core needs";
+    c->confirm = "torch.set_num_threads(1): the step is faster";
+}
+
 /* The rate of the largest product: threads are not in the file, but this shows what they reach together. */
 static void rate_of_products(struct diag *d) {
     const struct kernel_row *top = NULL;
@@ -293,6 +368,8 @@ void cpu_causes(struct diag *d) {
     wide_products(d);
     mapped_blocks(d);
     chains(d);
+    attention(d);
+    stalled_threads(d);
     elsewhere(d);
     rate_of_products(d);
 }
