@@ -163,7 +163,8 @@ enum trace_format {
     TRACE_RIDGE,
     TRACE_NSYS,
     TRACE_NCU,
-    TRACE_ROCPROF
+    TRACE_ROCPROF,
+    TRACE_PERFETTO
 };
 
 struct trace_span {

@@ -64,6 +64,8 @@ bool is_pprof(const uint8_t *p, size_t n);
 void read_ncu(struct trace *, struct input *);
 bool is_ncu(const uint8_t *p, size_t n);
 void read_rocprof(struct trace *, struct input *);
+void read_perfetto(struct trace *, struct input *);
+bool is_perfetto(const uint8_t *p, size_t n);
 bool is_rocprof(const uint8_t *p, size_t n);
 bool is_xplane(const uint8_t *p, size_t n);
 bool is_ridge(const uint8_t *p, size_t n);

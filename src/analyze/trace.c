@@ -18,8 +18,8 @@ static const char *const kind_text[] = {
 const char *trace_kind_text(int kind) { return kind >= 0 && kind < TK_KINDS ? kind_text[kind] : "?"; }
 
 static const char *const format_text[] = {
-    "unknown", "PyTorch (Kineto JSON)",   "JAX (trace JSON)",     "JAX (xplane)",    "PyTorch snapshot",
-    "Ridge",   "Nsight Systems (SQLite)", "Nsight Compute (CSV)", "rocprofv3 (JSON)"};
+    "unknown", "PyTorch (Kineto JSON)",   "JAX (trace JSON)",     "JAX (xplane)",     "PyTorch snapshot",
+    "Ridge",   "Nsight Systems (SQLite)", "Nsight Compute (CSV)", "rocprofv3 (JSON)", "Perfetto (protobuf)"};
 const char *trace_format_text(int f) {
     return f >= 0 && f < (int)RG_COUNT(format_text) ? format_text[f] : "?";
 }

@@ -327,9 +327,8 @@ TEST(analyze_refuses_what_it_cannot_read) {
     refused("{\"traceEvents\": [", 17, "before its first");
     refused("[{\"ph\":\"X\",\"name\":\"x\",\"ts\":1,\"dur\":1,\"pid\":1,\"tid\":1}]", 55,
             "neither of PyTorch");
-    /* Two packets of Perfetto: 8 timestamp, 10 sequence, 11 a track event of type (9) BEGIN. */
-    refused("\x0a\x08\x40\x05\x50\x01\x5a\x02\x48\x01\x0a\x08\x40\x06\x50\x01\x5a\x02\x48\x02", 20,
-            "Perfetto");
+    /* Two packets of Perfetto: 8 timestamp, 10 sequence, no slice. */
+    refused("\x0a\x04\x40\x05\x50\x01\x0a\x04\x40\x06\x50\x01", 12, "Perfetto");
     refused("{\"rocprofiler-sdk-tool\": [{\"metadata\": {}}]}", 43, "rocprofv3");
     static char zeros[100000];
     refused(zeros, sizeof zeros, "zeros");

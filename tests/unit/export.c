@@ -241,6 +241,24 @@ TEST(export_perfetto_of_100_random_streams_decodes_and_nests) {
     TEST_COUNT(slices, "slices decoded");
 }
 
+/* Our own reader finds the kernels of the recording, to the nanosecond. */
+TEST(export_perfetto_is_read_back) {
+    static struct trace t2;
+    static struct diag d2;
+    for (uint64_t i = 0; i < 20; i++) {
+        make(i + 300, 4000 + i * 100, false);
+        export(EXPORT_PERFETTO);
+        if (trace_read_mem(&t2, &err, got, got_n, 0) || diagnose(&d2, &t2, &err)) FAIL("%s", err.msg);
+        int64_t ns = 0;
+        for (uint32_t k = 0; k < t2.n; k++) ns += t2.ev[k].kind == TK_KERNEL ? t2.ev[k].dur : 0;
+        CHECK_EQ(t2.format, TRACE_PERFETTO);
+        CHECK_EQ(ns, kernel_time());
+        diag_free(&d2);
+        trace_free(&t2);
+        forget();
+    }
+}
+
 /* More than the buffer of a sink holds. */
 TEST(export_goes_on_where_a_piece_ends) {
     static struct decoded x;

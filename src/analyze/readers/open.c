@@ -2,7 +2,7 @@
  *
  * Reads are guarded here only: whatever a reader throws ends here with the input closed.
  * Tests: tests/unit/analyze.c */
-#include "analyze/readers/protobuf.h"
+#include "analyze/internal.h"
 
 struct open_job {
     struct trace *t;
@@ -18,21 +18,6 @@ static bool all_zero(const uint8_t *p, size_t n) {
     return true;
 }
 
-/* perfetto_trace.proto: a Trace is packets (field 1), and a packet says when (8) and by whom (10, 3, 79) it was written. */
-static bool is_perfetto(const uint8_t *p, size_t n) {
-    struct pb b = {p, p + n};
-    struct pbf f, g;
-    int packets = 0, told = 0;
-    while (packets < 8 && next_field(&b, &f)) {
-        if (f.no != 1 || f.wire != 2) return false;
-        packets++;
-        while (next_field(&f.sub, &g))
-            told += g.wire == 0 && (g.no == 8 || g.no == 10 || g.no == 3 || g.no == 79);
-        if (f.sub.p < f.sub.end) return false;
-    }
-    return packets && told >= packets;
-}
-
 static void foreign(struct trace *t, const uint8_t *p, size_t n) {
     char shown[64] = "";
     for (size_t i = 0; i < RG_MIN(n, (size_t)16); i++) snprintf(shown + i * 2, 4, "%02x", p[i]);
@@ -43,19 +28,13 @@ static void foreign(struct trace *t, const uint8_t *p, size_t n) {
         guess = " It is zstd: unpack it first.";
     else if (n >= 5 && !memcmp(p, "<html", 5))
         guess = " It is a web page.";
-    else if (is_perfetto(p, n))
-        guess = " It is a Perfetto trace (packets, as Android, Chrome and rocprofv3 write them): it has no "
-                "operators "
-                "and launches in a form that ridge knows. Record with torch.profiler or jax.profiler; for a "
-                "look at "
-                "it as it is: ui.perfetto.dev.";
     else if (all_zero(p, n))
         guess = " It holds only zeros: a sparse or never written file.";
     err_throw(t->err, RG_EPARSE,
               "not a trace that ridge reads: it begins with %s.%s\nExpected a PyTorch trace "
               "(.pt.trace.json[.gz]), a JAX trace (.trace.json.gz, .xplane.pb), a PyTorch memory "
               "snapshot (.pickle), an export of Nsight Systems (.sqlite), the CSV of Nsight Compute, the "
-              "JSON of rocprofv3 or a Ridge profile",
+              "JSON of rocprofv3, a Perfetto trace (.pftrace) or a Ridge profile",
               shown, guess);
 }
 
@@ -86,6 +65,8 @@ static void read_any(void *arg) {
         read_pickle(t, in);
     else if (is_xplane(p, in->len))
         read_xplane(t, in);
+    else if (is_perfetto(p, in->len))
+        read_perfetto(t, in);
     else if (is_pprof(p, in->len))
         read_pprof(t, in);
     else
