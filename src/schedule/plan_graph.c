@@ -78,6 +78,25 @@ static const uop *own_copy(struct copy *c, const uop *n) {
     return x;
 }
 
+/* A constant in the shape of a result. */
+static bool is_constant_result(const uop *n) {
+    while (op_is_movement((enum op)n->op)) n = n->src[0];
+    return is_leaf(n);
+}
+
+/* Results with copies of their own: what an ASSIGN overwrites, and constants, whose other readers would load them. */
+static void copy_results(struct copy *c, const uop *graph, const uop **src) {
+    for (uint32_t i = 0; i < graph->nsrc; i++) {
+        uint32_t same = 0;
+        while (graph->src[same] != graph->src[i]) same++;
+        bool overwritten = in_memory(src[i]) && c->overwritten[graph->src[i]->id];
+        if (same < i && !overwritten)
+            src[i] = src[same];
+        else if (overwritten || is_constant_result(src[i]))
+            src[i] = own_copy(c, src[i]);
+    }
+}
+
 static const uop *base_of(const uop *n) {
     while (n->op == OP_ASSIGN || op_is_movement((enum op)n->op)) n = n->src[0];
     return n;
@@ -415,10 +434,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     case OP_PAD: store_before_dilating(c, n, src[0]); break;
     case OP_VAR: return ir_import(ir, from, n);
     case OP_CALL: return copy_call(c, from, n, src);
-    case OP_GRAPH: /* a result that an ASSIGN overwrites is copied */
-        for (uint32_t i = 0; i < n->nsrc; i++)
-            if (in_memory(src[i]) && c->overwritten[n->src[i]->id]) src[i] = own_copy(c, src[i]);
-        break;
+    case OP_GRAPH: copy_results(c, n, src); break;
     default: break;
     }
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
@@ -784,8 +800,9 @@ static void find_units(struct sgraph *g, struct copy *c) {
     bool any_kept = false;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        number[n->id] = is_leaf(n) || (n->nsrc && !in_memory(n) && from_constants(n, number));
-        steps[n->id] = is_marked(c, n, MARK_FORCED) ? 0 : steps_to(n, number[n->id], steps);
+        bool stored = is_marked(c, n, MARK_FORCED); /* its readers load it */
+        number[n->id] = !stored && (is_leaf(n) || (n->nsrc && !in_memory(n) && from_constants(n, number)));
+        steps[n->id] = stored ? 0 : steps_to(n, number[n->id], steps);
         if (steps[n->id] >
             MOST_STEPS) { /* beyond, a number is a value like any other, and a view is copied */
             if (!op_is_pure((enum op)n->op)) force(c, n);

@@ -135,3 +135,35 @@ CASE(cat_with_nothing) {
     IS(rg_cat(RG_TENSORS(none, x, none), 0), 1, 2);
     CHECK_EQ(rg_size(rg_cat(RG_TENSORS(none, none), 0)), 0);
 }
+
+/* ---- results that are constants ------------------------------------------------------------------------------------ */
+
+CASE(constant_result_beside_a_gradient) { /* the 0 of the unused one is the 0 of the pooling's weights */
+    float ones[294], one = 1;
+    for (int i = 0; i < 294; i++) ones[i] = 1;
+    rg_tensor x = rg_from(c, RG_F32, ones, RG_SHAPE(3, 2, 7, 7)),
+              unused = rg_from(c, RG_F32, &one, RG_SHAPE());
+    rg_tensor y = rg_adaptive_avg_pool2d(x, 2, 3), g[2];
+    rg_tensor loss = rg_smooth_l1_loss(y, y, .reduction = RG_SUM),
+              seed = rg_from(c, RG_F32, &one, RG_SHAPE());
+    CHECK_EQ(rg_grad(loss, RG_TENSORS(unused, x), g, .seed = seed, .unused_ok = true), 0);
+    CHECK_EQ(rg_realize_all(RG_TENSORS(g[0], g[1], loss)), 0);
+    IS(g[0], 0);
+    IS(rg_sum(g[1]), 0);
+}
+CASE(constant_results_beside_their_readers) {
+    rg_tensor x = M(2, 3, 1, 2, 3, 4, 5, 6);
+    rg_tensor two = rg_full(c, RG_F32, 2, RG_SHAPE(2, 3)), i = rg_arange(c, RG_F32, 0, 3, 1);
+    rg_tensor y = rg_sum(rg_mul(x, two)), z = rg_sum(rg_mul(x, i)), s = rg_contiguous(i);
+    rg_tensor w = rg_sum(rg_mul(x, rg_where(rg_lt(s, 2), rg_recip(rg_add(rg_exp(rg_mul(s, 0)), s)), s)));
+    CHECK_EQ(rg_realize_all(RG_TENSORS(two, y, i, z, two, s, w)), 0);
+    IS(two, 2, 2, 2, 2, 2, 2);
+    IS(i, 0, 1, 2);
+    IS(s, 0, 1, 2);
+    IS(y, 42);
+    IS(z, 25);
+    IS(w, 26.5);
+    rg_assign(two, rg_add(two, 1));
+    IS(two, 3, 3, 3, 3, 3, 3);
+    IS(y, 42);
+}
