@@ -19,6 +19,7 @@ static const struct few {
     {{.m = 4, .n = 1024, .k = 256, .dt = "f16", .of = "i8"}, true},
     {{.m = 7, .n = 333, .k = 1200, .tb = true, .dt = "bf16"}, true}, /* what does not come out even */
     {{.m = 16, .n = 520, .k = 2088, .dt = "bf16"}, true},
+    {{.m = 4, .n = 2056, .k = 128, .tb = true, .dt = "bf16"}, true}, /* two lines for each column */
     {{.m = 1, .n = 1000, .k = 2300, .dt = "f32"}, false},
     {{.m = 1, .n = 1024, .k = 256, .dt = "bf16"}, false},
     {{.m = 1, .n = 1024, .k = 512, .dt = "f32"}, false},

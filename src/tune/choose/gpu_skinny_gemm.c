@@ -17,8 +17,9 @@
 #define MAX_ROWS 32          /* more are tiled in shared memory (gpu_gemm.c) .. */
 #define MAX_ROWS_NMAJOR 16   /* .. and of an N-major matrix if there is wgmma */
 #define MAX_ACCUMULATORS 64  /* of a thread, by FMAs */
-#define MIN_MATRIX (1 << 18) /* elements of the matrix */
-#define MIN_K 256
+#define MIN_MATRIX (1 << 18) /* elements of all matrices of a batch */
+#define MIN_K 256            /* terms that warps share .. */
+#define MIN_K_LINE 64 /* .. or of a K-major matrix, a line for each column: scores of grouped queries */
 #define THREADS 256
 
 struct skinny_gemm {
@@ -73,6 +74,10 @@ static bool find_axes(struct skinny_gemm *x, const uop *a, const uop *b) {
     return true;
 }
 
+static bool is_contiguous(const struct skinny_gemm *x, int axis) {
+    return access_stride(x->v, x->wide_load, axis, x->lanes) == 1;
+}
+
 static bool find_skinny(struct skinny_gemm *x) {
     const struct view *v = x->v;
     if (v->reduces != 1 || v->scans || v->stages || v->reduce[0]->arg.i != OP_ADD ||
@@ -80,11 +85,11 @@ static bool find_skinny(struct skinny_gemm *x) {
         return false;
     const uop *p = v->reduce[0]->src[0];
     if (p->op != OP_MUL || !find_axes(x, p->src[0], p->src[1])) return false;
-    if (x->m > MAX_ROWS || x->depth < MIN_K || x->n * x->depth < MIN_MATRIX) return false;
+    if (x->m > MAX_ROWS || x->depth < MIN_K_LINE || x->batch * x->n * x->depth < MIN_MATRIX) return false;
     x->few_load = load_of(v, x->few, x->k), x->wide_load = load_of(v, x->wide, x->k);
     if (!x->few_load || !x->wide_load || x->wide_load->bytes > 4) return false;
     x->lanes = 16 / x->wide_load->bytes;
-    return true;
+    return x->depth >= MIN_K || is_contiguous(x, x->k);
 }
 
 static const char *row_name(struct skinny_gemm *x) {
@@ -110,10 +115,6 @@ static int64_t k_split(int64_t depth, int64_t part, int64_t most) {
     int64_t even = depth % part ? 1 : power_below(depth / part, most);
     while (most > 1 && most * part > depth) most /= 2;
     return 2 * even >= most || depth < 4 * most * part ? RG_MIN(even, most) : most;
-}
-
-static bool is_contiguous(const struct skinny_gemm *x, int axis) {
-    return access_stride(x->v, x->wide_load, axis, x->lanes) == 1;
 }
 
 /* ---- mma.sync ----------------------------------------------------------------------------------------------- */
