@@ -275,9 +275,15 @@ mnist: $(OUT)/examples/mnist # trains examples/mnist.c on data/mnist; ARGS="--st
 PY_OBJ := $(patsubst %.c,$(OUT)/obj/%.o,$(sort $(wildcard python/src/*.c))) $(OUT)/obj/gen/py_calls.o
 PY_OUT := $(OUT)/python/ridge
 PY_TEXT := $(patsubst python/ridge/%,$(PY_OUT)/%,$(wildcard python/ridge/*.py python/ridge/py.typed))
-PY_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
+# Suffix, headers: one extension for all Pythons from 3.11 on; a free-threaded one has no limited API and gets its own.
+PY_FACTS := $(shell $(PYTHON) -c 'import os, sys, sysconfig as s; i = s.get_path("include"); print(s.get_config_var("EXT_SUFFIX") if s.get_config_var("Py_GIL_DISABLED") else ".abi3.so", i, "yes" if sys.version_info >= (3, 11) and os.path.exists(i + "/Python.h") else "")' 2>/dev/null)
+PY_INCLUDE = $(word 2,$(PY_FACTS))
+PY_SO := $(PY_OUT)/_ridge$(or $(word 1,$(PY_FACTS)),.abi3.so)
+$(OUT)/python/abi: FORCE
+	@$(call keep_if_same,$(PY_SO))
+$(PY_OBJ): $(OUT)/python/abi
 $(PY_OBJ): private ALL_CFLAGS += -fPIC -Ipython/src -I$(PY_INCLUDE)
-$(PY_OUT)/_ridge.abi3.so: $(PY_OBJ) $(LIB)
+$(PY_SO): $(PY_OBJ) $(LIB)
 	@mkdir -p $(@D) && echo "  LD $@"
 	@$(CC) $(ALL_CFLAGS) -shared -o $@.$$$$ $(PY_OBJ) $(LIB) -Wl,--exclude-libs,ALL $(LDLIBS) && mv -f $@.$$$$ $@
 $(PY_OUT)/%: python/ridge/%
@@ -292,8 +298,8 @@ $(PY_OUT)/bin/machines/%: share/machines/%
 	@mkdir -p $(@D) && cp $< $@
 PY_TEXT += $(patsubst share/%,$(PY_OUT)/bin/%,$(wildcard share/machines/*.txt))
 # Built for `make test` where it can be; a sanitizer's runtime would have to be Python's too.
-PY_HEADERS := $(if $(filter release,$(MODE)),$(shell $(PYTHON) -c 'import sys, sysconfig, os; p = sysconfig.get_path("include") + "/Python.h"; print(p if sys.version_info >= (3, 11) and os.path.exists(p) else "")' 2>/dev/null))
-python: $(PY_OUT)/_ridge.abi3.so $(PY_OUT)/_ridge.pyi $(PY_OUT)/bin/ridge $(PY_OUT)/ridge-worker $(PY_TEXT)
+PY_HEADERS := $(if $(filter release,$(MODE)),$(word 3,$(PY_FACTS)))
+python: $(PY_SO) $(PY_OUT)/_ridge.pyi $(PY_OUT)/bin/ridge $(PY_OUT)/ridge-worker $(PY_TEXT)
 reference: $(BUILD)/python-api.md
 $(BUILD)/python-api.md: $(PY_OUT)/_ridge.pyi python/reference.py $(wildcard python/ridge/*.py)
 	@$(PYTHON) python/reference.py $< > $@ && echo $@

@@ -18,6 +18,7 @@ import ridge  # noqa: E402
 
 EXCHANGES = int(os.environ.get("N", "1000000"))
 LIMIT = float(os.environ.get("LIMIT", "600"))  # seconds of exchanges on a GPU
+PEERS = os.environ.get("PEERS", "torch cupy").split()  # on a GPU
 
 
 def resident():
@@ -64,7 +65,10 @@ def on_gpu():
     """Name, an array of it, its from_dlpack, and the address of one, of the libraries that have GPU arrays."""
     import torch
 
-    yield "torch", torch.rand(512, 512, device="cuda"), torch.from_dlpack, lambda a: a.data_ptr()
+    if "torch" in PEERS:
+        yield "torch", torch.rand(512, 512, device="cuda"), torch.from_dlpack, lambda a: a.data_ptr()
+    if "cupy" not in PEERS:
+        return
     try:
         import cupy
 

@@ -8,12 +8,15 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("BUILD", "build")
 PACKAGE = os.path.join(ROOT, BUILD, "release", "python", "ridge")
-STRIPPED = ("_ridge.abi3.so", "ridge", "ridge-worker")
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))  # no limited API there: a wheel of its own
+EXTENSION = "_ridge" + (sysconfig.get_config_var("EXT_SUFFIX") if FREE_THREADED else ".abi3.so")
+STRIPPED = (EXTENSION, "ridge", "ridge-worker")
 
 
 def version():
@@ -22,7 +25,8 @@ def version():
 
 
 def tag():
-    return "cp311-abi3-linux_" + os.uname().machine
+    own = "cp%d%d-cp%d%dt" % (sys.version_info[:2] * 2)
+    return (own if FREE_THREADED else "cp311-abi3") + "-linux_" + os.uname().machine
 
 
 def metadata():
@@ -40,7 +44,7 @@ def contents():
     """(name in the wheel, bytes, executable)"""
     for folder, _, files in sorted(os.walk(PACKAGE)):
         for name in sorted(files):
-            if name.endswith(".pyc"):
+            if name.endswith(".pyc") or (name.startswith("_ridge.") and name.endswith(".so") and name != EXTENSION):
                 continue
             path = os.path.join(folder, name)
             data = stripped(path) if name in STRIPPED else open(path, "rb").read()

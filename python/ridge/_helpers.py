@@ -156,10 +156,19 @@ def dlpack_of(x):
     except TypeError:
         capsule = x.__dlpack__(**kw)
     if cuda:
+        _wait_for_cuda()
+    return capsule
+
+
+_cuda = []  # the driver, and CUDA's legacy default stream
+
+
+def _wait_for_cuda():
+    if not _cuda:
         import ctypes
 
-        ctypes.CDLL("libcuda.so.1").cuStreamSynchronize(ctypes.c_void_p(1))
-    return capsule
+        _cuda[:] = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(1)
+    _cuda[0].cuStreamSynchronize(_cuda[1])
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
@@ -253,27 +262,16 @@ def repr_of(x):
 
 # ---- gradients ----
 
-_depth = 0
-_MODE = 0x9E3779B97F4A7C15
-
 
 class no_grad:
-    """with no_grad(): what is made inside leads to no parameter. Also a decorator."""
+    """with no_grad(): what this thread makes inside leads to no parameter. Also a decorator."""
 
     def __enter__(self):
-        global _depth
-        self.scopes = _ridge._no_grad_begin()
-        _depth += 1
-        if _depth == 1:
-            _ridge._change_mode(_MODE)
+        _ridge._no_grad(1)
         return self
 
     def __exit__(self, *exc):
-        global _depth
-        _ridge._no_grad_end(self.scopes)
-        _depth -= 1
-        if _depth == 0:
-            _ridge._change_mode(_MODE)
+        _ridge._no_grad(-1)
 
     def __call__(self, fn):
         import functools
@@ -297,7 +295,7 @@ class enable_grad:
 
 
 def is_grad_enabled():
-    return _depth == 0
+    return _ridge._no_grad(0) == 0
 
 
 def grad(of, wrt=None, grad_outputs=None, allow_unused=False):

@@ -9,6 +9,7 @@ import math
 
 from . import _complex, _methods, _ridge
 from ._complex import ComplexTensor
+from ._helpers import Error
 from ._ridge import Tensor, tensor
 
 __all__ = """cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose norm outer pinv qr
@@ -58,7 +59,13 @@ def _host(fn, x, *more):
 
 
 def _values(np, x):
-    return x.numpy().astype("complex128") if isinstance(x, ComplexTensor) else np.asarray(_ridge._contiguous(x).double().numpy())
+    try:
+        return x.numpy().astype("complex128") if isinstance(x, ComplexTensor) else np.asarray(_ridge._contiguous(x).double().numpy())
+    except Error as e:
+        if "while a jit is recorded" in str(e):
+            text = str(e).split("reading a value")[0] + "factorizations run on the host (LAPACK), and a jit records what the device does: "
+            raise type(e)(text + "call ridge.linalg outside of the jit and pass its result as an argument") from None
+        raise
 
 
 def _made(a, x):

@@ -1,12 +1,12 @@
 /* call.c: one call from Python: where it was made, on which device, with which arguments; and its exception.
  *
  * The source line is that of the innermost frame outside of the package. Code objects are looked up in a table, so that a
- * file's name is copied once; names live as long as the process, as the library asks of them.
+ * file's name is copied once; names live as long as the process, as the library asks of them. The table is the GIL's, or has a
+ * lock where there is none; no Python runs under it.
  * Tests: python/tests/test_calls.py */
 #include "py.h"
 
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,15 @@ static struct code_site sites[1024];
 static char **files;
 static size_t nfiles;
 
+#ifdef Py_GIL_DISABLED
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static void lock_table(void) { pthread_mutex_lock(&table_lock); }
+static void unlock_table(void) { pthread_mutex_unlock(&table_lock); }
+#else
+static void lock_table(void) {}
+static void unlock_table(void) {}
+#endif
+
 static const char *intern_file(const char *name) {
     for (size_t i = 0; i < nfiles; i++)
         if (!strcmp(files[i], name)) return files[i];
@@ -31,7 +40,12 @@ static const char *intern_file(const char *name) {
     return files[nfiles++] = copy;
 }
 
-const char *py_intern(const char *text) { return intern_file(text); }
+const char *py_intern(const char *text) {
+    lock_table();
+    const char *kept = intern_file(text);
+    unlock_table();
+    return kept;
+}
 
 /* Where the package is: what lies there is not the user's. */
 static const char *package;
@@ -41,34 +55,39 @@ static PyObject *set_package(PyObject *m, PyObject *path) {
     (void)m;
     const char *text = PyUnicode_AsUTF8AndSize(path, NULL);
     if (!text) return NULL;
-    package = intern_file(text);
+    package = py_intern(text);
     package_len = package ? strlen(package) : 0;
     Py_RETURN_NONE;
 }
 PyMethodDef py_set_package = {"_set_package", set_package, METH_O, NULL};
 
-static const struct code_site *site_of(PyObject *code) {
+static struct code_site site_of(PyObject *code) {
     struct code_site *s = &sites[((uintptr_t)code >> 4) % (sizeof sites / sizeof *sites)];
-    if (s->code == code) return s;
+    lock_table();
+    struct code_site was = *s;
+    unlock_table();
+    if (was.code == code) return was;
     PyObject *name = PyObject_GetAttrString(code, "co_filename");
     const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
     if (!text) PyErr_Clear();
-    Py_XDECREF(s->code);
-    s->code = Py_NewRef(code);
-    s->file = text ? intern_file(text) : NULL;
-    s->inside = text && package && !strncmp(text, package, package_len);
+    struct code_site now = {.code = Py_NewRef(code), .file = text ? py_intern(text) : NULL};
+    now.inside = text && package && !strncmp(text, package, package_len);
+    lock_table();
+    was = *s, *s = now;
+    unlock_table();
+    Py_XDECREF(was.code);
     Py_XDECREF(name);
-    return s;
+    return now;
 }
 
 static void find_line(struct py_call *k) {
     PyObject *f = (PyObject *)PyEval_GetFrame(), *up = NULL;
     while (f) {
         PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)f);
-        const struct code_site *s = site_of(code);
+        struct code_site s = site_of(code);
         Py_DECREF(code);
-        k->file = s->file;
-        if (!s->inside) break;
+        k->file = s.file;
+        if (!s.inside) break;
         PyObject *next = PyObject_GetAttrString(f, "f_back");
         Py_XDECREF(up);
         up = next;
@@ -112,20 +131,55 @@ static void run_later(void) {
     PyErr_Restore(type, value, trace);
 }
 
-/* The library's words in Python's: rg_take is take, RG_NONE is None. */
-static void reword(char *text) {
-    char *to = text;
-    for (const char *p = text; *p;) {
+/* What functions are called in Python, where it is another name; others lose their rg_. */
+static const char *const python_names[][2] = {
+    {"assign", "assign_"},
+    {"assign_slice", "x[..] = v"},
+    {"contiguous", "clone"},
+    {"copy_to", "to"},
+    {"expose", "reading a value"},
+    {"from", "ridge.tensor"},
+    {"index", "ridge.index_scalar"},
+    {"jit_call", "call of the jit"},
+    {"keep", "returning it from the jit's function"},
+    {"open", "ridge.device"},
+    {"param", "requires_grad=True"},
+    {"read", "numpy()"},
+    {"scalar", "ridge.scalar"},
+    {"set_scalar", "set"},
+};
+
+static size_t python_name(const char *name, size_t n, const char **to) {
+    for (size_t i = 0; i < sizeof python_names / sizeof *python_names; i++)
+        if (strlen(python_names[i][0]) == n && !strncmp(python_names[i][0], name, n))
+            return *to = python_names[i][1], strlen(*to);
+    return *to = name, n;
+}
+
+/* A word of the library at p: how long it is, and Python's. 0: it is none. */
+static size_t library_word(const char *p, const char **to, size_t *len) {
+    size_t n = 3;
+    if (!strncmp(p, "RG_NONE", 7)) return *to = "None", *len = 4, 7;
+    if (strncmp(p, "rg_", 3) || p[3] < 'a' || p[3] > 'z') return 0;
+    while (p[n] == '_' || (p[n] >= 'a' && p[n] <= 'z') || (p[n] >= '0' && p[n] <= '9')) n++;
+    *len = python_name(p + 3, n - 3, to);
+    return n;
+}
+
+/* The library's words in Python's: rg_take is take, an rg_scalar is a ridge.scalar. */
+static void reword(const char *p, char *out, size_t room) {
+    size_t n = 0, len, used;
+    for (const char *text = p, *to; *p && n + 1 < room; p += used) {
         bool begins =
             p == text || !(p[-1] == '_' || (p[-1] >= 'a' && p[-1] <= 'z') || (p[-1] >= '0' && p[-1] <= '9'));
-        if (begins && !strncmp(p, "rg_", 3) && p[3] >= 'a' && p[3] <= 'z')
-            p += 3;
-        else if (begins && !strncmp(p, "RG_NONE", 7))
-            memcpy(to, "None", 4), to += 4, p += 7;
-        else
-            *to++ = *p++;
+        if (!(used = begins ? library_word(p, &to, &len) : 0)) used = 1, to = p, len = 1;
+        bool vowel = used > 1 && len && strchr("aeiou", *to);
+        if (used > 1 && !vowel && n >= 3 && !memcmp(out + n - 3, "an ", 3) && (n == 3 || out[n - 4] == ' '))
+            out[n - 2] = ' ', n--;
+        if (len > room - 1 - n) len = room - 1 - n;
+        memcpy(out + n, to, len), n += len;
     }
-    *to = 0;
+    out[n] = 0;
 }
 
 static void show_warning(void *text) {
@@ -136,35 +190,58 @@ static void show_warning(void *text) {
 
 static void on_warning(void *user, const char *text) {
     (void)user;
-    char *copy = strdup(text);
-    if (copy) reword(copy), py_later(show_warning, copy);
+    size_t room = 2 * strlen(text) + 64;
+    char *copy = malloc(room);
+    if (copy) reword(text, copy, room), py_later(show_warning, copy);
 }
 
 /* ---- devices --------------------------------------------------------------------------------------------------- */
 
-enum { DEVICES = 16 };
-static struct py_device devices[DEVICES];
-static int ndevices;
+static struct py_device devices[PY_DEVICES];
+static _Atomic int ndevices;
 static struct py_device *by_id[256]; /* by the context's number, the upper bits of a handle */
-struct py_device *py_default;
+struct py_device *_Atomic py_default;
+_Thread_local struct py_thread py_thread;
 
 struct py_device *py_devices(int *n) {
     *n = ndevices;
     return devices;
 }
 
-void py_lock_device(struct py_device *d) {
-    if (!pthread_mutex_trylock(&d->lock)) return;
+static void lock_detached(pthread_mutex_t *lock) {
+    if (!pthread_mutex_trylock(lock)) return;
     PyThreadState *saved = PyEval_SaveThread();
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(lock);
     PyEval_RestoreThread(saved);
+}
+
+static void take_state(struct py_device *d) {
+    if (!py_thread.no_grad != !d->no_grad.id) {
+        if (py_thread.no_grad)
+            d->no_grad = rg_begin_no_grad(d->c);
+        else
+            rg_end_no_grad(d->no_grad), d->no_grad = (rg_scope){0};
+    }
+    if (py_thread.module != d->module) rg_in_module(d->c, d->module = py_thread.module);
+}
+
+/* Of devices that another thread has locked it is taken over with the lock. */
+void py_take_state(void) {
+    for (int i = 0, n = ndevices; i < n; i++)
+        if (!pthread_mutex_trylock(&devices[i].lock))
+            take_state(&devices[i]), pthread_mutex_unlock(&devices[i].lock);
+}
+
+void py_lock_device(struct py_device *d) {
+    lock_detached(&d->lock);
+    take_state(d);
 }
 
 void py_unlock_device(struct py_device *d) { pthread_mutex_unlock(&d->lock); }
 
 static struct py_device *open_device(const char *name) {
-    if (ndevices == DEVICES) {
-        PyErr_Format(PyExc_RuntimeError, "ridge: %d devices are open already", DEVICES);
+    if (ndevices == PY_DEVICES) {
+        PyErr_Format(PyExc_RuntimeError, "ridge: %d devices are open already", PY_DEVICES);
         return NULL;
     }
     struct py_device *d = &devices[ndevices];
@@ -189,28 +266,52 @@ static struct py_device *open_device(const char *name) {
     rg_tensor probe = rg_number_at(NULL, 0, c, RG_I32, 0);
     by_id[probe.id >> 56] = d;
     rg_free(probe);
+    d->at = ndevices;
     ndevices++;
     return d;
 }
 
+static struct py_device *find_device(const char *name) {
+    if (!name) return py_default;
+    for (int i = 0, n = ndevices; i < n; i++)
+        if (!strcmp(devices[i].name, name)) return &devices[i];
+    return NULL;
+}
+
 struct py_device *py_open(const char *name) {
-    if (!name && py_default) return py_default;
+    static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
     char upper[16] = "";
     for (size_t i = 0; name && name[i] && i + 1 < sizeof upper; i++)
         upper[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 32 : name[i]);
-    for (int i = 0; i < ndevices && name; i++)
-        if (!strcmp(devices[i].name, upper)) return &devices[i];
-    struct py_device *d = open_device(name ? upper : NULL);
+    if (name) name = upper;
+    struct py_device *d = find_device(name);
+    if (d) return d;
+    lock_detached(&opening);
+    if (!(d = find_device(name))) d = open_device(name);
     if (!name && d) py_default = d;
+    pthread_mutex_unlock(&opening);
     return d;
 }
 
-struct py_device *py_device_at(rg_tensor t) {
-    return by_id[t.id >> 56];
+struct py_device *py_device_at(PyObject *x) {
+    return by_id[py_of(x)->ctx];
 }
 
-void py_on(struct py_call *k, rg_tensor t) {
-    if (!k->d) k->d = by_id[t.id >> 56];
+void py_on(struct py_call *k, PyObject *x) {
+    if (!k->d) k->d = py_device_at(x);
+}
+
+int py_handle(struct py_call *k, PyObject *x, rg_tensor *out) {
+    struct py_device *d = py_device_at(x);
+    py_on(k, x);
+    if (d != k->d) {
+        py_raise_at(k, RG_EINVAL, "tensors of two devices, %s and %s; move one: x.to(\"%s\")", k->d->name,
+                    d ? d->name : "none", k->d->name);
+        return -1;
+    }
+    py_lock(k);
+    *out = py_of(x)->t;
+    return 0;
 }
 
 struct py_device *py_device_of(struct py_call *k) {
@@ -260,7 +361,8 @@ PyObject *py_wrap(rg_tensor t, uint32_t flags) {
         rg_free(t);
         return NULL;
     }
-    o->t = t, o->flags = flags;
+    o->t = t, o->ctx = (uint32_t)(t.id >> 56);
+    atomic_init(&o->flags, flags);
     return (PyObject *)o;
 }
 
@@ -290,13 +392,9 @@ PyObject *py_raise(struct py_device *d) {
         if (d && d->c) rg_clear_error(d->c);
         return NULL;
     }
-    for (int i = 0; i < ndevices && !rg_status_of(d->c);
-         i++) /* operands of two devices: it is the first one's */
-        if (rg_status_of(devices[i].c)) d = &devices[i];
     int st = rg_status_of(d->c);
-    snprintf(text, sizeof text, "%s", st ? rg_error(d->c) : "a tensor that failed or was freed");
+    reword(st ? rg_error(d->c) : "a tensor that failed or was freed", text, sizeof text);
     rg_clear_error(d->c);
-    reword(text);
     return throw(st ? st : RG_EINVAL, text);
 }
 

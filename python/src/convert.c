@@ -192,7 +192,7 @@ int py_list(struct py_call *k, PyObject *o, rg_tensors *out) {
     }
     int bad = 0;
     for (Py_ssize_t i = 0; i < n && !bad; i++) /* the device is that of a tensor, if there is one */
-        if (py_is_tensor(PyTuple_GetItem(l, i))) py_on(k, py_of(PyTuple_GetItem(l, i))->t);
+        if (py_is_tensor(PyTuple_GetItem(l, i))) py_on(k, PyTuple_GetItem(l, i));
     for (Py_ssize_t i = 0; i < n && !bad; i++) bad = py_tensor(k, PyTuple_GetItem(l, i), &k->list[i]);
     Py_XDECREF(k->held);
     k->held = l; /* keeps its tensors alive */
@@ -203,11 +203,7 @@ int py_list(struct py_call *k, PyObject *o, rg_tensors *out) {
 /* ---- tensors and operands ---------------------------------------------------------------------------------------------- */
 
 int py_tensor(struct py_call *k, PyObject *o, rg_tensor *out) {
-    if (py_is_tensor(o)) {
-        *out = py_of(o)->t;
-        py_on(k, *out);
-        return 0;
-    }
+    if (py_is_tensor(o)) return py_handle(k, o, out);
     *out = py_from(k, o, NULL);
     return py_temp(k, *out);
 }
@@ -223,9 +219,8 @@ static int big_operand(struct py_call *k, PyObject *o, rg_operand *out) {
 
 int py_operand(struct py_call *k, PyObject *o, rg_operand *out) {
     if (py_is_tensor(o)) {
-        out->kind = 0, out->t = py_of(o)->t;
-        py_on(k, out->t);
-        return 0;
+        out->kind = 0;
+        return py_handle(k, o, &out->t);
     }
     if (PyFloat_Check(o)) {
         *out = (rg_operand){.kind = 2, .v = {.f = PyFloat_AsDouble(o)}};

@@ -198,7 +198,7 @@ static rg_tensor take_number(struct py_call *k, PyObject *o, bool exact) {
         single = (float)f;
         rg_dtype dt = exact ? RG_F64 : RG_F32;
         py_lock(k);
-        return py_in_jit
+        return py_thread.in_jit
                    ? rg_number_at(k->file, k->line, k->d->c, dt, f)
                    : rg_from_at(k->file, k->line, k->d->c, dt, exact ? (void *)&f : &single, (rg_ints){0});
     }
@@ -206,7 +206,7 @@ static rg_tensor take_number(struct py_call *k, PyObject *o, bool exact) {
     if (take_integer(o, &i, &big)) return RG_NONE;
     py_lock(k);
     if (big) return rg_from_at(k->file, k->line, k->d->c, RG_U64, &i, (rg_ints){0});
-    if (py_in_jit || PyBool_Check(o))
+    if (py_thread.in_jit || PyBool_Check(o))
         return rg_integer_at(k->file, k->line, k->d->c, PyBool_Check(o) ? RG_BOOL : RG_I64, i);
     return rg_from_at(k->file, k->line, k->d->c, RG_I64, &i, (rg_ints){0});
 }

@@ -106,7 +106,7 @@ static int read_key(struct basic *b, PyObject *key) {
 
 static int begin(struct py_call *k, struct basic *b, PyObject *x) {
     py_begin(k);
-    py_on(k, py_of(x)->t);
+    py_on(k, x);
     py_lock(k);
     b->axes = b->n = 0;
     b->reshaped = b->sliced = false;

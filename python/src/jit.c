@@ -3,6 +3,9 @@
  * Arguments and results may be nested in tuples, lists and dicts. What is no tensor is part of the key by which a recording is
  * found again, like shapes and dtypes of tensors, the device, and which modules are training. So another shape, or another value of a
  * flag, makes another recording. A replay runs none of the function's Python.
+ *
+ * The next replay overwrites the results of the one before, so each thread has recordings of its own; those of threads that have
+ * ended go to whoever needs such a one next.
  * Tests: python/tests/test_jit.py */
 #include "py.h"
 
@@ -16,8 +19,14 @@ struct signature {
     int64_t rank, d[RANK];
 };
 
+struct owner {
+    _Atomic int users; /* its thread, and recordings */
+    _Atomic bool ended;
+};
+
 struct recording {
     struct recording *next;
+    struct owner *owner;
     struct py_device *d;
     rg_jit *jit;
     PyObject *key; /* what is no tensor, a tuple */
@@ -32,17 +41,21 @@ struct recording {
 
 struct jit_object {
     PyObject_HEAD PyObject *fn;
-    struct recording *first;
-    bool busy; /* inside a call */
+    struct recorded { /* of each device, under its lock */
+        struct recording *first;
+        bool busy; /* inside a call */
+    } on[PY_DEVICES];
 };
 
-int py_in_jit;
-uint64_t
-    py_jit_mode; /* changes with what decides the graph beside the arguments: modules in training, no_grad */
+static _Atomic uint64_t training; /* changes with the modules that are in training */
+
+/* What decides the graph beside the arguments. */
+static uint64_t mode_now(void) { return training ^ (py_thread.no_grad ? 0x9E3779B97F4A7C15 : 0); }
 
 /* ---- tensors in nested objects -------------------------------------------------------------------------------------- */
 
 struct found {
+    PyObject *o[INPUTS];
     rg_tensor t[INPUTS];
     uint32_t n;
     PyObject *rest; /* list of what is no tensor */
@@ -50,28 +63,32 @@ struct found {
 
 static int collect(struct found *f, PyObject *o);
 
+/* Lists and dicts may change in another thread: items are held, dicts are copied. */
 static int collect_all(struct found *f, PyObject *o) {
     Py_ssize_t n = PySequence_Size(o);
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *v = PyTuple_Check(o) ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i);
-        if (!v || collect(f, v)) return -1;
+        PyObject *v = PySequence_GetItem(o, i);
+        int bad = v ? collect(f, v) : -1;
+        Py_XDECREF(v);
+        if (bad) return -1;
     }
     return 0;
 }
 
 static int collect_dict(struct found *f, PyObject *o) {
-    PyObject *name, *v;
+    PyObject *name, *v, *copy = PyDict_Copy(o);
     Py_ssize_t at = 0;
-    while (PyDict_Next(o, &at, &name, &v))
-        if (PyList_Append(f->rest, name) || collect(f, v)) return -1;
-    return 0;
+    int bad = copy ? 0 : -1;
+    while (!bad && PyDict_Next(copy, &at, &name, &v)) bad = PyList_Append(f->rest, name) ? -1 : collect(f, v);
+    Py_XDECREF(copy);
+    return bad;
 }
 
 static int collect(struct found *f, PyObject *o) {
     if (py_is_tensor(o)) {
         if (f->n == INPUTS)
             return PyErr_Format(PyExc_ValueError, "ridge.jit: more than %d tensors", INPUTS), -1;
-        f->t[f->n++] = py_of(o)->t;
+        f->o[f->n++] = Py_NewRef(o);
         return 0;
     }
     bool nested = PyTuple_Check(o) || PyList_Check(o);
@@ -82,6 +99,12 @@ static int collect(struct found *f, PyObject *o) {
     return bad ? bad : nested ? collect_all(f, o) : collect_dict(f, o);
 }
 
+static int read_handles(struct py_call *k, struct found *f) {
+    for (uint32_t i = 0; i < f->n; i++)
+        if (py_handle(k, f->o[i], &f->t[i])) return -1;
+    return 0;
+}
+
 /* A copy of o in which tensors are numbers (bound NULL: they are counted into out), or numbers are tensors again. */
 struct swap {
     rg_tensor *out;
@@ -90,7 +113,38 @@ struct swap {
     const rg_tensor *from;
     uint32_t flags;
 };
-static PyObject *swapped(struct swap *s, PyObject *o);
+
+/* A copy of tuples, lists and dicts with f of what is in them. */
+typedef PyObject *item_fn(void *, PyObject *);
+static PyObject *copy_nested(PyObject *o, item_fn *f, void *user) {
+    if (PyDict_Check(o)) {
+        PyObject *r = PyDict_Copy(o), *all = r ? PyDict_Copy(o) : NULL, *name, *v;
+        Py_ssize_t at = 0;
+        while (all && r && PyDict_Next(all, &at, &name, &v)) {
+            PyObject *w = f(user, v);
+            if (!w || PyDict_SetItem(r, name, w)) Py_CLEAR(r);
+            Py_XDECREF(w);
+        }
+        if (!all) Py_CLEAR(r);
+        Py_XDECREF(all);
+        return r;
+    }
+    bool tuple = PyTuple_Check(o);
+    Py_ssize_t n = PySequence_Size(o);
+    PyObject *r = tuple ? PyTuple_New(n) : PyList_New(n);
+    for (Py_ssize_t i = 0; r && i < n; i++) {
+        PyObject *v = PySequence_GetItem(o, i), *w = v ? f(user, v) : NULL;
+        Py_XDECREF(v);
+        if (!w)
+            Py_CLEAR(r);
+        else if (tuple)
+            PyTuple_SetItem(r, i, w);
+        else
+            PyList_SetItem(r, i, w);
+    }
+    return r;
+}
+static bool is_nested(PyObject *o) { return PyTuple_Check(o) || PyList_Check(o) || PyDict_Check(o); }
 
 static PyObject *swap_leaf(struct swap *s, PyObject *o) {
     if (s->rebuild) {
@@ -100,71 +154,58 @@ static PyObject *swap_leaf(struct swap *s, PyObject *o) {
     if (!py_is_tensor(o)) return Py_NewRef(o);
     if (s->n == OUTPUTS)
         return PyErr_Format(PyExc_ValueError, "ridge.jit: a result of more than %d tensors", OUTPUTS);
-    s->out[s->n++] = py_of(o)->t;
+    s->out[s->n++] = py_of(o)->t; /* its device is locked: the jit's, or the library refuses it */
     return PyCapsule_New(s, "ridge.tensor", NULL);
 }
 
-static PyObject *swapped(struct swap *s, PyObject *o) {
-    bool tuple = PyTuple_Check(o), list = PyList_Check(o);
-    if (PyDict_Check(o)) {
-        PyObject *r = PyDict_New(), *name, *v;
-        Py_ssize_t at = 0;
-        while (r && PyDict_Next(o, &at, &name, &v)) {
-            PyObject *w = swapped(s, v);
-            if (!w || PyDict_SetItem(r, name, w)) Py_CLEAR(r);
-            Py_XDECREF(w);
-        }
-        return r;
-    }
-    if (!tuple && !list) return swap_leaf(s, o);
-    Py_ssize_t n = PySequence_Size(o);
-    PyObject *r = tuple ? PyTuple_New(n) : PyList_New(n);
-    for (Py_ssize_t i = 0; r && i < n; i++) {
-        PyObject *w = swapped(s, tuple ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i));
-        if (!w)
-            Py_CLEAR(r);
-        else if (tuple)
-            PyTuple_SetItem(r, i, w);
-        else
-            PyList_SetItem(r, i, w);
-    }
-    return r;
+static PyObject *swapped(void *s, PyObject *o) {
+    return is_nested(o) ? copy_nested(o, swapped, s) : swap_leaf(s, o);
 }
 
 /* Arguments with the jit's own handles instead of the caller's. */
 struct renew {
     const rg_tensor *in;
-    uint32_t n;
+    uint32_t n, most;
 };
-static PyObject *renewed(struct renew *s, PyObject *o) {
-    bool tuple = PyTuple_Check(o), list = PyList_Check(o);
-    if (py_is_tensor(o)) {
-        struct py_object *w = (struct py_object *)py_wrap(s->in[s->n++], 0);
-        return (PyObject *)w;
-    }
-    if (PyDict_Check(o)) {
-        PyObject *r = PyDict_New(), *name, *v;
-        Py_ssize_t at = 0;
-        while (r && PyDict_Next(o, &at, &name, &v)) {
-            PyObject *w = renewed(s, v);
-            if (!w || PyDict_SetItem(r, name, w)) Py_CLEAR(r);
-            Py_XDECREF(w);
-        }
-        return r;
-    }
-    if (!tuple && !list) return Py_NewRef(o);
-    Py_ssize_t n = PySequence_Size(o);
-    PyObject *r = tuple ? PyTuple_New(n) : PyList_New(n);
-    for (Py_ssize_t i = 0; r && i < n; i++) {
-        PyObject *w = renewed(s, tuple ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i));
-        if (!w)
-            Py_CLEAR(r);
-        else if (tuple)
-            PyTuple_SetItem(r, i, w);
-        else
-            PyList_SetItem(r, i, w);
-    }
-    return r;
+static PyObject *renewed(void *user, PyObject *o) {
+    struct renew *s = user;
+    if (is_nested(o)) return copy_nested(o, renewed, s);
+    if (!py_is_tensor(o)) return Py_NewRef(o);
+    if (s->n < s->most) return py_wrap(s->in[s->n++], 0);
+    return PyErr_Format(PyExc_RuntimeError, "ridge.jit: another thread changed the arguments of this call");
+}
+
+/* ---- threads ---------------------------------------------------------------------------------------------------------- */
+
+static pthread_key_t owner_key;
+static int no_owner_key;
+
+static void drop_owner(struct owner *o) {
+    if (o && atomic_fetch_sub(&o->users, 1) == 1) free(o);
+}
+static void end_owner(void *o) {
+    atomic_store(&((struct owner *)o)->ended, true);
+    drop_owner(o);
+}
+static void make_owner_key(void) { no_owner_key = pthread_key_create(&owner_key, end_owner); }
+
+/* This thread's; NULL: out of memory. */
+static struct owner *owner_now(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static _Thread_local struct owner *mine;
+    pthread_once(&once, make_owner_key);
+    if (mine || no_owner_key) return mine;
+    struct owner *o = calloc(1, sizeof *o);
+    if (!o || pthread_setspecific(owner_key, o)) return free(o), NULL;
+    atomic_store(&o->users, 1);
+    return mine = o;
+}
+
+static void own(struct recording *r, struct owner *o) {
+    if (r->owner == o) return;
+    drop_owner(r->owner);
+    atomic_fetch_add(&o->users, 1);
+    r->owner = o;
 }
 
 /* ---- recordings ------------------------------------------------------------------------------------------------------- */
@@ -173,12 +214,12 @@ static PyObject *renewed(struct renew *s, PyObject *o) {
 static rg_status run_python(void *user, const rg_tensor *in, rg_tensor *out) {
     struct recording *r = user;
     PyGILState_STATE g = PyGILState_Ensure();
-    struct renew renew = {in, 0};
+    struct renew renew = {in, 0, r->nin};
     struct swap swap = {.out = out};
     PyObject *args = renewed(&renew, r->args), *kw = args && r->kw ? renewed(&renew, r->kw) : NULL;
-    py_in_jit++;
+    py_thread.in_jit++;
     PyObject *result = args && (kw || !r->kw) ? PyObject_Call(r->fn, args, kw) : NULL;
-    py_in_jit--;
+    py_thread.in_jit--;
     PyObject *shape = result ? swapped(&swap, result) : NULL;
     if (shape && r->result && swap.n != r->nout) {
         PyErr_Format(PyExc_ValueError, "ridge.jit: the function returned %u tensors, and %u before", swap.n,
@@ -211,8 +252,9 @@ static bool same_shape(const struct signature *s, rg_tensor t) {
     return rg_dtype_of_at(NULL, 0, t) == s->dt;
 }
 
-static int matches(const struct recording *r, const struct found *f, const struct py_device *d) {
-    if (r->nin != f->n || r->mode != py_jit_mode || r->d != d) return 0;
+static int matches(const struct recording *r, const struct found *f) {
+    if (r->nin != f->n || r->mode != mode_now()) return 0;
+    if (r->owner != owner_now() && !atomic_load(&r->owner->ended)) return 0;
     for (uint32_t i = 0; i < f->n; i++)
         if (!same_shape(&r->in[i], f->t[i])) return 0;
     Py_ssize_t n = PyTuple_Size(r->key);
@@ -229,6 +271,7 @@ static void free_recording(struct recording *r) {
     if (r->jit && r->d) rg_jit_free(r->jit);
     Py_XDECREF(r->key);
     Py_XDECREF(r->result);
+    drop_owner(r->owner);
     free(r->in);
     free(r);
 }
@@ -236,12 +279,13 @@ static void free_recording(struct recording *r) {
 static struct recording *add_recording(struct jit_object *j, struct py_call *k, const struct found *f) {
     struct recording *r = calloc(1, sizeof *r);
     if (r) r->in = calloc(f->n + 1, sizeof *r->in);
-    if (!r || !r->in || !(r->key = PyList_AsTuple(f->rest))) {
+    if (!r || !r->in || !owner_now() || !(r->key = PyList_AsTuple(f->rest))) {
         if (r) free(r->in);
         free(r);
         return (struct recording *)PyErr_NoMemory();
     }
-    r->d = k->d, r->fn = j->fn, r->mode = py_jit_mode, r->nin = f->n;
+    own(r, owner_now());
+    r->d = k->d, r->fn = j->fn, r->mode = mode_now(), r->nin = f->n;
     for (uint32_t i = 0; i < f->n; i++) {
         r->in[i].rank = rg_shape_of_at(k->file, k->line, f->t[i], r->in[i].d, RANK);
         r->in[i].dt = rg_dtype_of_at(k->file, k->line, f->t[i]);
@@ -252,17 +296,20 @@ static struct recording *add_recording(struct jit_object *j, struct py_call *k, 
         free_recording(r);
         return NULL;
     }
-    r->next = j->first;
-    return j->first = r;
+    struct recorded *on = &j->on[k->d->at];
+    r->next = on->first;
+    return on->first = r;
 }
 
 static struct recording *find_recording(struct jit_object *j, struct py_call *k, const struct found *f) {
-    for (struct recording *r = j->first, **at = &j->first; r; at = &r->next, r = r->next) {
-        int same = matches(r, f, k->d);
+    struct recorded *on = &j->on[k->d->at];
+    for (struct recording *r = on->first, **at = &on->first; r; at = &r->next, r = r->next) {
+        int same = matches(r, f);
         if (same < 0) return NULL;
         if (!same) continue;
-        *at = r->next, r->next = j->first; /* the latest is looked at first */
-        return j->first = r;
+        own(r, owner_now());
+        *at = r->next, r->next = on->first; /* the latest is looked at first */
+        return on->first = r;
     }
     return add_recording(j, k, f);
 }
@@ -293,17 +340,18 @@ static PyObject *call_jit(struct jit_object *j, struct py_call *k, PyObject *arg
     if (!(f.rest = PyList_New(0))) return NULL;
     PyObject *r = NULL;
     if (!collect(&f, args) && (!kw || !collect(&f, kw))) {
-        if (f.n) py_on(k, f.t[0]);
-        if (py_device_of(k)) {
+        if (f.n) py_on(k, f.o[0]);
+        if (py_device_of(k) && !read_handles(k, &f)) {
             py_lock(k);
-            struct recording *rec = j->busy ? NULL : find_recording(j, k, &f);
-            bool nested = j->busy;
-            j->busy = true;
+            bool *busy = &j->on[k->d->at].busy, nested = *busy;
+            struct recording *rec = nested ? NULL : find_recording(j, k, &f);
+            *busy = true;
             if (rec) r = replay(k, rec, &f, args, kw);
-            j->busy = nested;
+            *busy = nested;
             if (nested) r = PyObject_Call(j->fn, args, kw); /* recursion is part of what is recorded */
         }
     }
+    for (uint32_t i = 0; i < f.n; i++) Py_DECREF(f.o[i]);
     Py_DECREF(f.rest);
     return r;
 }
@@ -322,14 +370,14 @@ static void jit_dealloc(PyObject *o) {
     struct jit_object *j = (struct jit_object *)o;
     PyTypeObject *type = Py_TYPE(o);
     PyObject_GC_UnTrack(o);
-    while (j->first) {
-        struct recording *r = j->first;
-        j->first = r->next;
-        py_lock_device(r->d);
-        struct py_device *d = r->d;
-        free_recording(r);
-        py_unlock_device(d);
-    }
+    for (int i = 0; i < PY_DEVICES; i++)
+        for (struct recording *r = j->on[i].first, *next; r; r = next) {
+            struct py_device *d = r->d;
+            next = r->next;
+            py_lock_device(d);
+            free_recording(r);
+            py_unlock_device(d);
+        }
     Py_XDECREF(j->fn);
     PyObject_GC_Del(o);
     Py_DECREF(type);
@@ -339,21 +387,23 @@ static int jit_traverse(PyObject *o, visitproc visit, void *arg) {
     struct jit_object *j = (struct jit_object *)o;
     Py_VISIT(Py_TYPE(o));
     Py_VISIT(j->fn);
-    for (struct recording *r = j->first; r; r = r->next) {
-        Py_VISIT(r->key);
-        Py_VISIT(r->result);
-    }
+    for (int i = 0; i < PY_DEVICES; i++)
+        for (struct recording *r = j->on[i].first; r; r = r->next) {
+            Py_VISIT(r->key);
+            Py_VISIT(r->result);
+        }
     return 0;
 }
 
 static int jit_clear(PyObject *o) {
     struct jit_object *j = (struct jit_object *)o;
     Py_CLEAR(j->fn);
-    for (struct recording *r = j->first; r; r = r->next) {
-        Py_CLEAR(r->key);
-        r->key = PyTuple_New(0);
-        Py_CLEAR(r->result);
-    }
+    for (int i = 0; i < PY_DEVICES; i++)
+        for (struct recording *r = j->on[i].first; r; r = r->next) {
+            Py_CLEAR(r->key);
+            r->key = PyTuple_New(0);
+            Py_CLEAR(r->result);
+        }
     return 0;
 }
 
@@ -368,18 +418,30 @@ static PyObject *jit_wrapped(PyObject *o, void *p) {
     return (void)p, Py_NewRef(((struct jit_object *)o)->fn);
 }
 
-static PyObject *jit_info(PyObject *o, void *p) {
-    (void)p;
-    struct jit_object *j = (struct jit_object *)o;
-    PyObject *l = PyList_New(0);
-    for (struct recording *r = j->first; l && r; r = r->next) {
+static int add_figures(const struct recording *r, PyObject *l) {
+    int bad = 0;
+    for (; !bad && r; r = r->next) {
         rg_jit_stats s = {0};
         rg_jit_info(r->jit, &s);
         PyObject *d = Py_BuildValue("{sKsKsKsdsdsdsKsK}", "calls", s.calls, "replays", s.replays, "kernels",
                                     s.kernels, "bytes", s.bytes, "ops", s.ops, "least", s.least, "nodes",
                                     s.nodes, "allocations", s.allocations);
-        if (!d || PyList_Append(l, d)) Py_CLEAR(l);
+        bad = d ? PyList_Append(l, d) : -1;
         Py_XDECREF(d);
+    }
+    return bad;
+}
+
+static PyObject *jit_info(PyObject *o, void *p) {
+    (void)p;
+    struct jit_object *j = (struct jit_object *)o;
+    PyObject *l = PyList_New(0);
+    int n;
+    struct py_device *d = py_devices(&n);
+    for (int i = 0; i < n && l; i++) {
+        py_lock_device(&d[i]);
+        if (add_figures(j->on[i].first, l)) Py_CLEAR(l);
+        py_unlock_device(&d[i]);
     }
     return l;
 }
@@ -391,7 +453,8 @@ static PyObject *jit_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     if (!PyCallable_Check(fn)) return PyErr_Format(PyExc_TypeError, "ridge.jit: %R is no function", fn);
     struct jit_object *j = PyObject_GC_New(struct jit_object, type);
     if (!j) return NULL;
-    j->fn = Py_NewRef(fn), j->first = NULL, j->busy = false;
+    j->fn = Py_NewRef(fn);
+    memset(j->on, 0, sizeof j->on);
     PyObject_GC_Track((PyObject *)j);
     return (PyObject *)j;
 }
@@ -400,7 +463,7 @@ static PyObject *change_mode(PyObject *m, PyObject *v) {
     (void)m;
     uint64_t x = PyLong_AsUnsignedLongLongMask(v);
     if (PyErr_Occurred()) return NULL;
-    py_jit_mode ^= x;
+    training ^= x;
     Py_RETURN_NONE;
 }
 

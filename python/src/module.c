@@ -49,6 +49,9 @@ PyMODINIT_FUNC PyInit__ridge(void) {
     PyMethodDef package[] = {py_set_package, {0}};
     static PyMethodDef kept[2];
     memcpy(kept, package, sizeof kept);
+#ifdef Py_GIL_DISABLED
+    if (PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED)) return Py_DECREF(m), NULL;
+#endif
     if (PyModule_AddFunctions(m, kept) || PyModule_AddFunctions(m, py_functions) ||
         PyModule_AddFunctions(m, py_jit_functions) || PyModule_AddFunctions(m, py_object_functions) ||
         PyModule_AddFunctions(m, py_share_functions) || py_add_dtypes(m) || py_add_tensor(m) ||

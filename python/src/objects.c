@@ -50,33 +50,14 @@ static PyObject *do_zero_grad(struct py_call *k, PyObject *const *v) {
 }
 SIG(zero_grad, 1, 0, "device")
 
-/* begin: the scopes that end() takes; they are numbers. */
-static PyObject *no_grad_begin(PyObject *m, PyObject *none) {
-    (void)m, (void)none;
-    int n;
-    if (!py_open(NULL)) return NULL;
-    struct py_device *d = py_devices(&n);
-    PyObject *l = PyList_New(0);
-    for (int i = 0; i < n && l; i++) {
-        py_lock_device(&d[i]);
-        PyObject *s = PyLong_FromUnsignedLongLong(rg_begin_no_grad(d[i].c).id);
-        py_unlock_device(&d[i]);
-        if (!s || PyList_Append(l, s)) Py_CLEAR(l);
-        Py_XDECREF(s);
-    }
-    return l;
-}
-static PyObject *no_grad_end(PyObject *m, PyObject *l) {
+/* no_grad is the thread's: entered n times more, or left; the depth. */
+static PyObject *no_grad(PyObject *m, PyObject *n) {
     (void)m;
-    int n;
-    struct py_device *d = py_devices(&n);
-    for (Py_ssize_t i = 0; i < PyList_Size(l) && i < n; i++) {
-        py_lock_device(&d[i]);
-        rg_end_no_grad((rg_scope){PyLong_AsUnsignedLongLong(PyList_GetItem(l, i))});
-        py_unlock_device(&d[i]);
-    }
-    if (PyErr_Occurred()) return NULL;
-    Py_RETURN_NONE;
+    long v = PyLong_AsLong(n);
+    if (v == -1 && PyErr_Occurred()) return NULL;
+    py_thread.no_grad += (int)v;
+    if (v) py_take_state();
+    return PyLong_FromLong(py_thread.no_grad);
 }
 
 /* ---- lists of tensors ------------------------------------------------------------------------------------------------- */
@@ -136,7 +117,7 @@ static PyObject *do__keep(struct py_call *k, PyObject *const *v) {
     rg_tensor x;
     if (py_tensor(k, v[0], &x)) return NULL;
     py_lock(k);
-    if (py_in_jit && !(uint32_t)rg_keep_at(k->file, k->line, x).id) return py_raise(k->d);
+    if (py_thread.in_jit && !(uint32_t)rg_keep_at(k->file, k->line, x).id) return py_raise(k->d);
     return Py_NewRef(v[0]);
 }
 SIG(_keep, 1, 1, "x")
@@ -233,7 +214,12 @@ static PyObject *optim_scale(PyObject *x, PyObject *loss) {
 }
 
 static PyObject *get_lr(PyObject *x, void *p) {
-    return (void)p, PyFloat_FromDouble(rg_optim_lr(((struct optim_object *)x)->o));
+    struct optim_object *o = (struct optim_object *)x;
+    (void)p;
+    py_lock_device(o->d);
+    double lr = rg_optim_lr(o->o);
+    py_unlock_device(o->d);
+    return PyFloat_FromDouble(lr);
 }
 static int set_lr(PyObject *x, PyObject *v, void *p) {
     struct py_call k;
@@ -472,19 +458,13 @@ static PyObject *device(PyObject *m, PyObject *const *arg, Py_ssize_t n) {
     return PyUnicode_FromString(d->name);
 }
 
-/* The path of the module that is going forward: paths are kept, there are few. */
+/* The path of the module that goes forward in this thread, and which one did: paths are kept, there are few. */
 static PyObject *in_module(PyObject *m, PyObject *path) {
     (void)m;
-    int n;
-    struct py_device *d = py_devices(&n);
-    const char *text = path == Py_None ? NULL : PyUnicode_AsUTF8AndSize(path, NULL), *was = NULL;
+    const char *text = path == Py_None ? NULL : PyUnicode_AsUTF8AndSize(path, NULL), *was = py_thread.module;
     if (path != Py_None && !text) return NULL;
-    if (text) text = py_intern(text);
-    for (int i = 0; i < n; i++) {
-        py_lock_device(&d[i]);
-        was = rg_in_module(d[i].c, text);
-        py_unlock_device(&d[i]);
-    }
+    py_thread.module = text ? py_intern(text) : NULL;
+    py_take_state();
     if (was) return PyUnicode_FromString(was);
     Py_RETURN_NONE;
 }
@@ -494,8 +474,7 @@ static PyObject *in_module(PyObject *m, PyObject *path) {
 PyMethodDef py_object_functions[] = {
     ROW(_grad, NULL),
     ROW(zero_grad, "zero_grad(device=None)\n--\n\nForgets the gradients of all parameters."),
-    {"_no_grad_begin", no_grad_begin, METH_NOARGS, NULL},
-    {"_no_grad_end", no_grad_end, METH_O, NULL},
+    {"_no_grad", no_grad, METH_O, NULL},
     ROW(_split, NULL),
     ROW(_meshgrid, NULL),
     ROW(_window, NULL),

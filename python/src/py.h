@@ -1,4 +1,5 @@
-/* py.h: what the files of the Python extension share. One module, ridge._ridge, in the limited API of CPython 3.11.
+/* py.h: what the files of the Python extension share. One module, ridge._ridge, in the limited API of CPython 3.11; a
+ * free-threaded Python, which has no limited API, gets one of its own version that runs without the GIL.
  *
  *   call.c      one call from Python: its source line, its device's lock, its arguments, its exception
  *   convert.c   Python objects as operands, lists, dtypes and devices
@@ -12,12 +13,17 @@
  * The bulk of functions is generated: gen.py writes it from include/ridge.h.
  *
  * A context is used by one thread at a time, so each device has a lock (recursive: a jit calls Python, which calls us). Work
- * runs without the GIL. Who waits for a lock does not hold the GIL, so the two never wait for one another.
+ * runs without the GIL. Who waits for a lock does not hold the GIL, so the two never wait for one another. The handle of a tensor
+ * is read and replaced under its device's lock; no_grad and the module that goes forward are the thread's, and a context takes
+ * them over with its lock.
  * Tests: python/tests */
 #ifndef RIDGE_PY_H
 #define RIDGE_PY_H
 
+#include <pyconfig.h>
+#ifndef Py_GIL_DISABLED
 #define Py_LIMITED_API 0x030B0000
+#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -25,14 +31,16 @@
 #include <ridge.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* ---- objects --------------------------------------------------------------------------------------------- */
 
 enum { PY_LEAF = 1, PY_PARAM = 2, PY_REPLAYED = 4 }; /* leaf: += assigns to it; replayed: output of a jit */
 
 struct py_object {
-    PyObject_HEAD rg_tensor t;
-    uint32_t flags;
+    PyObject_HEAD rg_tensor t; /* under its device's lock */
+    _Atomic uint32_t flags;
+    uint32_t ctx; /* number of its device's context */
 };
 static inline struct py_object *py_of(PyObject *o) { return (struct py_object *)o; }
 
@@ -40,11 +48,21 @@ extern PyTypeObject *py_tensor_type, *py_dtype_type;
 extern PyObject *py_error_type; /* ridge.Error */
 static inline bool py_is_tensor(PyObject *o) { return PyObject_TypeCheck(o, py_tensor_type); }
 
+enum { PY_DEVICES = 16 };
 struct py_device {
     rg_ctx *c; /* NULL: not open */
     pthread_mutex_t lock;
+    rg_scope no_grad; /* what the context has of the thread that locked it last */
+    const char *module;
+    int at; /* among the devices */
     char name[16];
 };
+
+struct py_thread {
+    const char *module;  /* the one that goes forward */
+    int no_grad, in_jit; /* how many are entered; functions of a jit that are running */
+};
+extern _Thread_local struct py_thread py_thread;
 
 /* ---- one call (call.c) ------------------------------------------------------------------------------------- */
 
@@ -65,7 +83,9 @@ void py_finish(struct py_call *);
 void py_later(void (*fn)(void *), void *arg); /* runs fn(arg) when this call is over; from any thread */
 const char *py_intern(const char *);          /* a copy that lives as long as the process */
 int py_temp(struct py_call *, rg_tensor);     /* -1: it failed, the exception is set */
-void py_on(struct py_call *, rg_tensor);      /* its device is this call's, if it has none yet */
+void py_on(struct py_call *, PyObject *);     /* the tensor's device is this call's, if it has none yet */
+int py_handle(struct py_call *, PyObject *tensor,
+              rg_tensor *); /* under the lock; -1: it is on another device */
 struct py_device *
 py_device_of(struct py_call *); /* opens the default one if there is none; NULL: exception */
 void py_lock(struct py_call *);
@@ -85,10 +105,10 @@ py_raise(struct py_device *); /* the context's error as an exception, which it i
 PyObject *py_raise_at(struct py_call *, int status, const char *fmt, ...);
 PyObject *py_wrap(rg_tensor, uint32_t flags);
 struct py_device *py_open(const char *name); /* NULL: the default; NULL on error */
-struct py_device *py_device_at(rg_tensor);
+struct py_device *py_device_at(PyObject *tensor);
 struct py_device *py_devices(int *n);
-extern struct py_device *py_default;
-extern int py_in_jit; /* functions of a jit that are running */
+extern struct py_device *_Atomic py_default;
+void py_take_state(void); /* this thread's no_grad or module changed */
 void py_lock_device(struct py_device *);
 void py_unlock_device(struct py_device *);
 

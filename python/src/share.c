@@ -84,8 +84,8 @@ struct shown {
 };
 
 static int show(struct py_call *k, PyObject *x, struct shown *s) {
-    rg_tensor t = py_of(x)->t;
-    py_on(k, t);
+    rg_tensor t;
+    if (py_handle(k, x, &t)) return -1;
     PY_WORK(k, s->t = rg_expose_at(k->file, k->line, t, &s->data));
     if (!(uint32_t)s->t.id) return py_raise(k->d), -1;
     s->dt = rg_dtype_of_at(k->file, k->line, t);
@@ -102,9 +102,8 @@ struct exported {
 };
 
 static int export_copy(struct py_call *k, PyObject *x, struct exported *e, struct shown *s) {
-    rg_tensor t = py_of(x)->t;
-    py_on(k, t);
-    py_lock(k);
+    rg_tensor t;
+    if (py_handle(k, x, &t)) return -1;
     s->dt = rg_dtype_of_at(k->file, k->line, t);
     s->rank = rg_shape_of_at(k->file, k->line, t, s->d, AXES);
     int64_t bytes = rg_bytes_at(k->file, k->line, t);
@@ -143,7 +142,7 @@ int py_getbuffer(PyObject *x, Py_buffer *b, int flags) {
     b->obj = NULL;
     if (!e) return PyErr_NoMemory(), -1;
     py_begin(&k);
-    py_on(&k, py_of(x)->t);
+    py_on(&k, x);
     int bad = 0;
     if (flags & PyBUF_WRITABLE) {
         PyErr_SetString(PyExc_BufferError, "a tensor is read-only memory; take a copy: numpy.array(x)");
@@ -233,7 +232,7 @@ static PyObject *make_capsule(const struct py_device *d, const struct shown *s, 
 static PyObject *do_dlpack(struct py_call *k, PyObject *const *v) {
     struct shown s = {0};
     bool versioned = false;
-    py_on(k, py_of(v[0])->t);
+    py_on(k, v[0]);
     if (PY_GIVEN(v[2])) {
         PyObject *major = PySequence_GetItem(v[2], 0);
         versioned = major && PyLong_AsLong(major) >= 1;
@@ -255,7 +254,7 @@ PyObject *py_dlpack(PyObject *self, PyObject *const *arg, Py_ssize_t n, PyObject
 
 PyObject *py_dlpack_device(PyObject *x, PyObject *none) {
     (void)none;
-    const struct py_device *d = py_device_at(py_of(x)->t);
+    const struct py_device *d = py_device_at(x);
     return Py_BuildValue("ii", on_host(d) ? DL_CPU : DL_CUDA, on_host(d) ? 0 : unit_of(d));
 }
 
@@ -332,9 +331,15 @@ static rg_tensor borrow_dlpack(struct py_call *k, const struct dl_tensor *t, str
     char name[16] = "CPU";
     if (t->device.type == DL_CUDA)
         PyOS_snprintf(name, sizeof name, t->device.id ? "CUDA:%d" : "CUDA", t->device.id);
-    if (!k->d || on_host(k->d) != (t->device.type == DL_CPU)) {
-        if (k->locked) py_unlock_device(k->d), k->locked = false;
-        k->d = t->device.type == DL_CPU && py_open(NULL) && on_host(py_default) ? py_default : py_open(name);
+    bool other = k->d && on_host(k->d) != (t->device.type == DL_CPU);
+    if (other && k->locked) { /* an operand is there already */
+        py_raise_at(k, RG_EINVAL, "tensors of two devices, %s and %s; move one: x.to(\"%s\")", k->d->name,
+                    name, k->d->name);
+        return out;
+    }
+    if (!k->d || other) {
+        struct py_device *d = t->device.type == DL_CPU ? py_open(NULL) : NULL;
+        k->d = d && on_host(d) ? d : py_open(name);
     }
     if (!k->d) return out;
     py_lock(k);

@@ -20,7 +20,7 @@ static PyObject *binary(PyObject *a, PyObject *b, binary_fn *fn) {
     PyObject *r = NULL;
     if (!py_is_operand(a) || !py_is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
     py_begin(&k);
-    if (py_is_tensor(b)) py_on(&k, py_of(b)->t);
+    if (py_is_tensor(b)) py_on(&k, b);
     if (!py_operand(&k, a, &x) && !py_operand(&k, b, &y)) {
         py_lock(&k);
         r = py_made(&k, fn(k.file, k.line, x, y), 0);
@@ -46,7 +46,7 @@ static PyObject *complex_binary(PyObject *a, PyObject *b, number_fn *fn) {
 static PyObject *unary(PyObject *a, unary_fn *fn) {
     struct py_call k;
     py_begin(&k);
-    py_on(&k, py_of(a)->t);
+    py_on(&k, a);
     py_lock(&k);
     PyObject *r = py_made(&k, fn(k.file, k.line, py_of(a)->t), 0);
     py_finish(&k);
@@ -136,7 +136,7 @@ static PyObject *inplace(PyObject *a, PyObject *b, binary_fn *fn) {
     if (!r || r == Py_NotImplemented) return r;
     struct py_call k;
     py_begin(&k);
-    py_on(&k, py_of(a)->t);
+    py_on(&k, a);
     int bad = become(&k, a, py_of(r)->t);
     py_finish(&k);
     Py_DECREF(r);
@@ -163,7 +163,7 @@ static PyObject *assign(PyObject *x, PyObject *v) {
     struct py_call k;
     rg_tensor t;
     py_begin(&k);
-    py_on(&k, py_of(x)->t);
+    py_on(&k, x);
     int bad = py_tensor(&k, v, &t) || become(&k, x, t);
     py_finish(&k);
     return bad ? NULL : Py_NewRef(x);
@@ -173,7 +173,7 @@ static PyObject *set_scalar(PyObject *x, PyObject *v) {
     struct py_call k;
     double f;
     py_begin(&k);
-    py_on(&k, py_of(x)->t);
+    py_on(&k, x);
     PyObject *r = NULL;
     if (!py_double(&k, v, &f)) py_lock(&k), r = py_did(&k, rg_set_scalar_at(k.file, k.line, py_of(x)->t, f));
     py_finish(&k);
@@ -192,7 +192,7 @@ static PyObject *item_of(PyObject *x) {
         char b[8];
     } v = {0};
     py_begin(&k);
-    py_on(&k, py_of(x)->t);
+    py_on(&k, x);
     py_lock(&k);
     PyObject *r = NULL;
     rg_tensor t = py_of(x)->t, c;
@@ -248,7 +248,7 @@ static PyObject *realize(PyObject *x, PyObject *none) {
     rg_status st;
     (void)none;
     py_begin(&k);
-    py_on(&k, py_of(x)->t);
+    py_on(&k, x);
     PY_WORK(&k, st = rg_realize_at(k.file, k.line, py_of(x)->t));
     PyObject *r = st ? py_raise(k.d) : Py_NewRef(x);
     py_finish(&k);
@@ -261,7 +261,7 @@ static PyObject *backward(PyObject *x, PyObject *none) {
     struct py_call k;
     (void)none;
     py_begin(&k);
-    py_on(&k, py_of(x)->t);
+    py_on(&k, x);
     py_lock(&k);
     PyObject *r = py_did(&k, rg_backward_at(k.file, k.line, py_of(x)->t));
     py_finish(&k);
@@ -272,7 +272,7 @@ static int make_param(PyObject *x) {
     struct py_call k;
     struct py_object *o = py_of(x);
     py_begin(&k);
-    py_on(&k, o->t);
+    py_on(&k, x);
     py_lock(&k);
     rg_tensor p = rg_param_at(k.file, k.line, o->t);
     if ((uint32_t)p.id) {
@@ -293,7 +293,7 @@ static int set_requires_grad(PyObject *x, PyObject *v, void *p) {
     if (on) return make_param(x);
     struct py_call k;
     py_begin(&k);
-    py_on(&k, o->t);
+    py_on(&k, x);
     py_lock(&k);
     rg_tensor d = rg_detach_at(k.file, k.line, o->t), c = rg_contiguous_at(k.file, k.line, d);
     rg_free(d);
@@ -315,11 +315,12 @@ static PyObject *require_grad(PyObject *x, PyObject *const *arg, Py_ssize_t n) {
 static PyObject *get_grad(PyObject *x, void *p) {
     (void)p;
     struct py_call k;
-    if (!(py_of(x)->flags & PY_PARAM) || !rg_has_grad(py_of(x)->t)) Py_RETURN_NONE;
+    if (!(py_of(x)->flags & PY_PARAM)) Py_RETURN_NONE;
     py_begin(&k);
-    py_on(&k, py_of(x)->t);
+    py_on(&k, x);
     py_lock(&k);
-    PyObject *r = py_made(&k, rg_param_grad_at(k.file, k.line, py_of(x)->t), 0);
+    rg_tensor t = py_of(x)->t;
+    PyObject *r = rg_has_grad(t) ? py_made(&k, rg_param_grad_at(k.file, k.line, t), 0) : Py_NewRef(Py_None);
     py_finish(&k);
     return r;
 }
@@ -329,7 +330,7 @@ static int set_grad(PyObject *x, PyObject *v, void *p) {
     struct py_call k;
     rg_tensor g = RG_NONE;
     py_begin(&k);
-    py_on(&k, py_of(x)->t);
+    py_on(&k, x);
     int bad = PY_GIVEN(v) && py_tensor(&k, v, &g);
     py_lock(&k);
     if (!bad && rg_set_grad_at(k.file, k.line, py_of(x)->t, g)) py_raise(k.d), bad = -1;
@@ -342,7 +343,7 @@ static int set_grad(PyObject *x, PyObject *v, void *p) {
 static PyObject *get_shape(PyObject *x, void *p) {
     (void)p;
     int64_t d[AXES], n;
-    struct py_device *dev = py_device_at(py_of(x)->t);
+    struct py_device *dev = py_device_at(x);
     if (!dev) return PyErr_Format(PyExc_RuntimeError, "ridge: the tensor has no device");
     py_lock_device(dev);
     n = rg_shape_of_at(NULL, 0, py_of(x)->t, d, AXES);
@@ -352,7 +353,7 @@ static PyObject *get_shape(PyObject *x, void *p) {
 }
 
 static int64_t ask(PyObject *x, int64_t (*fn)(const char *, int, rg_tensor)) {
-    struct py_device *dev = py_device_at(py_of(x)->t);
+    struct py_device *dev = py_device_at(x);
     if (!dev) return PyErr_SetString(PyExc_RuntimeError, "ridge: the tensor has no device"), -1;
     py_lock_device(dev);
     int64_t n = fn(NULL, 0, py_of(x)->t);
@@ -380,7 +381,7 @@ static PyObject *get_itemsize(PyObject *x, void *p) {
 }
 static PyObject *get_device(PyObject *x, void *p) {
     (void)p;
-    struct py_device *d = py_device_at(py_of(x)->t);
+    struct py_device *d = py_device_at(x);
     return PyUnicode_FromString(d ? d->name : "none");
 }
 
@@ -389,7 +390,7 @@ static PyObject *swap_last(PyObject *x, bool all) {
     int64_t axes[AXES], n = ask(x, rg_rank_at);
     if (n < 0) return NULL;
     py_begin(&k);
-    py_on(&k, py_of(x)->t);
+    py_on(&k, x);
     py_lock(&k);
     for (int64_t i = 0; i < n; i++) axes[i] = n - 1 - i;
     PyObject *r = py_made(&k,
@@ -404,7 +405,7 @@ static PyObject *get_mT(PyObject *x, void *p) { return (void)p, swap_last(x, fal
 
 static Py_ssize_t length(PyObject *x) {
     int64_t d[AXES], n;
-    struct py_device *dev = py_device_at(py_of(x)->t);
+    struct py_device *dev = py_device_at(x);
     py_lock_device(dev);
     n = rg_shape_of_at(NULL, 0, py_of(x)->t, d, AXES);
     if (n < 0) py_raise(dev);
@@ -442,6 +443,19 @@ static void dealloc(PyObject *x) {
 
 /* ---- making one -------------------------------------------------------------------------------------------------------------- */
 
+/* Both devices are locked, always in the same order. */
+static rg_tensor copy_between(struct py_call *k, PyObject *x) {
+    struct py_device *from = py_device_at(x);
+    rg_tensor t;
+    if (from->at > k->d->at) py_lock(k);
+    py_lock_device(from);
+    rg_tensor src = py_of(x)->t;
+    PY_WORK(k, t = rg_copy_to_at(k->file, k->line, k->d->c, src));
+    if (!(uint32_t)t.id) py_raise(rg_status_of(k->d->c) ? k->d : from);
+    py_unlock_device(from);
+    return t;
+}
+
 static PyObject *do_new(struct py_call *k, PyObject *const *v) {
     rg_dtype dt;
     rg_ctx *c;
@@ -449,18 +463,16 @@ static PyObject *do_new(struct py_call *k, PyObject *const *v) {
     bool typed = PY_GIVEN(v[1]), tensor = py_is_tensor(v[0]);
     if (param < 0 || (typed && py_dtype(k, v[1], &dt))) return NULL;
     if (tensor && !PY_GIVEN(v[2]))
-        py_on(k, py_of(v[0])->t);
+        py_on(k, v[0]);
     else if (py_device(k, v[2], &c))
         return NULL;
     rg_tensor t;
-    if (tensor) {
-        struct py_device *from = py_device_at(py_of(v[0])->t);
+    if (tensor && py_device_at(v[0]) != k->d)
+        t = copy_between(k, v[0]);
+    else if (tensor) {
+        py_lock(k);
         rg_tensor src = py_of(v[0])->t;
-        if (from != k->d)
-            PY_WORK(k, t = rg_copy_to_at(k->file, k->line, k->d->c, src));
-        else
-            py_lock(k),
-                t = typed ? rg_cast_at(k->file, k->line, src, dt) : rg_contiguous_at(k->file, k->line, src);
+        t = typed ? rg_cast_at(k->file, k->line, src, dt) : rg_contiguous_at(k->file, k->line, src);
     } else
         t = py_from(k, v[0], typed ? &dt : NULL);
     if (PyErr_Occurred()) return NULL;

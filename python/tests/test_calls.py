@@ -9,7 +9,7 @@ import tracemalloc
 import unittest
 
 import ridge
-from common import Case, needs_torch, np, torch
+from common import Case, needs_numpy, needs_torch, np, torch
 from ridge import nn
 
 
@@ -47,6 +47,32 @@ class Lines(Case):
                               capture_output=True, text=True, env=env)
         self.assertIn("said", done.stdout, done.stderr)
         self.assertEqual(len(done.stdout.strip().split("\n")), 1)
+
+
+class Words(Case):
+    """Errors name what Python has, not the library's C names."""
+
+    def said(self, fn, *args):
+        with self.assertRaises(ridge.Error) as e:
+            for _ in range(3):
+                fn(*args)
+        return str(e.exception).split(": ", 1)[1]
+
+    def test_names(self):
+        self.assertEqual(self.said(lambda: ridge.ones(2).set(3)), "set: tensor 1 was not made by ridge.scalar or ridge.index_scalar; use assign_")
+        self.assertEqual(self.said(lambda: ridge.ones(2).sum().backward()), "backward: no parameter leads to the loss; requires_grad=True makes one")
+        self.assertEqual(self.said(lambda: ridge.ones(4).window(ridge.ones(1), 2)), "slice: the start of range 1 is not a ridge.index_scalar")
+
+    def test_reads_inside_a_jit(self):
+        end = "Return the tensor as an output of the function and read it after the call of the jit"
+        said = self.said(ridge.jit(lambda x: memoryview(x * 2) and x), ridge.ones(2))
+        self.assertEqual(said, "reading a value: not while a jit is recorded: replays would not do it again. " + end)
+
+    @needs_numpy
+    def test_linalg_inside_a_jit(self):
+        said = self.said(ridge.jit(ridge.linalg.inv), ridge.eye(2))
+        self.assertIn("factorizations run on the host (LAPACK)", said)
+        self.assertIn("call ridge.linalg outside of the jit", said)
 
 
 class Arguments(Case):
@@ -120,7 +146,7 @@ class Devices(Case):
         x = ridge.ones(3, device="REF")
         self.assertEqual((x.device, (x + 1).tolist()), ("REF", [2, 2, 2]))
         self.assertEqual(x.to("CPU").device, "CPU")
-        with self.assertRaisesRegex(ridge.Error, "another context"):
+        with self.assertRaisesRegex(ridge.Error, "two devices, .* move one: x.to"):
             x + ridge.ones(3, device="CPU")
         with self.assertRaises(ridge.Error):
             ridge.ones(1, device="NOWHERE")

@@ -85,7 +85,7 @@ class Jit(Case):
         f = ridge.jit(lambda x: x + 1)
         first = f(ridge.ones(1))
         f(ridge.ones(1))
-        with self.assertRaisesRegex(ridge.Error, "output of an earlier jit_call"):
+        with self.assertRaisesRegex(ridge.Error, "output of an earlier call of the jit"):
             first.item()
 
     def test_methods(self):

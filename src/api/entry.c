@@ -41,8 +41,7 @@ void call_not_recording(struct api_call *k) {
     if (k->c->recording)
         call_fail(k, RG_EINVAL,
                   "not while a jit is recorded: replays would not do it again. Return the tensor as an "
-                  "output of the "
-                  "function and read it after rg_jit_call");
+                  "output of the function and read it after the rg_jit_call");
 }
 
 void call_collect(struct api_call *k) {
