@@ -143,11 +143,12 @@ static void measure_device(struct diag *d, struct device_row *r) {
     struct trace *t = d->t;
     struct device_list l = device_events(d, r->device);
     struct arena_mark m = arena_mark(&d->arena);
-    spans all = {0}, kern = {0}, comm = {0}, copy = {0}, in = {0}, out = {0};
+    spans all = {0}, kern = {0}, comm = {0}, copy = {0}, in = {0}, out = {0}, launched = {0};
     for (uint32_t i = 0; i < l.n; i++) {
         const struct trace_event *e = &t->ev[l.p[i]];
         int c = event_class(e);
         unite(&d->arena, &all, e->t0, trace_end(e));
+        if (!(e->flags & TF_NOLAUNCH)) unite(&d->arena, &launched, e->t0, trace_end(e));
         bool host = c == BUSY_PAGEABLE || c == BUSY_COPY;
         if (c == BUSY_KERNEL || c == BUSY_COMM || host)
             unite(&d->arena, c == BUSY_KERNEL ? &kern : host ? &copy : &comm, e->t0, trace_end(e));
@@ -157,6 +158,8 @@ static void measure_device(struct diag *d, struct device_row *r) {
     r->t0 = all.n ? all.p[0].a : 0;
     r->t1 = all.n ? all.p[all.n - 1].b : 0;
     r->busy_ns = total(&all);
+    r->launched_ns = total(&launched);
+    r->launched_span_ns = launched.n ? launched.p[launched.n - 1].b - launched.p[0].a : 0;
     r->kernel_ns = total(&kern);
     r->comm_ns = total(&comm);
     r->copy_ns = total(&copy);

@@ -488,6 +488,8 @@ struct device_row {
     int64_t t0, t1, busy_ns, kernel_ns, comm_ns, comm_under_compute;
     /* copies between host and device: their union, the part of it under kernels, and each direction alone */
     int64_t copy_ns, copy_under_compute, in_ns, out_ns;
+    /* of what was launched while it was recorded, which is all that some tools count: busy, and from the first to the last */
+    int64_t launched_ns, launched_span_ns;
     bool silent; /* the file names it but has no event of it */
 };
 

@@ -237,6 +237,8 @@ static void overview(struct str *o, const struct diag *d) {
         integer(o, &g, "streams", r->streams);
         integer(o, &g, "span_ns", r->t1 - r->t0);
         integer(o, &g, "busy_ns", r->busy_ns);
+        integer(o, &g, "launched_ns", r->launched_ns);
+        integer(o, &g, "launched_span_ns", r->launched_span_ns);
         integer(o, &g, "compute_ns", r->kernel_ns);
         integer(o, &g, "comm_ns", r->comm_ns);
         integer(o, &g, "comm_under_compute_ns", r->comm_under_compute);

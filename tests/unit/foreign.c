@@ -372,6 +372,21 @@ TEST(foreign_missing_correlation_ids_are_said) {
     forget();
 }
 
+/* Kernels that were launched before the recording count, and what was launched in it is said beside them. */
+TEST(foreign_what_was_launched_in_the_recording) {
+    begin(H200, "");
+    for (int i = 0; i < 5; i++) kernel(0, GEMM, 1000 + 210 * i, 200, 900 + (uint32_t)i); /* 1000 .. 2040 */
+    for (int i = 0; i < 5; i++) work("aten::mm", GEMM, 1100 + 20 * i, 2100 + 110 * i, 100);
+    diagnosed();
+    CHECK_EQ(d.devices.n, 1);
+    CHECK_EQ(d.devices.p[0].busy_ns, 1500000);
+    CHECK_EQ(d.devices.p[0].t1 - d.devices.p[0].t0, 2640000 - 1000000);
+    CHECK_EQ(d.devices.p[0].launched_ns, 500000);
+    CHECK_EQ(d.devices.p[0].launched_span_ns, 540000);
+    CHECK(capture_note("carry_over"));
+    forget();
+}
+
 /* One figure for one kernel: what the advice says is what the table and JSON say. */
 TEST(foreign_occupancy_is_one_figure) {
     begin(H200, "");
