@@ -104,6 +104,7 @@ static rg_tensor pack(AT, const struct nn_parallel *p, const rg_tensor *param, u
     rg_tensor flat[BUCKET_PARAMS];
     for (uint32_t i = 0; i < n; i++) {
         rg_tensor g = rg_param_grad_at(HERE, param[i]);
+        if (n > 1) g = rg_contiguous_at(HERE, g); /* a concatenation takes what is stored */
         if (p->wire != RG_BOOL) g = rg_cast_at(HERE, g, p->wire);
         flat[i] =
             parts ? nn_parts(HERE, g, p->world) : rg_reshape_at(HERE, g, (rg_ints){(const int64_t[]){-1}, 1});

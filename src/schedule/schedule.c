@@ -16,6 +16,7 @@ struct planned_call { /* a kernel of the plan and what it depends on */
     VEC(uint32_t) after;  /* calls that must run before it */
     VEC(uint32_t) covers; /* ids of the caller's nodes */
     uint32_t waits;
+    const struct sched_builtin *exchange; /* a collective; NULL: it is none */
 };
 
 struct schedule_state {
@@ -106,19 +107,21 @@ static void link_calls(struct schedule_state *s) {
         }
 }
 
-/* Ready calls, the lowest number first: a binary heap. */
+/* Ready calls, the least key first: a binary heap. The low half of a key is the call's number. */
 struct call_heap {
-    uint32_t *p, n;
+    uint64_t *p;
+    uint32_t n;
 };
 
-static void heap_push(struct call_heap *h, uint32_t x) {
+static void heap_push(struct call_heap *h, uint64_t x) {
     uint32_t at = h->n++;
     for (; at && h->p[(at - 1) / 2] > x; at = (at - 1) / 2) h->p[at] = h->p[(at - 1) / 2];
     h->p[at] = x;
 }
 
-static uint32_t heap_pop(struct call_heap *h) {
-    uint32_t least = h->p[0], x = h->p[--h->n], at = 0;
+static uint64_t heap_pop(struct call_heap *h) {
+    uint64_t least = h->p[0], x = h->p[--h->n];
+    uint32_t at = 0;
     for (uint32_t c; (c = 2 * at + 1) < h->n; at = c) {
         c += c + 1 < h->n && h->p[c + 1] < h->p[c];
         if (h->p[c] >= x) break;
@@ -128,23 +131,98 @@ static uint32_t heap_pop(struct call_heap *h) {
     return least;
 }
 
-/* Topological order, close to the program's; false: calls that still wait are on a cycle or behind one. */
-static bool sort_calls(struct schedule_state *s) {
+/* Topological order, by urgency (NULL: all alike), then close to the program's; false: calls that still wait are on a cycle or behind one. */
+static bool sort_by(struct schedule_state *s, const uint32_t *urgency) {
     uint32_t n = s->call.n, done = 0;
     VEC(uint32_t) *then = arena_calloc(s->a, n + 1, sizeof *then);
-    struct call_heap ready = {arena_array(s->a, uint32_t, n + 1), 0};
+    struct call_heap ready = {arena_array(s->a, uint64_t, n + 1), 0};
     s->order = arena_array(s->a, uint32_t, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         s->call.p[i].waits = s->call.p[i].after.n;
         for (uint32_t k = 0; k < s->call.p[i].after.n; k++) vec_push(s->a, &then[s->call.p[i].after.p[k]], i);
-        if (!s->call.p[i].waits) heap_push(&ready, i);
+        if (!s->call.p[i].waits) heap_push(&ready, (uint64_t)(urgency ? urgency[i] : 0) << 32 | i);
     }
     while (ready.n) {
-        uint32_t i = s->order[done++] = heap_pop(&ready);
-        for (uint32_t k = 0; k < then[i].n; k++)
-            if (!--s->call.p[then[i].p[k]].waits) heap_push(&ready, then[i].p[k]);
+        uint32_t i = s->order[done++] = (uint32_t)heap_pop(&ready);
+        for (uint32_t k = 0; k < then[i].n; k++) {
+            uint32_t c = then[i].p[k];
+            if (!--s->call.p[c].waits) heap_push(&ready, (uint64_t)(urgency ? urgency[c] : 0) << 32 | c);
+        }
     }
     return done == n;
+}
+
+/* ---- collectives ------------------------------------------------------------------------------------------------ */
+
+/* Collectives run beside kernels (engine/overlap.c), one after the other in an order that is given. List scheduling: a collective begins
+ * when its input is stored, and what leads to the first is computed before what leads to the next; what needs none of their inputs comes
+ * last, by the last collective that it waits for. */
+struct exchange_order {
+    uint32_t *first; /* by call: number of the first collective that depends on it, or UINT32_MAX */
+    uint32_t *last;  /* number + 1 of the last one that it depends on, or 0 */
+    uint32_t n;
+};
+
+static bool find_exchanges(struct schedule_state *s, struct exchange_order *x) {
+    uint32_t n = s->call.n;
+    *x = (struct exchange_order){arena_array(s->a, uint32_t, n + 1), arena_array(s->a, uint32_t, n + 1), 0};
+    memset(x->first, 0xff, (n + 1) * sizeof *x->first);
+    for (uint32_t i = 0; i < n; i++) {
+        struct planned_call *c = &s->call.p[s->order[i]];
+        const struct sched_builtin *b = c->k.built->builtin;
+        uint32_t *last = &x->last[s->order[i]];
+        for (uint32_t k = 0; k < c->after.n; k++) *last = RG_MAX(*last, x->last[c->after.p[k]]);
+        c->exchange = b && !strcmp(b->name, call_info[CALL_collective].name) ? b : NULL;
+        if (c->exchange) x->first[s->order[i]] = x->n++, *last = x->n;
+    }
+    for (uint32_t i = n; i-- > 0 && x->n;) {
+        const struct planned_call *c = &s->call.p[s->order[i]];
+        for (uint32_t k = 0; k < c->after.n; k++)
+            x->first[c->after.p[k]] = RG_MIN(x->first[c->after.p[k]], x->first[s->order[i]]);
+    }
+    return x->n;
+}
+
+/* A gather takes more memory than it frees: it begins when the result of the collective before it is about to be used, not at once. So of
+ * parameters that are gathered layer by layer two layers' are whole, not all. */
+static void hold_gathers(struct schedule_state *s, const struct exchange_order *x) {
+    uint32_t n = s->call.n, *call = arena_array(s->a, uint32_t, x->n + 1),
+             *user = arena_array(s->a, uint32_t, x->n + 1);
+    memset(user, 0xff, (x->n + 1) * sizeof *user);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct planned_call *c = &s->call.p[s->order[i]];
+        if (c->exchange) call[x->last[s->order[i]] - 1] = s->order[i];
+        for (uint32_t k = 0; k < c->after.n && !c->exchange; k++) {
+            uint32_t from = c->after.p[k];
+            if (s->call.p[from].exchange && user[x->last[from] - 1] == UINT32_MAX)
+                user[x->last[from] - 1] = s->order[i];
+        }
+    }
+    for (uint32_t k = 1; k < x->n; k++) {
+        struct planned_call *c = &s->call.p[call[k]];
+        if (c->exchange->num[1] <= c->exchange->num[0] || user[k - 1] == UINT32_MAX) continue;
+        const struct planned_call *u = &s->call.p[user[k - 1]];
+        for (uint32_t i = 0; i < u->after.n; i++)
+            if (x->last[u->after.p[i]] <= k && !s->call.p[u->after.p[i]].exchange)
+                vec_push(s->a, &c->after, u->after.p[i]);
+    }
+}
+
+static const uint32_t *find_urgency(struct schedule_state *s, const struct exchange_order *x) {
+    uint32_t *urgency = arena_array(s->a, uint32_t, s->call.n + 1);
+    for (uint32_t i = 0; i < s->call.n; i++)
+        urgency[i] = s->call.p[i].exchange       ? 0
+                     : x->first[i] != UINT32_MAX ? 1 + x->first[i]
+                                                 : 1 + x->n + x->last[i];
+    return urgency;
+}
+
+static bool sort_calls(struct schedule_state *s) {
+    struct exchange_order x;
+    if (!sort_by(s, NULL)) return false;
+    if (!find_exchanges(s, &x)) return true;
+    hold_gathers(s, &x);
+    return sort_by(s, find_urgency(s, &x));
 }
 
 /* By call: is it on a cycle, or between two? The other unordered calls only wait for one. */
@@ -204,7 +282,8 @@ static bool copy_versions(struct schedule_state *s, uint8_t *old) {
 
 /* ---- batches ------------------------------------------------------------------------------------------------------- */
 
-/* Calls that no other call waits for can all run at the end: an optimizer's updates, whenever their gradients were ready. */
+/* Calls that no other call waits for can all run at the end: an optimizer's updates, whenever their gradients were ready. Those that
+ * wait for different collectives stay apart. */
 static void find_depths(struct schedule_state *s, uint32_t *depth) {
     uint8_t *awaited = arena_alloc(s->a, s->call.n + 1);
     for (uint32_t i = 0; i < s->call.n; i++) {
@@ -216,6 +295,9 @@ static void find_depths(struct schedule_state *s, uint32_t *depth) {
     }
     for (uint32_t c = 0; c < s->call.n; c++)
         if (!awaited[c]) depth[c] = s->call.n;
+    struct exchange_order x;
+    const uint32_t *urgency = find_exchanges(s, &x) ? find_urgency(s, &x) : NULL;
+    for (uint32_t c = 0; c < s->call.n && urgency; c++) depth[c] += urgency[c] * (s->call.n + 1);
 }
 
 /* One call for the whole group; it waits for all that its members waited for. */
@@ -413,6 +495,23 @@ static void write_calls(struct schedule_state *s) {
     s->out->result = result;
 }
 
+/* A collective runs beside the calls after it until one uses its result, or that of a later one: so long nobody else gets its memory. */
+static void extend_lives(struct schedule_state *s) {
+    struct schedule *o = s->out;
+    uint32_t *used = arena_array(s->a, uint32_t, o->buf.n + 1), until = o->call.n;
+    for (uint32_t i = o->call.n; i-- > 0;) {
+        const struct sched_call *c = &o->call.p[i];
+        const struct sched_prog *p = &o->prog.p[c->prog];
+        bool exchange = p->builtin && !strcmp(p->builtin->name, call_info[CALL_collective].name);
+        if (exchange) {
+            if (used[c->buf[0]]) until = RG_MIN(until, used[c->buf[0]] - 1);
+            for (uint32_t k = 0; k < 2; k++)
+                o->buf.p[c->buf[k]].last = RG_MAX(o->buf.p[c->buf[k]].last, RG_MIN(until, o->call.n - 1));
+        }
+        for (uint32_t k = 0; k < p->nbuf && !exchange; k++) used[c->buf[k]] = i + 1;
+    }
+}
+
 static void plan_memory(struct schedule_state *s) {
     struct mem_item *item = arena_array(s->a, struct mem_item, s->out->buf.n + 1);
     uint32_t n = 0;
@@ -476,6 +575,7 @@ static void plan_program(void *arg, const uint8_t *unused) {
         }
         batch_calls(&s);
         write_calls(&s);
+        extend_lives(&s);
         plan_memory(&s);
         j->out->naive_bytes = naive_bytes(&s.g);
         for (uint32_t i = 0; i < s.plan.kernel.n; i++)

@@ -6,6 +6,7 @@
 
 #include "api/internal.h"
 #include "engine/internal.h"
+#include "planned.h"
 #include "test.h"
 #include "world/world.h"
 
@@ -106,4 +107,97 @@ TEST(world_link_seconds) {
     CHECK(world_link_seconds(COLLECTIVE_ALL_GATHER, 4e9, 4, 3, 0) == 1);
     CHECK(world_link_seconds(COLLECTIVE_BARRIER, 0, 4, 1, 0.25) == 0.25);
     CHECK(world_link_seconds(COLLECTIVE_ALL_REDUCE, 1e9, 1, 1, 0.25) == 0);
+}
+
+/* ---- plans ---------------------------------------------------------------------------------------------------------- */
+
+enum { CHAIN_MOST = 10, EXCHANGES_MOST = CHAIN_MOST };
+
+struct chain_plan {
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    struct sched_opts opts;
+    struct schedule sched;
+    uint64_t seed;
+};
+
+static uint64_t draw(uint64_t *seed, uint64_t n) { return (*seed = hash_u64(*seed + 1)) % n; }
+
+/* A chain of values, each of which needs all of the one before; sums over ranks of some of them, in an order of their own, and what becomes of
+ * the sums. */
+static void plan_chain(void *arg) {
+    struct chain_plan *p = arg;
+    struct str t;
+    struct program program = {0};
+    uint64_t seed = p->seed;
+    unsigned steps = 3 + (unsigned)draw(&seed, CHAIN_MOST - 2), size = 1 + (unsigned)draw(&seed, 5000);
+    int64_t code = collective_pack((struct collective){.kind = COLLECTIVE_ALL_REDUCE, .dt = DT_F32});
+    char *value[CHAIN_MOST + 1], *sum = NULL;
+    ir_init(&p->ir, &p->arena);
+    value[0] = arena_printf(&p->arena, "(BUFFER<f32>[0] %u)", size);
+    str_init(&t, &p->arena);
+    str_add(&t, "kernel g\n(GRAPH");
+    for (unsigned i = 1; i <= steps; i++) {
+        const char *v = value[i - 1];
+        value[i] = arena_printf(
+            &p->arena, "(CONTIGUOUS (SUB (SQRT %s) (EXPAND (RESHAPE (REDUCE_AXES[MAX] %s 0) 1) %u)))", v, v,
+            size);
+        if (draw(&seed, 3) == 0) continue;
+        char *in = arena_printf(&p->arena, "(CONTIGUOUS (NEG %s))", value[i]);
+        sum = arena_printf(&p->arena, "(CALL<f32>[collective] %s %s %lld %u)", in, sum ? sum : in,
+                           (long long)code, size);
+        str_printf(&t, " (SQRT %s)", sum);
+    }
+    str_printf(&t, " %s)\n", value[steps]);
+    ir_parse(&p->ir, t.p, t.n, "test", &program);
+    schedule(&p->arena, &p->ir, program.kernel.p[0].sink, &p->opts, &p->sched);
+}
+
+static bool is_exchange(const struct schedule *s, uint32_t i) {
+    const struct sched_builtin *b = s->prog.p[s->call.p[i].prog].builtin;
+    return b && !strcmp(b->name, "collective");
+}
+
+/* The call from `from` on that uses the buffer first, kernels only; the number of calls: none does. */
+static uint32_t next_use(const struct schedule *s, uint32_t from, uint32_t buf) {
+    for (uint32_t i = from; i < s->call.n; i++)
+        for (uint32_t k = 0; k < s->prog.p[s->call.p[i].prog].nbuf && !is_exchange(s, i); k++)
+            if (s->call.p[i].buf[k] == buf) return i;
+    return s->call.n;
+}
+
+/* No kernel that runs before the result of exchange i is used touches memory of its input or result. */
+static bool has_memory(const struct schedule *s, uint32_t i) {
+    for (uint32_t j = i + 1, end = next_use(s, i + 1, s->call.p[i].buf[0]); j < end; j++)
+        for (uint32_t k = 0; k < s->prog.p[s->call.p[j].prog].nbuf && !is_exchange(s, j); k++)
+            for (int m = 0; m < 2; m++) {
+                const struct sched_buf *a = &s->buf.p[s->call.p[i].buf[m]],
+                                       *b = &s->buf.p[s->call.p[j].buf[k]];
+                if (a == b || a->kind != BUF_TEMP || b->kind != BUF_TEMP) continue;
+                if (a->offset < b->offset + 4 * b->elements && b->offset < a->offset + 4 * a->elements)
+                    return false;
+            }
+    return true;
+}
+
+/* An exchange comes directly after the kernel that stores its input, or after the exchange before it; and its memory stays its own. */
+TEST(world_overlap_plans) {
+    uint32_t exchanges = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct chain_plan p = {.seed = seed, .opts = {.model = planned_model(), .no_multi = true}};
+        arena_init(&p.arena, &p.err);
+        if (err_guard(&p.err, plan_chain, &p)) FAIL("seed %d: %s", (int)seed, p.err.msg);
+        const struct schedule *s = &p.sched;
+        for (uint32_t i = 1; i < s->call.n; i++) {
+            if (!is_exchange(s, i)) continue;
+            exchanges++;
+            if (!is_exchange(s, i - 1) && s->call.p[i - 1].buf[0] != s->call.p[i].buf[1])
+                FAIL("seed %d: call %u, a collective, could have begun earlier", (int)seed, i);
+            if (!has_memory(s, i))
+                FAIL("seed %d: memory of call %u, a collective, is used again too early", (int)seed, i);
+        }
+        arena_free(&p.arena);
+    }
+    CHECK(exchanges > 100);
 }
