@@ -614,7 +614,8 @@ struct rank_row {
     uint32_t steps;
     int64_t wall_ns, busy_ns, budget[BUDGET_KEYS];
     int64_t offset_ns,
-        clock_ns; /* its clock against that of the first rank; that of its GPU against its host's */
+        error_ns; /* its clock against that of the first rank; by how much that may be wrong, -1 unknown */
+    int64_t clock_ns;             /* that of its GPU against its host's */
     int64_t comm_ns, hidden_ns;   /* time in collectives; under kernels */
     int64_t wait_ns, transfer_ns; /* of matched collectives: until the last rank came, and after */
     int64_t late_ns;              /* that the others waited for it, on average */

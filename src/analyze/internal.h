@@ -27,6 +27,7 @@ int trace_api_kind(const char *name);
 int trace_host_kind(int kind, const char *name);
 int trace_device_kind(const char *name);
 int trace_copy_flags(const char *name);
+bool trace_is_ridge_collective(const char *name); /* "all_reduce_88000" */
 
 /* ---- readers/ ------------------------------------------------------------------------------------- */
 

@@ -123,6 +123,16 @@ static const struct pattern device[] = {
 
 int trace_device_kind(const char *name) { return lookup(device, RG_COUNT(device), name, TK_KERNEL); }
 
+bool trace_is_ridge_collective(const char *name) {
+    static const char *const kinds[] = {"all_reduce_", "reduce_scatter_", "all_gather_", "broadcast_",
+                                        "all_to_all_", "barrier_",        "send_",       "recv_"};
+    for (size_t i = 0; i < RG_COUNT(kinds); i++) {
+        size_t n = strlen(kinds[i]);
+        if (!strncmp(name, kinds[i], n) && name[n] && !name[n + strspn(name + n, "0123456789")]) return true;
+    }
+    return false;
+}
+
 int trace_copy_flags(const char *name) {
     int f = 0;
     if (strstr(name, "HtoD") || strstr(name, "H2D") || strstr(name, "HostToDevice")) f |= TF_H2D;

@@ -49,14 +49,16 @@ void report_ranks(struct str *o, const struct rank_set *s) {
     report_line(o, "%u ranks, %u collectives that all of them have; clocks aligned by their ends", s->n,
                 s->matched);
     verdict(o, s);
-    report_line(o, "%6s %10s %10s %10s %12s %8s %8s %12s  %s", "rank", "wall ms", "busy %", "waits ms",
-                "transfers ms", "hidden %", "last to", "clock us", "file");
+    report_line(o, "%6s %10s %10s %10s %12s %8s %8s %12s %8s  %s", "rank", "wall ms", "busy %", "waits ms",
+                "transfers ms", "hidden %", "last to", "clock us", "+- us", "file");
     for (uint32_t i = 0; i < s->rows.n && i < 24; i++) {
         const struct rank_row *r = &s->rows.p[i];
         const char *slash = strrchr(r->path, '/');
-        report_line(o, "%6d %10.2f %10.1f %10.2f %12.2f %8.1f %8u %12.1f  %s", r->rank, ms(r->wall_ns),
+        char error[24] = "?";
+        if (r->error_ns >= 0) snprintf(error, sizeof error, "%.1f", (double)r->error_ns / 1e3);
+        report_line(o, "%6d %10.2f %10.1f %10.2f %12.2f %8.1f %8u %12.1f %8s  %s", r->rank, ms(r->wall_ns),
                     pct(r->busy_ns, r->wall_ns), ms(r->wait_ns), ms(r->transfer_ns),
-                    pct(r->hidden_ns, r->comm_ns), r->last, (double)r->offset_ns / 1e3,
+                    pct(r->hidden_ns, r->comm_ns), r->last, (double)r->offset_ns / 1e3, error,
                     slash ? slash + 1 : r->path);
     }
     if (s->rows.n > 24) report_line(o, "  %u more ranks: --json has all", s->rows.n - 24);
@@ -89,9 +91,11 @@ void report_ranks_json(struct str *o, const struct rank_set *s) {
                    i ? "," : "", r->rank, (long long)r->wall_ns, (long long)r->busy_ns, (long long)r->wait_ns,
                    (long long)r->transfer_ns);
         str_printf(
-            o, ",\"comm_ns\":%lld,\"hidden_ns\":%lld,\"late_ns\":%lld,\"last\":%u,\"clock_offset_ns\":%lld",
+            o,
+            ",\"comm_ns\":%lld,\"hidden_ns\":%lld,\"late_ns\":%lld,\"last\":%u,\"clock_offset_ns\":%lld,"
+            "\"clock_error_ns\":%lld",
             (long long)r->comm_ns, (long long)r->hidden_ns, (long long)r->late_ns, r->last,
-            (long long)r->offset_ns);
+            (long long)r->offset_ns, (long long)r->error_ns);
         text_of(o, "file", r->path);
         str_add(o, ",\"budget\":{");
         for (int k = 0; k < BUDGET_KEYS; k++)

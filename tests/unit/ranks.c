@@ -167,6 +167,56 @@ TEST(ranks_planted_stragglers_are_named) {
 }
 
 /* A file that is no trace is refused by name; the rest is a set. One trace alone is none. */
+/* Ranks come to and leave collectives at random moments, on clocks that differ at random: the offset that is found is as near to the true one as
+ * it says, and that is not far. */
+static int64_t clock_error(const char *dir, uint64_t *seed) {
+    static const char *const name[] = {"ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                                       "ncclDevKernel_Broadcast_RING_LL"};
+    enum { STEPS = 20 };
+    double skew = (double)(int64_t)((*seed = hash_u64(*seed)) % 4000001) - 2000000, now = 100;
+    char path[2][128];
+    struct one_rank r[2];
+    struct rank_set s;
+    for (int i = 0; i < 2; i++) {
+        r[i] = (struct one_rank){.skew = 5e7 + i * skew};
+        str_init(&r[i].o, &arena);
+        str_printf(&r[i].o, "{\"distributedInfo\":{\"rank\":%d,\"world_size\":2},\"traceEvents\":[", i);
+    }
+    for (int step = 0; step < STEPS; step++) {
+        double come[2], left[2], last;
+        for (int i = 0; i < 2; i++) come[i] = now + (double)((*seed = hash_u64(*seed)) % 900);
+        last = come[0] > come[1] ? come[0] : come[1];
+        for (int i = 0; i < 2; i++) left[i] = last + 30 + (double)((*seed = hash_u64(*seed)) % 300);
+        bool one_way = step % 4 == 1; /* a root does not wait for the others: this says nothing */
+        if (one_way) left[0] = come[0] + 5;
+        for (int i = 0; i < 2; i++) launched(&r[i], name[one_way], come[i] - 20, come[i], left[i] - come[i]);
+        now = 400 + (left[0] > left[1] ? left[0] : left[1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        str_add(&r[i].o, "]}");
+        snprintf(path[i], sizeof path[i], "%s/clock%d.json", dir, i);
+        CHECK_EQ(os_write_file(&err, path[i], r[i].o.p, r[i].o.n, 0644), 0);
+    }
+    CHECK_EQ(rank_set_read(&s, &err, (const char *[]){path[0], path[1]}, 2), 0);
+    int64_t error = s.rows.p[1].error_ns, off = llabs(s.rows.p[1].offset_ns - (int64_t)(skew * 1000));
+    rank_set_free(&s);
+    for (int i = 0; i < 2; i++) unlink(path[i]);
+    if (off > error)
+        FAIL("the clock is %.1f us off, and said to be within %.1f", (double)off / 1e3, (double)error / 1e3);
+    return error;
+}
+
+TEST(ranks_clock_error_is_true) {
+    char dir[64];
+    uint64_t seed = 1;
+    snprintf(dir, sizeof dir, "/tmp/ridge-clocks-%d", (int)getpid());
+    os_mkdirs(&err, dir, 0755);
+    arena_init(&arena, &err);
+    for (int i = 0; i < 100; i++) CHECK(clock_error(dir, &seed) < 500000);
+    arena_free(&arena);
+    rmdir(dir);
+}
+
 TEST(ranks_refuse_what_is_no_trace) {
     static const struct planted p = {DATA, 3, 1, 0, ""};
     char dir[64], path[8][128];

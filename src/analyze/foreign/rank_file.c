@@ -10,17 +10,18 @@ static uint64_t hash_text(const char *s) { return hash_bytes(s, strlen(s), 1); }
 
 /* Point-to-point calls end at different times on both sides: they say nothing about clocks. */
 static bool meets(const char *name) {
-    return !strstr(name, "SendRecv") && !strstr(name, "Send_") && !strstr(name, "Recv_");
+    static const char *const kinds[] = {"SendRecv", "Send_", "Recv_", "send_", "recv_"};
+    for (size_t i = 0; i < RG_COUNT(kinds); i++)
+        if (strstr(name, kinds[i])) return false;
+    return true;
 }
 
-/* Ridge's own: "all_reduce_88000" */
-static bool is_ridge_collective(const char *name) {
-    static const char *const kinds[] = {"all_reduce_", "reduce_scatter_", "all_gather_",
-                                        "broadcast_",  "all_to_all_",     "barrier_"};
-    for (size_t i = 0; i < RG_COUNT(kinds); i++) {
-        size_t n = strlen(kinds[i]);
-        if (!strncmp(name, kinds[i], n) && name[n] && !name[n + strspn(name + n, "0123456789")]) return true;
-    }
+/* Does every rank need the data of every other, so that none leaves before the last has come? */
+static bool needs_all(const char *name) {
+    static const char *const kinds[] = {"AllReduce",      "AllGather",  "ReduceScatter", "all_reduce",
+                                        "reduce_scatter", "all_gather", "all_to_all",    "barrier"};
+    for (size_t i = 0; i < RG_COUNT(kinds); i++)
+        if (strstr(name, kinds[i])) return true;
     return false;
 }
 
@@ -29,9 +30,9 @@ static void keep_device(struct rank_file *f, const struct diag *d, bool all) {
     for (uint32_t i = 0; i < d->dev_n; i++) {
         const struct trace_event *e = &t->ev[d->dev[i]];
         const char *name = trace_str(t, e->name);
-        bool ridge = e->kind == TK_KERNEL && is_ridge_collective(name);
-        if (!ridge && (e->kind != TK_COMM || !(all || meets(name)))) continue;
-        struct rank_collective c = {hash_text(name), t->base + e->t0, t->base + trace_end(e)};
+        if (e->kind != TK_COMM || !(all || meets(name))) continue;
+        struct rank_collective c = {hash_text(name), t->base + e->t0, t->base + trace_end(e),
+                                    needs_all(name)};
         vec_push(&f->arena, &f->calls, c);
     }
 }
@@ -46,8 +47,9 @@ static void keep_collectives(struct rank_file *f, const struct diag *d) {
         for (uint32_t k = 0; k < t->lanes.p[l].n; k++) {
             const struct trace_event *e = &t->ev[t->order[t->lanes.p[l].first + k]];
             if (e->kind != TK_COLLECTIVE) continue;
-            struct rank_collective c = {hash_text(trace_str(t, e->name)), t->base + e->t0,
-                                        t->base + trace_end(e)};
+            const char *name = trace_str(t, e->name);
+            struct rank_collective c = {hash_text(name), t->base + e->t0, t->base + trace_end(e),
+                                        needs_all(name)};
             vec_push(&f->arena, &f->calls, c);
         }
 }
@@ -55,7 +57,7 @@ static void keep_collectives(struct rank_file *f, const struct diag *d) {
 static void keep_kernels(struct rank_file *f, const struct diag *d) {
     for (uint32_t i = 0; i < d->kernels.n && f->kernels.n < KEPT_KERNELS; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
-        if (k->cls == KC_COMM || is_ridge_collective(trace_str(d->t, k->name))) continue;
+        if (k->cls == KC_COMM) continue;
         uint64_t name = hash_text(trace_str(d->t, k->name)) ^ hash_text(trace_str(d->t, k->shape)) * 31;
         vec_push(&f->arena, &f->kernels, ((struct rank_kernel){name, k->count, k->ns}));
     }

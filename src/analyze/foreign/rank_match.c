@@ -2,7 +2,7 @@
  *
  * Calls of one name are matched in their order; where a recording has more of them than another (it began earlier or ended later),
  * the shift with the least spread of the ends is taken. A collective ends everywhere at once: the median difference of ends is the
- * difference of clocks. Tests: tests/unit/ranks.c */
+ * difference of clocks, and how far it can be from that is bounded by who waited for whom. Tests: tests/unit/ranks.c */
 #include "analyze/foreign/ranks.h"
 
 #include <stdlib.h>
@@ -66,11 +66,29 @@ static void match_name(struct matching *m, uint64_t name) {
     m->matched += n;
 }
 
+/* Nobody leaves a collective before the other has come: the difference of clocks lies between begin - end and end - begin of each, and
+ * the shortest exchanges tell most. Clocks that drift may leave nothing between: then the error is how far they drifted. */
+static void bound_clock(struct matching *m, uint32_t r) {
+    struct rank_row *row = &m->f[r].row;
+    int64_t low = INT64_MIN, high = INT64_MAX;
+    for (uint32_t i = 0; i < m->matched; i++) {
+        const struct rank_collective *a = &m->f[0].calls.p[m->f[0].matched[i]],
+                                     *b = &m->f[r].calls.p[m->f[r].matched[i]];
+        if (!a->needs_all) continue;
+        low = RG_MAX(low, b->t0 - a->t1), high = RG_MIN(high, b->t1 - a->t0);
+    }
+    row->error_ns = -1;
+    if (low == INT64_MIN) return;
+    if (low <= high) row->offset_ns = RG_MIN(RG_MAX(row->offset_ns, low), high);
+    row->error_ns = r ? RG_MAX(llabs(high - row->offset_ns), llabs(row->offset_ns - low)) : 0;
+}
+
 static void align_clocks(struct matching *m) {
     for (uint32_t r = 0; r < m->n; r++) {
         for (uint32_t i = 0; i < m->matched; i++)
             m->tmp[i] = m->f[r].calls.p[m->f[r].matched[i]].t1 - m->f[0].calls.p[m->f[0].matched[i]].t1;
         m->f[r].row.offset_ns = median(m->tmp, m->matched);
+        bound_clock(m, r);
     }
 }
 

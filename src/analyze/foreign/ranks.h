@@ -7,6 +7,7 @@
 struct rank_collective {
     uint64_t name;  /* hash: kernels of one name are matched in their order */
     int64_t t0, t1; /* ns on the file's own clock */
+    bool needs_all; /* none leaves before the last has come */
 };
 struct rank_kernel {
     uint64_t name;

@@ -406,6 +406,7 @@ static void resolve(struct reading *r) {
                 map_put(&told, key, known = trace_intern(t, &a, sizeof a));
             }
             e->args = (uint32_t)known;
+            if (trace_is_ridge_collective(trace_str(t, e->name))) e->kind = TK_COMM;
         } else if (e->kind == TK_OP) {
             resolve_call(r, e, info);
         }
