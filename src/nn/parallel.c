@@ -44,7 +44,7 @@ static void shard_state(AT, rg_module *m, rg_world *w) {
 
 /* Seconds of the fastest of some all-reduces of n elements. */
 static double time_sum(AT, rg_ctx *c, rg_world *w, int64_t n) {
-    enum { TIMES = 3 };
+    enum { TIMES = 10 };
     double best = 1e9;
     rg_tensor x = rg_contiguous_at(HERE, rg_full_at(HERE, c, RG_F32, 1, (rg_ints){&n, 1}));
     rg_realize_at(HERE, x);

@@ -495,7 +495,7 @@ static void write_calls(struct schedule_state *s) {
     s->out->result = result;
 }
 
-/* A collective runs beside the calls after it until one uses its result, or that of a later one: so long nobody else gets its memory. */
+/* A collective runs beside the calls after it until one uses its result, or that of a later one: until then its memory is not reused. */
 static void extend_lives(struct schedule_state *s) {
     struct schedule *o = s->out;
     uint32_t *used = arena_array(s->a, uint32_t, o->buf.n + 1), until = o->call.n;

@@ -66,7 +66,7 @@ static void match_name(struct matching *m, uint64_t name) {
     m->matched += n;
 }
 
-/* Nobody leaves a collective before the other has come: the difference of clocks lies between begin - end and end - begin of each, and
+/* No rank leaves a collective before the other has come: the difference of clocks lies between begin - end and end - begin of each, and
  * the shortest exchanges tell most. Clocks that drift may leave nothing between: then the error is how far they drifted. */
 static void bound_clock(struct matching *m, uint32_t r) {
     struct rank_row *row = &m->f[r].row;
