@@ -24,13 +24,14 @@ static const struct {
 
 /* The first of each language is the default. */
 static const struct opt_target targets[] = {
-    {"native", EMIT_C, {.kind = TARGET_CPU}},
-    {"neon", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 16}},
-    {"avx2", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 32}},
-    {"avx512", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 64}},
-    {"sm_90a", EMIT_CUDA, {.kind = TARGET_GPU, .capability = 90, .native_exp = true}},
-    {"sm_80", EMIT_CUDA, {.kind = TARGET_GPU, .capability = 80, .native_exp = true}},
-    {"opencl", EMIT_OPENCL, {.kind = TARGET_GPU}},
+    {"native", EMIT_C, {.kind = TARGET_CPU}, NULL},
+    {"neon", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 16}, NULL},
+    {"avx2", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 32}, NULL},
+    {"avx512", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 64}, NULL},
+    {"amx", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 64}, "-mfma -mamx-tile -mamx-bf16 -mamx-int8"},
+    {"sm_90a", EMIT_CUDA, {.kind = TARGET_GPU, .capability = 90, .native_exp = true}, NULL},
+    {"sm_80", EMIT_CUDA, {.kind = TARGET_GPU, .capability = 80, .native_exp = true}, NULL},
+    {"opencl", EMIT_OPENCL, {.kind = TARGET_GPU}, NULL},
 };
 
 /* ---- reading --------------------------------------------------------------------------------------- */
@@ -70,6 +71,8 @@ static const char *choose_opts(struct session *s, const struct kernel *k) {
     if (s->opts) return s->opts;
     const struct target *t = &s->target->target;
     if (s->heuristic && target_is_gpu(t)) return opts_heuristic_gpu(&s->ir, k, GPU_OF_CC(t->capability));
+    if (s->heuristic && s->target->features)
+        return opts_heuristic_for(&s->ir, k, t->vec_bytes, s->target->features, (int)env_int(ENV_THREADS));
     if (s->heuristic) return opts_heuristic(&s->ir, k, t->vec_bytes, (int)env_int(ENV_THREADS));
     if (s->random_opts != NOT_GIVEN) return opts_random(&s->ir, k, (uint64_t)s->random_opts);
     return k->opts;
@@ -312,7 +315,7 @@ static int choose_target(struct session *s, const struct args *a, const char *na
         if (name ? !strcmp(name, targets[i].name) : targets[i].text == text) s->target = &targets[i];
     if (!s->target)
         return args_wrong(
-            a, "--target expects native, neon, avx2, avx512, sm_90a, sm_80 or opencl, found '%s'", name);
+            a, "--target expects native, neon, avx2, avx512, amx, sm_90a, sm_80 or opencl, found '%s'", name);
     if (s->emit >= EMIT_C && s->target->text != text)
         return args_wrong(a, "--target %s has another language than --emit asks for", s->target->name);
     bool runs = s->run || s->check || s->time || s->ref || s->print || s->emit == EMIT_ASM;
@@ -379,7 +382,7 @@ static void opt_main(void *arg) {
         {"random-opts", ARG_NUMBER, &s->random_opts, "SEED",       "a random legal list; the same seed gives the same list"},
         {"kernel",      ARG_TEXT,   &s->only,        "NAME",       "only this kernel of the file"},
         {"emit",        ARG_TEXT,   &emit,           "FORM",       "print the kernels as ir, tree, linear, c, asm, cuda or opencl"},
-        {"target",      ARG_TEXT,   &target,         "NAME",       "compile for native, neon, avx2, avx512, sm_90a, sm_80 or opencl, and print only"},
+        {"target",      ARG_TEXT,   &target,         "NAME",       "compile for native, neon, avx2, avx512, amx, sm_90a, sm_80 or opencl, and print only"},
         {"dump",        ARG_TEXT,   &s->dump,        "all|PASS,..", "print the IR after these passes; plan: the planner's reasons"},
         {"passes",      ARG_FLAG,   &s->passes,      NULL,         "print the time and node count of each pass"},
         {"run",         ARG_FLAG,   &s->run,         NULL,         "run on the CPU; print what each output holds"},

@@ -12,6 +12,7 @@ struct opt_target { /* what kernels are compiled for */
     const char *name;
     enum emit text; /* its language: EMIT_C, EMIT_CUDA or EMIT_OPENCL */
     struct target target;
+    const char *features; /* flags of os_cpu() that the heuristic may count on; NULL: none, or native's */
 };
 
 struct checked { /* what --check found about one kernel */

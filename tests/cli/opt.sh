@@ -62,7 +62,7 @@ has 1 "'peel' is no pass that ran; expected all, verify" "$here/product.uop" --h
 has 0 "opts TILE(i0,4,i0_r) REG(i0_r)" "$here/product.uop" --heuristic --target opencl
 [ "$("$RIDGE" opt "$here/product.uop" --heuristic --target sm_90a --emit cuda)" = "$("$RIDGE" opt "$here/product.uop" --heuristic --emit cuda)" ] || fail "--emit cuda is not for sm_90a"
 has 0 "__kernel" $small/matmul.uop --heuristic --target opencl --emit opencl
-has 2 "--target expects native, neon, avx2, avx512, sm_90a, sm_80 or opencl, found 'sm_8'" $small/matmul.uop --target sm_8
+has 2 "--target expects native, neon, avx2, avx512, amx, sm_90a, sm_80 or opencl, found 'sm_8'" $small/matmul.uop --target sm_8
 has 2 "another language than --emit asks for" $small/matmul.uop --target sm_80 --emit c
 has 2 "another language than --emit asks for" $small/matmul.uop --target neon --emit opencl
 has 2 "only prints" $small/matmul.uop --target avx512 --run
