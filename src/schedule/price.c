@@ -41,9 +41,9 @@ enum {
 static const struct {
     double gather, column, l1_share, l2_share, l2_tensor_share, l3_tensor_share;
 } rate = {
-    .gather = 6,              /* bytes per byte that vectors gather instead of load */
-    .column = 0.4,            /* more bytes per byte: 50 GB/s down columns, 75 GB/s along whole rows */
-    .l1_share = 0.5,          /* of L1 that a row may fill and stay */
+    .gather = 6,     /* bytes per byte that vectors gather instead of load */
+    .column = 0.4,   /* more bytes per byte: 50 GB/s down columns, 75 GB/s along whole rows; 28, 60 from L3 */
+    .l1_share = 0.5, /* of L1 that a row may fill and stay */
     .l2_share = 0.75,         /* of L2, likewise */
     .l2_tensor_share = 0.5,   /* of L2 that a tensor may fill and be found there by the next kernel */
     .l3_tensor_share = 0.125, /* of L3, which other tensors pass through in between */
@@ -397,10 +397,9 @@ static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store)
     }
     double size = dtype_info[p->dt].bytes;
     if (inner && n * size > model_value(t->m, MODEL_L2_SIZE)) {
-        if (along) t->along += all * size;
+        if (along) t->along += n * size; /* where the grid repeats it, vectors across broadcast it */
         if (across && !along) t->across += all * size;
-        if (across && !along && blocks < FEW_BLOCKS && n * size > model_value(t->m, MODEL_L3_SIZE))
-            t->down += n * size;
+        if (across && !along && blocks < FEW_BLOCKS) t->down += n * size;
     }
     x->elements = RG_MAX(x->elements, n);
     x->footprint = RG_MAX(x->footprint, n / rows * size);

@@ -28,9 +28,11 @@ enum {
     BLOCK_TERMS = 16,   /* fewest terms of one */
     LONG_ROW = 1 << 17, /* terms: more than a thread block keeps of a row */
     WORTH_IT = 1 << 17,
-    LONG_COLUMNS = 1 << 23, /* elements: no cache holds them */
-    COLUMN_BLOCKS = 16,
-    FEW_ALONG = 32, /* rows of a skinny GEMM whose matrix is K-major, or MN-major: gpu_skinny_gemm.c */
+    LONG_COLUMNS = 1 << 20, /* elements: a core's caches do not hold them */
+    COLUMN_BLOCKS = 16,     /* of a column sum, fewest .. */
+    COLUMN_BLOCKS_MOST = 64,
+    COLUMN_ROWS = 64, /* .. and rows of one that are worth more of them */
+    FEW_ALONG = 32,   /* rows of a skinny GEMM whose matrix is K-major, or MN-major: gpu_skinny_gemm.c */
     FEW_ACROSS = 16,
     STRIP_BYTES = 128, /* columns of the matrix that a block of those has .. */
     STRIP_ROWS = 32,   /* .. or rows, if it is K-major */
@@ -265,7 +267,7 @@ static const uop *split_blocks(struct split_state *s, const uop *n, const uop *x
     int64_t d = in->d[a], most = RG_MIN(RG_MIN(want, MOST_BLOCKS), d / BLOCK_TERMS);
     if (most < 2) return split_axis(s, n, x, in, want, front, 0, stored);
     int64_t length = d / most;
-    bool rows = true; /* the axis of stride 1: blocks begin at multiples of vectors */
+    bool rows = !front; /* the axis of stride 1: blocks begin at multiples of vectors */
     for (uint32_t i = (uint32_t)a + 1; i < in->n; i++) rows &= in->d[i] == 1;
     if (rows && length > 8 * WHOLE) length -= length % WHOLE;
     int64_t exact = divisor(d, most, most - most / 4, most + most / 4);
@@ -489,11 +491,16 @@ static int64_t many_on_gpu(const struct gpu_spec *gpu, const uop *n, const struc
 
 /* Column sums of a matrix that no cache holds: DRAM is fast where whole rows are streamed, so each core gets a block of rows. */
 static bool has_long_columns(struct split_state *s, const uop *n, int64_t total, int64_t results) {
-    if (total < LONG_COLUMNS || results > total / (8 * COLUMN_BLOCKS)) return false;
+    if (total < LONG_COLUMNS || results < 2 || results > total / (8 * COLUMN_BLOCKS)) return false;
     int64_t along = memory_axis(s, n->src[0], 12);
     for (uint32_t i = 1; i < n->nsrc; i++)
         if (n->src[i]->arg.i == along) return false;
     return along >= 0;
+}
+
+/* Blocks for all cores, each of rows enough that what is stored of it is little. */
+static int64_t column_blocks(int64_t rows) {
+    return RG_MIN(RG_MAX(rows / COLUMN_ROWS, COLUMN_BLOCKS), COLUMN_BLOCKS_MOST);
 }
 
 /* Products keep their operands whole; so do rows that a GPU's block may keep in registers from pass to pass. */
@@ -522,7 +529,7 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     const struct shape *in = shape_of(sh, n->src[0]), *out = shape_of(sh, n);
     int64_t total = shape_size(in), results = shape_size(out);
     int64_t many = gpu ? many_on_gpu(gpu, n, in) : MANY_RESULTS;
-    bool columns = !gpu && results >= many && has_long_columns(&s, n, total, results);
+    bool columns = !gpu && has_long_columns(&s, n, total, results);
     int64_t parts = gpu ? gemm_splits(&s, n, in) : cpu_gemm_splits(&s, n, total, results);
     int64_t cut[SHAPE_MAX], terms = total / RG_MAX(results, 1);
     uint32_t taps =
@@ -541,7 +548,7 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
         r = split_axis(&s, n, x, in, parts, true, 0, true);
     else if (results > 1)
         r = (keeps_whole(&s, n, in, many) ? split_even : split_blocks)(
-            &s, n, x, in, columns ? COLUMN_BLOCKS : RG_MAX(2 * many / results, 2), columns,
+            &s, n, x, in, columns ? column_blocks(terms) : RG_MAX(2 * many / results, 2), columns,
             columns || (gpu && (many == full_columns(gpu) || terms >= LONG_ROW)));
     else if (!(r = split_variance(&s, n)) && (gpu || n->nsrc < 3 || is_flat(&s, x, 12) ||
                                               !(r = split_blocks(&s, n, x, in, 2 * many, false, false))))

@@ -689,6 +689,26 @@ TEST(heuristic_large_columns_in_runs) {
           true, "TILE(k,64,k_l) UNROLL(k)");
 }
 
+static void columns(long long blocks, long long cols, long long rows, const char *has) {
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "kernel s\nx = (PARAM<f32>[0 x] %lld)\no = (PARAM<f32>[1 o] %lld)\nb = (RANGE[b GRID 0] %lld)\n"
+        "c = (RANGE[c GRID 1] %lld)\nk = (RANGE[k REDUCE 2] %lld)\n(SINK (STORE (INDEX o (ADD (MUL b %lld) "
+        "c)) (REDUCE[ADD] (LOAD (INDEX x (ADD (ADD (MUL b %lld) (MUL k %lld)) c))) k)))\n",
+        blocks * cols * rows, blocks * cols, blocks, cols, rows, cols, cols * rows, cols);
+    large(text, true, has);
+}
+
+/* Columns of any number are walked row by row, and few of them stay in registers: never a cache line or a page per row. */
+TEST(heuristic_large_columns_of_odd_sizes) {
+    columns(16, 1001, 131, "UNROLL(k_u) ORDER(k,c)");
+    columns(2, 4099, 257, "ORDER(k,c_l)");
+    columns(1, 30001, 70, "ORDER(k,c_l)");
+    columns(64, 33, 1000, "VEC(c_v) UNROLL(c)");
+    columns(32, 16, 4097, "VEC(c_v) UNROLL(c) TILE(k,4,k_u) UNROLL(k_u)");
+}
+
 /* A channel of many images: rows of several images at a time. */
 TEST(heuristic_large_short_rows_far_apart) {
     large("kernel s\nx = (PARAM<f32>[0 x] 1024000)\no = (PARAM<f32>[1 o] 16)\nc = (RANGE[c GRID 0] 16)\n"

@@ -640,6 +640,14 @@ static bool write_tiled_transpose(struct view *v, struct elementwise_plan *f, st
     return true;
 }
 
+enum {
+    COLUMN_VECTORS = 4, /* of a group of columns */
+    COLUMN_ROWS = 8,    /* that are added to its sums at a time */
+    COLUMN_TASKS = 4,   /* blocks per thread, for balance */
+    NARROW_ROWS = 4,    /* likewise of rows in registers */
+    PAGE = 4096
+};
+
 /* Can a block's rows be read as streams: whole rows, with all their sums in L1? */
 static bool columns_in_runs(const struct view *v, const struct elementwise_plan *f, int inner, double bytes,
                             double rest) {
@@ -669,11 +677,81 @@ static bool write_near_columns(struct view *v, struct elementwise_plan *f, struc
     return true;
 }
 
+/* A block of columns that a grid iteration walks down row by row. */
+struct column_block {
+    int vectors;    /* of a group of columns */
+    int64_t groups; /* of all columns .. */
+    int64_t part;   /* .. and of a block */
+    int64_t rows;   /* at a time, next to each other; 0: STREAMS streams of them */
+};
+
+static void write_column_block(struct view *v, const struct elementwise_plan *f, struct str *out, int inner,
+                               const struct column_block *b) {
+    const struct axis_view *a = &v->axis[f->axis];
+    const char *lane = view_new_axis(v, a->name, "v"), *more = view_new_axis(v, a->name, "u"),
+               *cols = view_new_axis(v, a->name, "l");
+    const char *k = v->axis[inner].name, *ku = view_new_axis(v, k, "u"), *kl = view_new_axis(v, k, "l");
+    str_printf(out, " TILE(%s,%d,%s) VEC(%s)", a->name, f->lanes, lane, lane);
+    if (b->vectors > 1) str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", a->name, b->vectors, more, more);
+    if (b->part < b->groups)
+        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)b->part, cols);
+    else
+        str_printf(out, " LOOP(%s)", cols = a->name);
+    if (!b->rows) {
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s) ORDER(%s,%s)", k,
+                   (long long)(v->axis[inner].size / STREAMS), kl, k, kl, cols);
+        return;
+    }
+    str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s) ORDER(", k, (long long)b->rows, ku, ku);
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce) str_printf(out, "%s,", v->axis[i].name);
+    str_printf(out, "%s)", cols);
+}
+
+/* Column sums of few columns: whole rows in registers, all the way down, so that what is read is contiguous. */
+static bool write_narrow_columns(struct view *v, struct elementwise_plan *f, struct str *out, int inner) {
+    const struct axis_view *k = &v->axis[inner];
+    int64_t sums = RG_MIN(sums_along(v, inner), 4);
+    if (!f->vectors || f->vectors > v->isa->regs / 2 / sums || k->size < 2 * NARROW_ROWS) return false;
+    tile_vector(v, f, out, f->vectors);
+    if (f->vectors <= NARROW_ROWS) {
+        const char *more = view_new_axis(v, k->name, "u");
+        str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", k->name, NARROW_ROWS, more, more);
+    }
+    shape_grid(v, out, f->in_grid, f->name);
+    return true;
+}
+
+/* How many groups of columns a grid iteration takes: a page of each row or more, sums in half of L1, some iterations per thread, and
+ * two groups at least: a loop between rows and their terms, so that sums have one order for any number of threads.
+ * rest: grid iterations besides. */
+static void cut_columns(const struct view *v, const struct elementwise_plan *f, double rest,
+                        struct column_block *b) {
+    for (b->vectors = COLUMN_VECTORS;; b->vectors /= 2) {
+        int64_t bytes = (int64_t)f->lanes * b->vectors * 4, page = RG_MAX(PAGE / bytes, 1),
+                fit = RG_MAX(v->l1 / 2 / bytes, 2);
+        b->groups = ceil_div(f->vectors, b->vectors);
+        double all = rest * (double)b->groups;
+        b->part = RG_MAX((int64_t)(all / (COLUMN_TASKS * v->threads)), page);
+        b->part = RG_MIN(RG_MIN(b->part, fit), b->groups);
+        if (rest * (double)ceil_div(b->groups, b->part) < 2.0 * v->threads)
+            b->part = (int64_t)(all / (2.0 * v->threads));
+        if (b->part > 1 || b->vectors == 1) break;
+    }
+    b->part = RG_MAX(b->part, 2);
+    for (int64_t p = b->part; p > RG_MAX(b->part / 2, 1) && b->part < b->groups;
+         p--) /* no tails in the grid */
+        if (b->groups % p == 0) {
+            b->part = p;
+            break;
+        }
+}
+
 /* Column sums: a block of columns is read row by row, some rows at a time, with the sums in L1; reading down a few columns would
- * touch a page per row. */
+ * touch a page per row, and columns that share a cache line with the next ones fetch it twice. */
 static bool write_columns(struct view *v, struct elementwise_plan *f, struct str *out) {
     const struct axis_view *a = &v->axis[f->axis];
-    double bytes = 0;
+    double bytes = 0, rest = 1;
     int inner = -1;
     if (a->reduce || !a->grid || a->members > 1 || f->transposed >= 0 || !v->reduces || v->scans || v->stages)
         return false;
@@ -681,6 +759,7 @@ static bool write_columns(struct view *v, struct elementwise_plan *f, struct str
         const struct axis_view *r = &v->axis[i];
         if (!r->grid && (!r->reduce || r->members > 1 || r->size < 2)) return false;
         if (r->reduce) inner = i;
+        if (i != f->axis) rest *= f->in_grid[i];
     }
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
@@ -689,37 +768,12 @@ static bool write_columns(struct view *v, struct elementwise_plan *f, struct str
         bytes += s->times * s->bytes;
     }
     if (bytes <= 2 * (double)v->l2 && write_near_columns(v, f, out, inner)) return true;
-    int64_t rows = even_part(v->axis[inner].size, 8), u = 4, groups = f->vectors / u;
-    if (bytes < (double)v->l1 || a->size % (f->lanes * u) || groups < 2 || rows < 2 ||
-        v->axis[inner].size % rows)
-        return false;
-    double rest = 1;
-    for (int i = 0; i < v->naxis; i++)
-        if (i != f->axis) rest *= f->in_grid[i];
-    bool runs = columns_in_runs(v, f, inner, bytes / rest, rest);
-    int64_t most = runs ? v->l1 / 2 / (f->lanes * u * 4) : 64, part = 1;
-    most = RG_MIN(most, (int64_t)(rest * (double)groups / (2.0 * v->threads)));
-    for (int64_t p = 2; p <= most; p++)
-        if (groups % p == 0) part = p;
-    if (part < 2) return false;
-    const char *lane = view_new_axis(v, a->name, "v"), *more = view_new_axis(v, a->name, "u"),
-               *cols = view_new_axis(v, a->name, "l");
-    const char *k = v->axis[inner].name, *ku = view_new_axis(v, k, "u"), *kl = view_new_axis(v, k, "l");
-    str_printf(out, " TILE(%s,%d,%s) VEC(%s) TILE(%s,%lld,%s) UNROLL(%s)", a->name, f->lanes, lane, lane,
-               a->name, (long long)u, more, more);
-    if (part < groups)
-        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)part, cols);
-    else
-        str_printf(out, " LOOP(%s)", cols = a->name);
-    if (runs) {
-        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s) ORDER(%s,%s)", k,
-                   (long long)(v->axis[inner].size / STREAMS), kl, k, kl, cols);
-        return true;
-    }
-    str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s) ORDER(", k, (long long)rows, ku, ku);
-    for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].reduce) str_printf(out, "%s,", v->axis[i].name);
-    str_printf(out, "%s)", cols);
+    if (bytes > 2 * (double)v->l2 && write_narrow_columns(v, f, out, inner)) return true;
+    struct column_block b = {.rows = even_part(v->axis[inner].size, COLUMN_ROWS)};
+    if (bytes < (double)v->l1 || f->vectors <= COLUMN_VECTORS || b.rows < 2) return false;
+    if (columns_in_runs(v, f, inner, bytes / rest, rest)) b.rows = 0;
+    cut_columns(v, f, rest, &b);
+    write_column_block(v, f, out, inner, &b);
     return true;
 }
 
