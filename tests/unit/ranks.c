@@ -57,6 +57,15 @@ static void launched(struct one_rank *r, const char *kernel, double launch, doub
     event(&r->o, &r->n, "kernel", kernel, 0, at + r->skew, dur, args);
 }
 
+static void copied(struct one_rank *r, double at, double dur) {
+    char args[200];
+    snprintf(args, sizeof args, "\"correlation\":%u", ++r->corr);
+    event(&r->o, &r->n, "cuda_runtime", "cudaMemcpyAsync", 500, at + r->skew, dur, args);
+    snprintf(args, sizeof args, "\"device\":0,\"stream\":7,\"correlation\":%u,\"bytes\":%d", r->corr,
+             3000000);
+    event(&r->o, &r->n, "gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 0, at + 5 + r->skew, dur - 6, args);
+}
+
 /* What one rank does in a step before the all-reduce, from `t` on; returns when it comes to it. */
 static double compute(struct one_rank *r, enum plant what, double t) {
     int kernels = what == COMPUTE ? 6 : 4;
@@ -71,6 +80,7 @@ static double compute(struct one_rank *r, enum plant what, double t) {
     if (what == USER_CODE) host(r, "python_function", "train.py(80): log_metrics", t, extra = 300);
     if (what == COMPILES)
         host(r, "python_function", "torch/_dynamo/convert_frame.py(1100): _convert_frame", t, extra = 300);
+    if (what == PAGEABLE) copied(r, t, extra = 300);
     if (what == WAITS) host(r, "cuda_runtime", "cudaStreamSynchronize", t, extra = 300);
     t += extra;
     for (int k = 0; k < kernels; k++) {
@@ -90,7 +100,7 @@ static double compute(struct one_rank *r, enum plant what, double t) {
 static void write_set(const char *dir, const struct planted *p, char (*path)[128]) {
     static struct one_rank r[8];
     for (int i = 0; i < p->ranks; i++) {
-        r[i] = (struct one_rank){.skew = 5e7 + i * p->skew_us};
+        r[i] = (struct one_rank){.skew = 1e8 + i * p->skew_us};
         str_init(&r[i].o, &arena);
         str_printf(&r[i].o,
                    "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA "
@@ -117,6 +127,40 @@ static void write_set(const char *dir, const struct planted *p, char (*path)[128
     }
 }
 
+static void check_set(const struct planted *p, const char *dir, size_t i) {
+    char path[8][128];
+    const char *list[8];
+    struct rank_set s;
+    arena_init(&arena, &err);
+    write_set(dir, p, path);
+    for (int k = 0; k < p->ranks; k++) list[k] = path[k];
+    if (rank_set_read(&s, &err, list, (uint32_t)p->ranks)) FAIL("%s", err.msg);
+    struct str text;
+    str_init(&text, &s.arena);
+    report_ranks(&text, &s);
+    CHECK_EQ(s.matched, 12);
+    bool none = p->what == NOTHING || p->what == NETWORK;
+    const char *reason = p->what == NOTHING && !s.why ? "healthy"
+                         : s.network                  ? "network"
+                                                      : budget_key(s.reason);
+    if (s.culprit != (none ? -1 : p->late) || strcmp(reason, p->reason))
+        FAIL("set %zu: rank %d for %s, planted %d for %s\n%.*s", i, s.culprit, reason, p->late, p->reason,
+             (int)text.n, text.p);
+    if (p->what == COMPUTE || p->what == SLOW_GPU) CHECK_EQ(s.slow_gpu, p->what == SLOW_GPU);
+    CHECK(llabs(s.rows.p[1].offset_ns - (int64_t)(p->skew_us * 1000)) <= 2000);
+    rank_set_free(&s);
+    for (int k = 0; k < p->ranks; k++) unlink(path[k]);
+    arena_free(&arena);
+}
+
+static void check_sets(const struct planted *sets, size_t n) {
+    char dir[64];
+    snprintf(dir, sizeof dir, "/tmp/ridge-ranks-%d", (int)getpid());
+    os_mkdirs(&err, dir, 0755);
+    for (size_t i = 0; i < n; i++) check_set(&sets[i], dir, i);
+    rmdir(dir);
+}
+
 TEST(ranks_planted_stragglers_are_named) {
     static const struct planted sets[] = {
         {NOTHING, 4, 0, 0, "healthy"},
@@ -134,35 +178,30 @@ TEST(ranks_planted_stragglers_are_named) {
         {COMPUTE, 8, 5, 4e6, "kernels"},
         {DATA, 8, 0, -3, "host.dataloader"},
     };
-    char dir[64], path[8][128];
-    const char *list[8];
-    snprintf(dir, sizeof dir, "/tmp/ridge-ranks-%d", (int)getpid());
-    os_mkdirs(&err, dir, 0755);
+    check_sets(sets, RG_COUNT(sets));
+    TEST_COUNT(RG_COUNT(sets), "sets of ranks");
+}
+
+/* Any cause, late rank, number of ranks and clocks. */
+TEST(ranks_random_stragglers_are_named) {
+    static const struct {
+        enum plant what;
+        const char *reason;
+    } kinds[] = {{COMPUTE, "kernels"},     {DATA, "host.dataloader"},       {ALLOCATOR, "allocator"},
+                 {USER_CODE, "host.user"}, {SLOW_GPU, "kernels"},           {WAITS, "sync"},
+                 {COMPILES, "compile"},    {PAGEABLE, "transfer.pageable"}, {HOST, "dispatch"},
+                 {NETWORK, "network"},     {SHARED, "unexplained"},         {NOTHING, "healthy"}};
+    const char *given = getenv("SEED");
+    uint64_t seed = given ? strtoull(given, NULL, 10) : 1;
+    struct planted sets[36];
     for (size_t i = 0; i < RG_COUNT(sets); i++) {
-        const struct planted *p = &sets[i];
-        struct rank_set s;
-        arena_init(&arena, &err);
-        write_set(dir, p, path);
-        for (int k = 0; k < p->ranks; k++) list[k] = path[k];
-        if (rank_set_read(&s, &err, list, (uint32_t)p->ranks)) FAIL("%s", err.msg);
-        struct str text;
-        str_init(&text, &s.arena);
-        report_ranks(&text, &s);
-        CHECK_EQ(s.matched, 12);
-        bool none = p->what == NOTHING || p->what == NETWORK;
-        const char *reason = p->what == NOTHING && !s.why ? "healthy"
-                             : s.network                  ? "network"
-                                                          : budget_key(s.reason);
-        if (s.culprit != (none ? -1 : p->late) || strcmp(reason, p->reason))
-            FAIL("set %zu: rank %d for %s, planted %d for %s\n%.*s", i, s.culprit, reason, p->late, p->reason,
-                 (int)text.n, text.p);
-        if (p->what == COMPUTE || p->what == SLOW_GPU) CHECK_EQ(s.slow_gpu, p->what == SLOW_GPU);
-        CHECK(llabs(s.rows.p[1].offset_ns - (int64_t)(p->skew_us * 1000)) <= 2000);
-        rank_set_free(&s);
-        for (int k = 0; k < p->ranks; k++) unlink(path[k]);
-        arena_free(&arena);
+        uint64_t x = hash_u64(seed + i);
+        size_t k = i % RG_COUNT(kinds);
+        int ranks = 2 + (int)(x % 7);
+        sets[i] = (struct planted){kinds[k].what, ranks, (int)((x >> 8) % (uint64_t)ranks),
+                                   (double)(int64_t)(x >> 16 & 0xffffff) - 8e6, kinds[k].reason};
     }
-    rmdir(dir);
+    check_sets(sets, RG_COUNT(sets));
     TEST_COUNT(RG_COUNT(sets), "sets of ranks");
 }
 
