@@ -2,6 +2,7 @@
 """Opens a page of `ridge diagnose --html` in headless Chromium and uses it: tabs, zoom, pan, click, search,
 sorting, theme; reports console errors and, with --speed, the time to open and the frames per second of a pan.
 Exit status: 0 all well, 1 something is wrong, 77 no browser or no selenium here."""
+import re
 import sys
 import time
 
@@ -205,11 +206,17 @@ def main():
             ms = b.execute_script("const t = performance.now(); for (let i = 0; i < 20; i++) ridge.draw(); return (performance.now() - t) / 20")
             print(f"one draw: {ms:.1f} ms")
     box = b.find_element(By.ID, "search")
+    b.execute_script("""window.drawn = []; const f = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (s, ...a) { window.drawn.push(String(s)); return f.call(this, s, ...a); };""")
     for tab in ["kernels", "ops", "lines", "classes", "roofline", "memory", "advice"]:
         b.find_element(By.CSS_SELECTOR, f"[data-tab={tab}]").click()
         time.sleep(0.05)
         shot(tab)
         if tab == "memory":
+            text = b.execute_script("return window.drawn.splice(0)")
+            if b.execute_script("return T.memory.length > 1"):
+                check(sum(x.endswith((" MB", " GB")) for x in text) >= 2, f"the memory chart has an axis of bytes: {text}")
+                check(any(re.fullmatch(r"[0-9.]+ ?(s|ms|us|ns)", x) for x in text), f"the memory chart has an axis of time: {text}")
             kinds = b.execute_script("return T.heap.over.kinds")
             shown = [x.text for x in b.find_elements(By.CSS_SELECTOR, "#kinds .kind")]
             check(shown == kinds, f"a legend of the kinds of memory, found {shown}")

@@ -224,6 +224,55 @@ TEST(phases_kernels_beside_one_another) {
     forget();
 }
 
+/* What is cut to the width of the screen keeps its end: the line number. */
+TEST(phases_long_paths_keep_their_line_number) {
+    const char *path =
+        "a_folder_with_a_long_name_that_holds_all_of_the_models_of_the_group_transformer_blocks.c:12345";
+    begin();
+    for (int i = 0; i < 10; i++) {
+        char info[300];
+        snprintf(
+            info, sizeof info,
+            "matmul net.0 %s\t500000\tcompute\t\tk\t0\t0\t0\tissued=9 moved=9 lines=9 f32=500000 vector=9\t",
+            path);
+        event_add_info(EVENT_KERNEL, event_name("r_512_32_24_24_32_5_5_with_more"), event_name(info), now,
+                       now + 3000000, 1000, 10);
+        event_add_info(EVENT_RUN, event_name("CPU"), event_name("train"), now, now + 3000000, 1, 2);
+        event_add_info(EVENT_CALL, event_name("rg_jit_call"), event_name(path), now, now + 3000000, 0, 0);
+        now += 3100000;
+    }
+    end();
+    struct str s;
+    str_init(&s, &d.arena);
+    report_text(&s, &d, "x");
+    uint32_t kept = 0, wide = 0;
+    for (const char *p = s.p; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        size_t n = strcspn(p, "\n");
+        wide += n > 100;
+        kept += n > 6 && memmem(p, n, ":12345", 6) != NULL;
+    }
+    CHECK_EQ(wide, 0);
+    CHECK(kept >= 3); /* the fix, the kernel, the steps */
+    forget();
+}
+
+/* A schedule that records steps and leaves others out: the page gets when, and opens on the first. */
+TEST(phases_page_knows_what_was_not_recorded) {
+    begin();
+    run("m.c:92", "train", 2, 0, 100, 0);
+    event_add(EVENT_RECORD, 0, now, now, 0, 0);
+    now += 5000000;
+    event_add(EVENT_RECORD, 0, now, now, 1, 0);
+    run("m.c:92", "train", 2, 0, 100, 0);
+    end();
+    struct str s;
+    str_init(&s, &d.arena);
+    report_html(&s, &d, "x");
+    CHECK(strstr(s.p, "\"recorded\":[[0,100000],[5100000,5200000]]"));
+    CHECK(strstr(s.p, "not recorded"));
+    forget();
+}
+
 /* A GPU that times its own kernels: what that takes is no part of the steps, and the roof is that of their kernels. */
 TEST(phases_steps_without_their_recording) {
     const char *fast =
