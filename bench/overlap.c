@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
     int layers = (int)(arg[1] < LAYERS_MOST ? arg[1] : LAYERS_MOST),
         steps = (int)(arg[4] < STEPS_MOST ? arg[4] : STEPS_MOST);
     double took[STEPS_MOST];
-    rg_ctx *c = rg_open("CPU");
+    rg_ctx *c = rg_open(NULL);
     rg_world *w = rg_world_open(c);
     struct trainer t = {.c = c, .net = network(c, (int64_t)arg[0], layers)};
     rg_nn_data_parallel(t.net, w, .bucket_mb = arg[3]);

@@ -3,11 +3,11 @@
  * The program runs on the NULL device with that machine model: everything is planned and lowered for it and nothing is computed, so
  * reads give zeros. A recording keeps the kernels that would have run, each with the least time that the model gives it; the
  * sum of those is the floor. What the host does between kernels is not in it.
- * With --ranks the program is one rank of a world whose other ranks are not there; its collectives take what they take over the link.
+ * With --ranks the program is one rank of a world whose other ranks are not there; its collectives take what they take over the link
+ * (estimate_ranks.c).
  * Tests: tests/cli/estimate.sh */
 #include "cli.h"
-#include "report/report.h"
-#include "world/world.h"
+#include "cmd_estimate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +18,13 @@ struct estimate_run {
     struct err err;
     struct arena arena;
     const char *machine;
-    int64_t rows, ranks, latency; /* ranks 0: no world; latency in us */
-    const char *link;
-    double rate; /* of the link, GB/s */
+    int64_t rows;
+    struct estimate_link over;
+    const char *link, *measured;
     bool json;
     char profile[64];
     struct model m;
-    struct trace t;
+    struct trace t, was; /* of the plan; what --measured names */
     struct diag d;
 };
 
@@ -79,21 +79,20 @@ static void print_text(const struct estimate_run *e, const struct floor_row *r, 
                                                    : "CPU");
 }
 
-/* What ranks exchange, beside what they compute. */
-static void print_ranks(const struct estimate_run *e, const struct floor_row *r, uint32_t n, double all) {
-    double link = sum_limit(r, n, "link"), steps = RG_MAX(e->d.steps.n, 1u), rest = all - link;
-    printf(
-        "RANKS    %lld over %.4g GB/s and %lld us: each computes %.4f ms and exchanges %.4f ms; %.4f ms if "
-        "nothing of that is hidden, %.4f ms if all is",
-        (long long)e->ranks, e->rate, (long long)e->latency, rest / 1e6, link / 1e6, all / 1e6,
-        RG_MAX(rest, link) / 1e6);
-    if (steps > 1)
-        printf("; of each step %.4f to %.4f ms", RG_MAX(rest, link) / 1e6 / steps, all / 1e6 / steps);
+/* What ranks exchange, beside what they compute, and how long both take as the plan orders them. */
+static void print_ranks(const struct estimate_run *e, const struct floor_row *r, uint32_t n, double all,
+                        const struct estimate_result *s) {
+    double link = sum_limit(r, n, "link"), rest = all - link;
+    printf("RANKS    %lld over %.4g GB/s and %lld us: each computes %.4f ms and exchanges %.4f ms",
+           (long long)e->over.ranks, e->over.rate, (long long)e->over.latency, rest / 1e6, link / 1e6);
+    if (e->measured)
+        printf("; %u of %u kernels take what they took in %s", s->known, s->kernels, e->measured);
+    printf("\nPLAYED   %.4f ms, collectives beside kernels as they are planned", s->all_ns / 1e6);
+    if (s->step_ns > 0) printf("; a step %.4f ms", s->step_ns / 1e6);
     printf("\n");
 }
 
-/* "all_reduce_88000" */
-static bool is_exchange(const char *name, enum collective_kind *kind) {
+bool estimate_is_exchange(const char *name, enum collective_kind *kind) {
     static const char *const names[] = {
 #define X(name) #name "_",
         COLLECTIVES(X)
@@ -105,12 +104,11 @@ static bool is_exchange(const char *name, enum collective_kind *kind) {
 }
 
 /* Bytes of a kernel are those it reads and writes; those of an exchange are the larger of the two. */
-static double exchange_ns(const struct estimate_run *e, const struct kernel_row *k,
-                          enum collective_kind kind) {
-    double bytes = k->bytes / RG_MAX(k->count, 1u), ranks = (double)e->ranks;
+double estimate_exchange_ns(const struct estimate_link *l, enum collective_kind kind, double bytes) {
+    double ranks = (double)l->ranks;
     bool uneven = kind == COLLECTIVE_ALL_GATHER || kind == COLLECTIVE_REDUCE_SCATTER;
     bytes *= uneven ? ranks / (ranks + 1) : 0.5;
-    return 1e9 * k->count * world_link_seconds(kind, bytes, e->ranks, e->rate, (double)e->latency * 1e-6);
+    return 1e9 * world_link_seconds(kind, bytes, l->ranks, l->rate, (double)l->latency * 1e-6);
 }
 
 static void print_json(const struct estimate_run *e, const struct floor_row *r, uint32_t n, double all) {
@@ -144,13 +142,18 @@ static void print(void *arg) {
         r[i] = (struct floor_row){k, a && a->known & 8 ? (double)a->roof_ns * k->count : 0,
                                   a && a->known & 8 ? trace_str(&e->t, a->limit) : "?"};
         enum collective_kind kind;
-        if (e->ranks && is_exchange(trace_str(&e->t, k->name), &kind))
-            r[i].ns = exchange_ns(e, k, kind), r[i].limit = "link";
+        if (e->over.ranks && estimate_is_exchange(trace_str(&e->t, k->name), &kind)) {
+            r[i].ns = k->count * estimate_exchange_ns(&e->over, kind, k->bytes);
+            r[i].limit = "link";
+        }
     }
     if (n) qsort(r, n, sizeof *r, dearest);
     double all = sum_limit(r, n, NULL);
     (e->json ? print_json : print_text)(e, r, n, all);
-    if (e->ranks && !e->json) print_ranks(e, r, n, all);
+    if (!e->over.ranks || e->json) return;
+    struct kernel_times *times = e->measured ? estimate_times(&e->d.arena, &e->was) : NULL;
+    struct estimate_result s = estimate_simulate(&e->d.arena, &e->d, &e->over, times);
+    print_ranks(e, r, n, all, &s);
 }
 
 /* The program is to run under the NULL device. What it prints is of no use to anyone: its numbers are zeros. */
@@ -161,9 +164,11 @@ static void prepare(void *arg) {
     setenv("RIDGE_DEVICE", "NULL", 1);
     setenv("DEVICE", "NULL", 1);
     setenv("RIDGE_PROFILE", e->profile, 1);
-    if (e->ranks) {
-        char size[24];
-        snprintf(size, sizeof size, "%lld", (long long)e->ranks);
+    if (e->over.ranks) {
+        char size[24], link[64];
+        snprintf(size, sizeof size, "%lld", (long long)e->over.ranks);
+        snprintf(link, sizeof link, "%.9g,%lld", e->over.rate, (long long)e->over.latency);
+        setenv("RIDGE_WORLD_LINK", link, 1); /* buckets are sized for it */
         setenv("RANK", "0", 1), setenv("WORLD_SIZE", size, 1);
         setenv("LOCAL_RANK", "0", 1), setenv("LOCAL_WORLD_SIZE", size, 1);
         setenv("RIDGE_WORLD_BACKEND", "plan", 1);
@@ -178,6 +183,10 @@ static int show(struct estimate_run *e, const char *program) {
                EXIT_FAILED;
     int bad = trace_read(&e->t, &e->err, e->profile);
     if (bad) return cli_error("estimate", &e->err);
+    if (e->measured && trace_read(&e->was, &e->err, e->measured)) {
+        trace_free(&e->t);
+        return fprintf(stderr, "ridge estimate: %s: %s\n", e->measured, e->err.msg), EXIT_FAILED;
+    }
     if (!(bad = diagnose(&e->d, &e->t, &e->err))) {
         if (strcmp(e->d.device_name, "NULL"))
             bad =
@@ -189,6 +198,7 @@ static int show(struct estimate_run *e, const char *program) {
         diag_free(&e->d);
     }
     trace_free(&e->t);
+    if (e->measured) trace_free(&e->was);
     return bad ? cli_error("estimate", &e->err) : EXIT_OK;
 }
 
@@ -233,22 +243,25 @@ static int split(int argc, char **argv, char **own, char **prog, int *nprog) {
 
 static bool parse_link(struct estimate_run *e) {
     char *end = NULL;
-    if (!e->ranks || !e->link) return !e->ranks && !e->link;
-    e->rate = strtod(e->link, &end);
-    if (!strcmp(end, "Gbit/s")) e->rate /= 8, end += strlen(end);
-    return e->rate > 0 && (!*end || !strcmp(end, "GB/s"));
+    if (!e->over.ranks || !e->link) return !e->over.ranks && !e->link;
+    e->over.rate = strtod(e->link, &end);
+    if (!strcmp(end, "Gbit/s")) e->over.rate /= 8, end += strlen(end);
+    return e->over.rate > 0 && (!*end || !strcmp(end, "GB/s"));
 }
 
 int cmd_estimate(int argc, char **argv) {
-    static struct estimate_run e = {.rows = 20, .latency = 10, .profile = "/tmp/ridge-estimate-XXXXXX"};
+    static struct estimate_run e = {.rows = 20, .over.latency = 10, .profile = "/tmp/ridge-estimate-XXXXXX"};
     const struct arg_spec spec[] = {
         {"machine", ARG_TEXT, &e.machine, "FILE",
          "the machine: h200, laptop and neoverse-v1-2 are there, `ridge ceilings --output FILE` writes this "
          "one"},
         {"rows", ARG_NUMBER, &e.rows, "N", "at most N kernels (20); before --"},
-        {"ranks", ARG_NUMBER, &e.ranks, "N", "as one of N ranks; the program opens its world; before --"},
+        {"ranks", ARG_NUMBER, &e.over.ranks, "N",
+         "as one of N ranks; the program opens its world; before --"},
         {"link", ARG_TEXT, &e.link, "RATE", "between ranks: 450GB/s, 10Gbit/s; with --ranks"},
-        {"latency", ARG_NUMBER, &e.latency, "US", "of an exchange, in microseconds (10)"},
+        {"latency", ARG_NUMBER, &e.over.latency, "US", "of an exchange, in microseconds (10)"},
+        {"measured", ARG_TEXT, &e.measured, "PROFILE",
+         "kernels take what they took there, as of one rank on this machine; with --ranks"},
         {"json", ARG_FLAG, &e.json, NULL, "as one JSON object; before --"},
     };
     struct args a = {.command = "estimate",
@@ -263,7 +276,7 @@ int cmd_estimate(int argc, char **argv) {
         status = own && prog ? args_parse(&a, split(argc, argv, own, prog, &nprog), own) : EXIT_FAILED;
     if (status < 0 && (!nprog || !e.machine)) status = args_wrong(&a, "expected %s", a.operands);
     if (status < 0) status = args_range(&a, "rows", e.rows, 1, 1000000);
-    if (status < 0 && e.ranks) status = args_range(&a, "ranks", e.ranks, 1, 65536);
+    if (status < 0 && e.over.ranks) status = args_range(&a, "ranks", e.over.ranks, 1, 65536);
     if (status < 0 && !parse_link(&e))
         status =
             args_wrong(&a, "--ranks needs --link RATE, as 450GB/s or 10Gbit/s, and --link needs --ranks");

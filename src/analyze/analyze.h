@@ -72,7 +72,7 @@ struct trace_event {
     uint32_t args;
     uint32_t link; /* 1 + the launch of device work; 1 + the enclosing event of host work; 0 none */
     /* 1 + the operator of device work. Memory events: high half of the address. Ridge: trace_str of a call's "module
-     * \\t shapes" and of a run's plan */
+     * \\t shapes", of a run's plan, and of how many collectives before it a planned wait is for (engine/overlap.c) */
     uint32_t aux;
 };
 

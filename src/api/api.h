@@ -63,6 +63,8 @@ struct api_shard {
     rg_world *world;
     int64_t elements; /* of the whole parameter */
 };
+double api_planned_seconds(const rg_world *,
+                           double bytes);   /* of an all-reduce, where a world only plans; else 0 */
 struct api_shard api_shard_of(rg_tensor p); /* SPLIT_NONE: not shared */
 rg_status api_set_shard(const char *file, int line, rg_tensor p, struct api_shard);
 

@@ -92,6 +92,7 @@ void rg_world_free(rg_world *w) {
 int64_t rg_world_rank(const rg_world *w) { return w ? world_rank(w->w) : 0; }
 int64_t rg_world_size(const rg_world *w) { return w ? world_size(w->w) : 1; }
 int64_t rg_world_local_rank(const rg_world *w) { return w ? world_local_rank(w->w) : 0; }
+double api_planned_seconds(const rg_world *w, double bytes) { return world_planned_seconds(w->w, bytes); }
 const char *rg_world_backend(const rg_world *w) { return w ? world_backend(w->w) : "none"; }
 
 /* ---- collectives ---------------------------------------------------------------------------------------------------- */

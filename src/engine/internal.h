@@ -39,6 +39,10 @@ struct overlap;
 bool overlap_begin(struct engine *, struct command *);
 int overlap_wait(struct engine *, struct err *, const struct command *next);
 void overlap_close(struct engine *);
+/* What call i of a plan would wait for: the last collective before it counts 1, the one before that 2 ..; 0: for none. */
+struct recipe;
+uint32_t overlap_behind(const struct recipe *, uint32_t i);
+void overlap_tell(uint32_t behind); /* while recording, on a device that runs nothing */
 bool commands_meet(const struct command *,
                    const struct command *); /* graph_capture.c: memory that one stores to */
 

@@ -29,6 +29,7 @@ struct kernel_call {
     uint32_t said[2];        /* event names of graph and source, 0: not told yet */
     uint64_t calls, ns;      /* not yet in the cost table */
     const char *shapes;      /* of what it stores */
+    uint32_t behind;         /* of a device that only plans: see overlap_behind() */
 };
 
 struct plan_key;

@@ -5,6 +5,7 @@
  * collectives are enqueued on its stream or copied through the host (collective.c).
  * Tests: tests/unit/world_overlap.c */
 #include "engine/internal.h"
+#include "engine/plan.h"
 #include "world/world.h"
 
 #include <pthread.h>
@@ -117,4 +118,38 @@ int overlap_wait(struct engine *en, struct err *e, const struct command *next) {
     pthread_mutex_unlock(&o->lock);
     if (waits) event_add(EVENT_WAIT, event_name("wait for a collective"), t0, os_now_ns(), 0, 0);
     return e->code;
+}
+
+/* ---- plans that do not run ------------------------------------------------------------------------------------------ */
+
+static bool is_exchange(const struct recipe *r, uint32_t i) {
+    return !strcmp(r->kernel[r->call[i].kernel].builtin, call_info[CALL_collective].name);
+}
+
+static bool bufs_meet(const struct recipe_buf *a, const struct recipe_buf *b) {
+    bool inner = a->kind == BUF_TEMP || a->kind == BUF_TABLE;
+    if (a->kind != b->kind || (!inner && a->number != b->number) || !((a->use | b->use) & USE_STORED))
+        return false;
+    int64_t p = a->offset + a->slice.offset, q = b->offset + b->slice.offset;
+    return p < q + b->slice.bytes && q < p + a->slice.bytes;
+}
+
+uint32_t overlap_behind(const struct recipe *r, uint32_t i) {
+    uint32_t begun = 0;
+    for (uint32_t j = i; j-- > 0 && !is_exchange(r, i);) {
+        if (!is_exchange(r, j)) continue;
+        begun++;
+        for (uint32_t a = 0; a < r->call[i].nbuf; a++)
+            for (uint32_t b = 0; b < r->call[j].nbuf; b++)
+                if (bufs_meet(&r->call[i].buf[a], &r->call[j].buf[b])) return begun;
+    }
+    return 0;
+}
+
+void overlap_tell(uint32_t behind) {
+    char text[16];
+    uint64_t now = os_now_ns();
+    snprintf(text, sizeof text, "%u", behind);
+    if (behind)
+        event_add_info(EVENT_WAIT, event_name("wait for a collective"), event_name(text), now, now, 0, 0);
 }

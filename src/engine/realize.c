@@ -460,6 +460,7 @@ static void add_provenance(struct realize_call *c, const struct recipe *r, const
         d->predicted = r->kernel[from->kernel].predicted;
         d->name = arena_printf(&x->arena, "%s", from->name);
         roof_find(c->en, from->writes, d);
+        if (c->en->ops->kind == DEV_PLANS) d->behind = overlap_behind(r, i);
         d->site = arena_printf(&x->arena, "%s", site_of(c, d));
     }
 }
@@ -725,10 +726,12 @@ static void run_nothing(struct realize_call *c, struct exec_plan *x) {
     name_calls(c, x);
     for (uint32_t i = 0; i < x->ncall; i++) {
         const struct kernel_call *d = &x->call[i];
+        overlap_tell(d->behind);
         uint64_t now = os_now_ns();
         event_add_info(EVENT_KERNEL, event_name(d->k->name), d->info, now, now, (int64_t)d->k->est.flops,
                        (int64_t)d->k->est.bytes);
     }
+    overlap_tell(1); /* a run ends when its collectives have */
 }
 
 /* ---- REF ---------------------------------------------------------------------------------------------------- */

@@ -66,10 +66,14 @@ static int64_t choose_bucket(AT, rg_module *m, rg_world *w) {
     double all = 0, bytes = BUCKET_MB * 1e6;
     for (size_t i = 0; i < p.n; i++) all += (double)rg_bytes_at(HERE, p.t[i]);
     if (rg_world_size(w) < 2 || all < BUCKET_LEAST) return (int64_t)bytes;
-    double latency = time_sum(HERE, m->c, w, FEW), large = time_sum(HERE, m->c, w, MANY);
+    double latency = api_planned_seconds(w, 4.0 * FEW), large = api_planned_seconds(w, 4.0 * MANY);
+    bool planned = large > 0;
+    if (!planned) latency = time_sum(HERE, m->c, w, FEW), large = time_sum(HERE, m->c, w, MANY);
     double rate = 4.0 * MANY / fmax(large - latency, 1e-6);
     bytes = fmin(fmax(sqrt(all * rate * latency), BUCKET_LEAST), bytes);
-    rg_tensor told = rg_number_at(HERE, m->c, RG_F64, exp2(round(log2(bytes))));
+    bytes = exp2(round(log2(bytes)));
+    if (planned) return (int64_t)bytes;
+    rg_tensor told = rg_number_at(HERE, m->c, RG_F64, bytes);
     bytes = rg_item_at(HERE, rg_broadcast_at(HERE, told, w, 0));
     return bytes > 0 ? (int64_t)bytes : (int64_t)(BUCKET_MB * 1e6); /* 0: on a device that only plans */
 }

@@ -133,13 +133,21 @@ double world_link_seconds(enum collective_kind kind, double bytes, int64_t ranks
     return ranks > 1 ? latency + n / (gb_per_s * 1e9) : 0;
 }
 
-/* RIDGE_WORLD_LINK */
-static void as_over_link(const struct world *w, const struct world_call *c, uint64_t t0) {
+/* RIDGE_WORLD_LINK; 0: there is none. */
+static double named_link_seconds(enum collective_kind kind, double bytes, int64_t ranks) {
     const char *link = env_str(ENV_WORLD_LINK);
     double rate, us;
-    if (!link || sscanf(link, "%lf,%lf", &rate, &us) != 2 || rate <= 0) return;
+    if (!link || sscanf(link, "%lf,%lf", &rate, &us) != 2 || rate <= 0) return 0;
+    return world_link_seconds(kind, bytes, ranks, rate, us * 1e-6);
+}
+
+double world_planned_seconds(const struct world *w, double bytes) {
+    return w->ops == &world_plan ? named_link_seconds(COLLECTIVE_ALL_REDUCE, bytes, w->size) : 0;
+}
+
+static void as_over_link(const struct world *w, const struct world_call *c, uint64_t t0) {
     double bytes = (double)RG_MAX(c->nin, c->nout) * dtype_info[c->what.dt].bytes;
-    uint64_t end = t0 + (uint64_t)(1e9 * world_link_seconds(c->what.kind, bytes, w->size, rate, us * 1e-6));
+    uint64_t end = t0 + (uint64_t)(1e9 * named_link_seconds(c->what.kind, bytes, w->size));
     for (uint64_t now = os_now_ns(); now < end; now = os_now_ns())
         nanosleep(&(struct timespec){(time_t)((end - now) / 1000000000u), (long)((end - now) % 1000000000u)},
                   NULL);

@@ -45,6 +45,9 @@ int world_run(struct world *, struct err *, const struct world_call *);
 /* Seconds of a collective over links of this rate and latency; bytes: of a rank, in or out, the larger. */
 double world_link_seconds(enum collective_kind, double bytes, int64_t ranks, double gb_per_s, double latency);
 
+/* Of an all-reduce over RIDGE_WORLD_LINK, in a world that only plans; 0: time it. */
+double world_planned_seconds(const struct world *, double bytes);
+
 /* How long this rank waited for others in the latest call; the rest of its time moved data. */
 uint64_t world_waited_ns(const struct world *);
 

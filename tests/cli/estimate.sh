@@ -34,6 +34,27 @@ if [ -x "$build/examples/gpt2" ]; then
     fast=$("$RIDGE" estimate --machine "$share/h200.txt" --ranks 4 --link 2.5GB/s --latency 0 -- $gpt2 | exchange)
     awk -v a="$slow" -v b="$fast" 'BEGIN { exit !(a > 1.98 * b && a < 2.02 * b && b > 0) }' || fail "twice the link: $slow and $fast ms"
 fi
+# a program of its own: 3 sums over ranks of 4,000,000 bytes each, over 1 GB/s 3 x 2 x 3/4 x 4 ms and 3 x 1 ms = 21 ms. A kernel that needs the
+# first runs after it, so the plan cannot take less than all of them, and no more than all of it in sequence
+cat >sums.c <<'C'
+#include <ridge.h>
+int main(void) {
+    rg_ctx *c = rg_open(NULL);
+    rg_world *w = rg_world_open(c);
+    rg_tensor x = rg_contiguous(rg_full(c, RG_F32, 1, RG_SHAPE(1000000)));
+    for (int i = 0; i < 3; i++) x = rg_contiguous(rg_sqrt(rg_all_reduce(x, w, RG_COMBINE_SUM)));
+    rg_realize(x);
+    return rg_close(c);
+}
+C
+${CC:-cc} -I"$root/include" -o sums sums.c "$build/libridge.a" -lz -ldl -lpthread -lm || fail "does not compile"
+has 0 "exchanges 21.0000 ms" estimate --machine "$share/h200.txt" --ranks 4 --link 1GB/s --latency 1000 -- ./sums
+echo "$out" | awk '/^RANKS/ { c = $11 } /^PLAYED/ { exit !($2 >= 21 + 0.7 * c && $2 <= 21.001 + c) }' || fail "not in sequence: $out"
+# kernel times of a profile
+PROFILE=sums.profile DEVICE=CPU ./sums || fail "with a profile"
+has 0 "kernels take what they took in sums.profile" estimate --machine "$share/h200.txt" --ranks 4 --link 1GB/s --latency 1000 --measured sums.profile -- ./sums
+has 1 "none.profile: cannot be opened" estimate --machine "$share/h200.txt" --ranks 4 --link 1GB/s --measured none.profile -- ./sums
+rm sums sums.c sums.profile
 has 2 "--ranks needs --link RATE" estimate --machine "$share/h200.txt" --ranks 4 -- "$build/examples/dot"
 has 2 "--ranks needs --link RATE" estimate --machine "$share/h200.txt" --ranks 4 --link soon -- "$build/examples/dot"
 [ -z "$(ls)" ] || [ "$(ls)" = twice.txt ] || fail "it left files: $(ls)"

@@ -421,7 +421,7 @@ static void random_programs(int count, uint64_t seed) {
                                   .fn = random_rank,
                                   .seed = seed + (uint64_t)i,
                                   .backend = i % 4 == 3 ? "shm" : "local",
-                                  .device = i % 6 == 1 ? "CPU" : "REF"});
+                                  .device = i % 6 == (i / 6 + 1) % 6 ? "CPU" : "REF"});
     TEST_COUNT(count, "random programs with collectives");
 }
 

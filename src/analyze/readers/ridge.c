@@ -396,7 +396,7 @@ static void resolve(struct reading *r) {
         struct trace_event *e = &t->ev[i];
         uint32_t info = name_of(r, e->aux);
         e->name = name_of(r, e->name);
-        e->aux = e->kind == TK_API ? info : 0;
+        e->aux = e->kind == TK_API || e->kind == TK_SYNC ? info : 0;
         if (e->kind == TK_KERNEL && info) {
             uint64_t key = (uint64_t)e->args << 32 | info, known;
             if (!map_get(&told, key, &known)) {
