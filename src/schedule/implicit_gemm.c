@@ -17,6 +17,7 @@
 
 enum {
     CHUNK = 8,          /* 16-bit elements of a 16-byte load */
+    ROW = 64,           /* elements of a 128-byte row, as wgmma reads them */
     LEAST_OWN = 8,      /* elements of M and N */
     LEAST_K = 32,       /* terms */
     LEAST_TERMS = 1024, /* of a split */
@@ -267,8 +268,8 @@ static int channels_of(const struct conv_gemm *g, const struct conv_factor *f) {
     int best = -1, first = -1;
     for (uint32_t j = 0; j < f->n; j++) {
         int a = plain_axis(g, f, j);
-        bool inner = !f->windows && j + 1 == f->n && a >= 0 && g->side[a] == CONV_K && f->d[j] % CHUNK == 0;
-        if (inner) return (int)j;
+        bool inner = !f->windows && j + 1 == f->n && a >= 0 && f->d[j] % CHUNK == 0;
+        if (inner && (g->side[a] == CONV_K || f->d[j] >= ROW)) return (int)j;
         if (a >= 0 && first < 0) first = (int)j;
         if (a >= 0 && (int)j != first && (best < 0 || f->d[j] >= f->d[best])) best = (int)j;
     }
@@ -342,6 +343,45 @@ static int64_t split_evenly(const struct conv_gemm *g, int64_t p, int64_t *parts
     return all;
 }
 
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
+
+/* Elements lo, lo + step .. of each axis are read. */
+static void find_extents(const struct conv_gemm *g, struct conv_factor *f) {
+    for (uint32_t j = 0; j < f->n; j++) {
+        int64_t hi = f->lo[j] = f->at[j].off, step = 0;
+        for (uint32_t i = 0; i < g->shape->n; i++)
+            hi += f->at[j].c[i] * (g->size[i] - 1), step = gcd(step, f->at[j].c[i]);
+        f->step[j] = RG_MAX(step, 1), f->count[j] = (hi - f->lo[j]) / f->step[j] + 1;
+    }
+}
+
+/* Without padding, is the factor read where it lies, or is its copy that of a strided convolution, which shares it? */
+static bool needs_no_copy(const struct conv_gemm *g, struct conv_factor *f) {
+    bool plain = f->last + 1 == (int)f->n, strided = false;
+    find_extents(g, f);
+    for (uint32_t j = 0; j < f->n; j++) {
+        uint32_t axis[2];
+        if (terms(g, f, j, axis, 2) == 2) strided |= f->at[j].c[axis[0]] > 1 || f->at[j].c[axis[1]] > 1;
+        plain &= !f->flip[j] && !f->at[j].gap && !f->lo[j] && f->step[j] == 1 && f->count[j] == f->d[j];
+    }
+    return plain || strided;
+}
+
+/* Cycles of the copies that padding for these splits asks for. */
+static double padding_cycles(struct conv_gemm *g, const struct gpu_spec *gpu, const int64_t *parts) {
+    double cycles = 0;
+    for (int k = 0; k < 2; k++) {
+        struct conv_factor *f = &g->f[k];
+        bool padded = false;
+        double bytes = 2 * 2; /* read and written */
+        for (uint32_t i = 0; i < g->shape->n; i++) padded |= g->size[i] % parts[i] && depends(f, i);
+        if (!padded || !needs_no_copy(g, f)) continue;
+        for (uint32_t j = 0; j < f->n; j++) bytes *= (double)f->count[j];
+        cycles += gpu_cost.splitk_reduce + bytes * gpu->ghz / (gpu_cost.splitk_dram_peak * gpu->bw);
+    }
+    return cycles;
+}
+
 static void choose_splits(struct conv_gemm *g, const struct gpu_spec *gpu) {
     int64_t size[2] = {g->total[CONV_M], g->total[CONV_N]}, batch = g->total[CONV_BATCH],
             k = g->total[CONV_K];
@@ -353,7 +393,7 @@ static void choose_splits(struct conv_gemm *g, const struct gpu_spec *gpu) {
         seen = n;
         for (uint32_t i = 0; i < g->shape->n; i++)
             depth = depth / g->shape->d[i] * up(g->shape->d[i], parts[i]);
-        double cycles = splitk_cycles(gpu, size, batch, depth, n);
+        double cycles = splitk_cycles(gpu, size, batch, depth, n) + padding_cycles(g, gpu, parts);
         if (cycles < least) least = cycles, memcpy(g->parts, parts, sizeof parts);
     }
     for (uint32_t i = 0; i < g->shape->n; i++) g->size[i] = up(g->size[i], g->parts[i]);
@@ -385,18 +425,6 @@ static const uop *pad(struct conv_gemm *g, const uop *x, const int64_t *before, 
         src[4 + 3 * i] = uop_idx(g->ir, gap[i]);
     }
     return any ? uop_mk(g->ir, OP_PAD, src, 2 + 3 * s->n, ARG_NONE) : x;
-}
-
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
-
-/* Elements lo, lo + step .. of each axis are read. */
-static void find_extents(const struct conv_gemm *g, struct conv_factor *f) {
-    for (uint32_t j = 0; j < f->n; j++) {
-        int64_t hi = f->lo[j] = f->at[j].off, step = 0;
-        for (uint32_t i = 0; i < g->shape->n; i++)
-            hi += f->at[j].c[i] * (g->size[i] - 1), step = gcd(step, f->at[j].c[i]);
-        f->step[j] = RG_MAX(step, 1), f->count[j] = (hi - f->lo[j]) / f->step[j] + 1;
-    }
 }
 
 /* The copy: channels last, padding stored. Axis order[k] of the source is its axis k. */

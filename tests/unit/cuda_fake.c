@@ -220,6 +220,24 @@ TEST(cuda_fake_split_k) {
     check_empty(f);
 }
 
+/* The gradient of the weights behind an attention, (B, H, T, D) by (B, T, N): no copy of heads or of what flows back, at
+ * most a product and the sum of its splits. */
+TEST(cuda_fake_heads_in_place) {
+    struct fake *f = fake();
+    rg_ctx *c = fake_open(f);
+    rg_plan_stats plan;
+    rg_tensor heads = rg_contiguous(rg_zeros(c, RG_BF16, RG_SHAPE(16, 12, 1024, 64))),
+              flow = rg_contiguous(rg_zeros(c, RG_BF16, RG_SHAPE(16, 1024, 768))),
+              w = rg_contiguous(rg_zeros(c, RG_BF16, RG_SHAPE(768, 768))), g;
+    CHECK(!rg_realize_all(RG_TENSORS(heads, flow, w)));
+    rg_tensor y = rg_matmul(rg_reshape(rg_transpose(heads, 1, 2), RG_SHAPE(16, 1024, 768)), w);
+    CHECK(!rg_grad(y, RG_TENSORS(w), &g, .seed = flow));
+    if (rg_schedule_stats(RG_TENSORS(g), &plan)) FAIL("%s", rg_error(c));
+    CHECK(plan.kernels <= 2);
+    rg_close(c);
+    check_empty(f);
+}
+
 /* Large kernels wait for each other as usual: 4 M elements are more blocks than SMs. */
 TEST(cuda_fake_large_kernels_wait) {
     struct fake *f = fake();
