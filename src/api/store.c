@@ -51,7 +51,7 @@ static uint32_t owner(rg_ctx *c, const struct api_store *s, const struct site *c
                       call ? (uintptr_t)call->fn : 0},
              known;
     uint64_t h = hash_bytes(key, sizeof key, 1);
-    if (map_get(&c->graph->owner, h, &known)) return (uint32_t)known;
+    if (map_get(&c->graph->owner, h, &known) && event_name_known((uint32_t)known)) return (uint32_t)known;
     struct arena_mark mark = arena_mark(&c->scratch);
     struct str t;
     str_init(&t, &c->scratch);
@@ -74,7 +74,7 @@ static uint32_t owner(rg_ctx *c, const struct api_store *s, const struct site *c
         prov_print(&t, &c->graph->tg.prov, set, 1);
     }
     add_shape(&t, dt, sh);
-    uint32_t name = event_name(t.p);
+    uint32_t name = event_name_shared(t.p);
     arena_release(&c->scratch, mark);
     map_put(&c->graph->owner, h, name);
     return name;

@@ -144,6 +144,7 @@ bool memory_count(struct engine *en, void *p, size_t asked, size_t size, uint32_
     memory_tell(en);
     if (!room(m)) return false;
     struct mem_block b = {p, asked, size, atomic_fetch_add(&last, 1) + 1, os_now_ns(), owner};
+    event_name_hold(owner);
     put(m, &b);
     m->blocks++;
     m->in_use += asked;
@@ -162,7 +163,15 @@ void memory_uncount(struct engine *en, void *p, uint64_t t0) {
     m->in_use -= b->asked;
     m->held -= b->size;
     event_add(EVENT_FREE, en->event_name, t0, os_now_ns(), (int64_t)b->size, (int64_t)b->number);
+    event_name_release(b->owner);
     take_out(m, b);
+}
+
+void memory_close(struct engine *en) {
+    struct memory *m = &en->memory;
+    for (uint32_t i = 0; i < m->cap; i++)
+        if (m->block[i].p) event_name_release(m->block[i].owner);
+    mem_free(m->block);
 }
 
 static void tell_reserved(struct engine *en, size_t was) {
@@ -231,7 +240,9 @@ void engine_free(struct engine *en, void *p, size_t n) {
 
 void engine_own(struct engine *en, void *p, uint32_t owner) {
     struct mem_block *b = find(&en->memory, p);
-    if (b && owner) b->owner = owner;
+    if (!b || !event_name_hold(owner)) return;
+    event_name_release(b->owner);
+    b->owner = owner;
 }
 
 struct engine_memory engine_memory(const struct engine *en) {

@@ -51,7 +51,7 @@ void engine_close(struct engine *en) {
     small_close(en);
     overlap_close(en);
     collective_close(en);
-    mem_free(en->memory.block);
+    memory_close(en);
     if (en->dev) en->ops->close(en->dev);
     arena_free(&en->arena);
     mem_free(en);

@@ -54,9 +54,9 @@ const char *call_name(struct arena *a, const struct sched_prog *p) {
 uint32_t call_event(struct arena *work, struct kernel_call *c, const char *site) {
     struct str s;
     str_init(&s, work);
-    if (!event_recording()) { /* the flight recorder: texts last as long as the process */
+    if (!event_recording()) { /* the flight recorder: short */
         str_printf(&s, "%.800s\t%.0f\t%s\t%.200s", site, c->roof * 1e9, c->bound, c->shapes);
-        return event_name(s.p);
+        return event_name_shared(s.p);
     }
     if (!c->said[0] && c->text) {
         str_printf(&s, "kernel %s\n%s%s%s%s", c->k->name, *c->opts ? "opts " : "", c->opts,
@@ -69,5 +69,5 @@ uint32_t call_event(struct arena *work, struct kernel_call *c, const char *site)
                c->k->key, c->predicted * 1e9, c->said[0], c->said[1]);
     roof_print(&s, c);
     str_printf(&s, "\t%s", c->opts);
-    return event_name(s.p);
+    return event_name_shared(s.p);
 }

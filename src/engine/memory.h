@@ -51,6 +51,7 @@ void memory_trim(struct engine *); /* gives back what is kept */
 void memory_tell(struct engine *); /* while recording: blocks that were there before it began */
 /* Counts a block that the caller took from the device directly. False: there is no memory to count it with. */
 bool memory_count(struct engine *, void *p, size_t asked, size_t size, uint32_t owner, uint64_t t0);
+void memory_close(struct engine *); /* blocks that are in use stay their owners' */
 void memory_uncount(struct engine *, void *p, uint64_t t0);
 const struct mem_block *memory_block(const struct engine *, const void *p); /* NULL: not in use */
 

@@ -15,7 +15,7 @@
 uint32_t owner_name(enum event_memory kind, size_t asked, const char *what) {
     char text[200];
     snprintf(text, sizeof text, "%s\t%zu\t%.100s", event_memory_text(kind), asked, what);
-    return event_name(text);
+    return event_name_shared(text);
 }
 
 /* ---- of a schedule ---------------------------------------------------------------------------------------- */

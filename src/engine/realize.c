@@ -409,8 +409,7 @@ static const char *site_of(struct realize_call *c, const struct kernel_call *d) 
 }
 
 /* What a profile says about each call of a kernel. A plan that another line of the user's program made is named anew;
- * in a replay there is no graph to ask, and the names stay. Texts last as long as the process: once for a plan, unless a
- * profile is recorded. */
+ * in a replay there is no graph to ask, and the names stay: made once for a plan, unless a profile is recorded. */
 static void name_calls(struct realize_call *c, struct exec_plan *x) {
     bool all = event_recording(), other = all && c->stats.cached && c->key.topo.n;
     if (x->named > all && !other) return;
@@ -421,8 +420,7 @@ static void name_calls(struct realize_call *c, struct exec_plan *x) {
         uint64_t hash = hash_bytes(site, strlen(site), 1);
         if (x->named > all && hash == k->site_hash) continue;
         k->info = call_event(c->work, k, site);
-        if (x->list) x->list->cmd.p[i].l.info = k->info;
-        if (x->list && !x->list->cmd.p[i].l.name) x->list->cmd.p[i].l.name = event_name(k->k->name);
+        if (x->list) list_info(x->list, i, k->info);
         k->site_hash = hash;
     }
     x->named = (uint8_t)(1 + all);
@@ -666,7 +664,7 @@ static void search_one(struct realize_call *c, struct exec_plan *x, uint32_t i) 
             d->k = best;
             if (opts) d->opts = opts;
             d->said[0] = d->said[1] = 0;
-            if (event_recording()) x->list->cmd.p[k].l.info = call_event(c->work, d, d->site);
+            if (event_recording()) list_info(x->list, k, call_event(c->work, d, d->site));
         }
 }
 

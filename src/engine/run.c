@@ -45,10 +45,27 @@ struct engine_list *engine_list_new(struct engine *en, struct err *e) {
     return l;
 }
 
+static void release_names(const struct command *c) {
+    event_name_release(c->l.name);
+    event_name_release(c->l.info);
+}
+
+void list_info(struct engine_list *l, uint32_t i, uint32_t info) {
+    event_name_hold(info);
+    event_name_release(l->cmd.p[i].l.info);
+    l->cmd.p[i].l.info = info;
+    if (l->cmd.p[i].l.name) return;
+    uint32_t name = event_name_shared(l->cmd.p[i].k->name); /* there was no room for it */
+    if (event_name_hold(name)) l->cmd.p[i].l.name = name;
+}
+
 void engine_list_free(struct engine_list *l) {
     if (!l) return;
     list_forget(l);
-    for (uint32_t i = 0; i < l->cmd.n; i++) kernel_unuse(l->en, l->cmd.p[i].k);
+    for (uint32_t i = 0; i < l->cmd.n; i++) {
+        release_names(&l->cmd.p[i]);
+        kernel_unuse(l->en, l->cmd.p[i].k);
+    }
     arena_free(&l->arena);
     mem_free(l);
 }
@@ -108,12 +125,13 @@ static void add_guarded(void *arg) {
                                 .nvar = k->nvar,
                                 .nmap = k->nmap,
                                 .map = k->map,
-                                .name = event_name(k->name),
+                                .name = event_name_shared(k->name),
                                 .ops = (int64_t)k->est.flops,
                                 .bytes = (int64_t)k->est.bytes},
                           .k = k,
                           .buf = buf,
                           .var = var};
+    event_name_hold(cmd.l.name);
     l->cmd.p[l->cmd.n++] = cmd;
     kernel_use(l->en, k);
 }
@@ -136,6 +154,7 @@ int engine_list_replace(struct engine_list *l, struct err *e, uint32_t i, const 
     l->cmd.p[i].use = was.use, l->cmd.p[i].size = was.size, l->cmd.p[i].l.waits = was.l.waits;
     l->cmd.n = n;
     l->ready = 0;
+    release_names(&was);
     kernel_unuse(l->en, was.k);
     return 0;
 }

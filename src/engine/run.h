@@ -53,6 +53,7 @@ struct dev_step *list_steps(struct arena *, const struct engine_list *, uint32_t
 /* Has the whole list run often enough to be recorded, and can it be? Then it is, if it was not yet. */
 int list_record(struct engine_list *, struct err *, bool *recorded);
 int list_replay(struct engine_list *, struct err *);
+void list_info(struct engine_list *, uint32_t i, uint32_t info); /* what events say of command i */
 void list_forget(struct engine_list *); /* its recording: commands or what they share changed */
 
 #endif

@@ -1,4 +1,4 @@
-/* event.c: the flight recorder: a ring buffer of records per thread, the names they use, and snapshots of both.
+/* event.c: the flight recorder: a ring buffer of records per thread, and snapshots of them. Their names: names.c.
  *
  * A ring buffer has one writer, its thread, which never waits. Each slot is six 64-bit words written as
  * relaxed-or-stronger atomics, so a reader may look at any time. It copies first, then checks how far the
@@ -10,8 +10,8 @@
  * says which records are complete.
  *
  * When a thread ends, its buffer and the records in it stay, and the next new thread continues in it: the
- * memory is bounded by the threads alive at once. Buffers and names stay reachable until the process ends
- * and are not freed, because at that time some thread may still be recording.
+ * memory is bounded by the threads alive at once. Buffers stay reachable until the process ends and are not
+ * freed, because at that time some thread may still be recording.
  * Tests: tests/unit/event.c, also under MODE=tsan. */
 #include "event/internal.h"
 
@@ -168,92 +168,6 @@ void event_reset(void) {
     atomic_store(&lost, 0);
 }
 
-/* ---- names ---------------------------------------------------------------------------------------- */
-
-#define NAMES_MAX (1u << 20)
-#define NAMES_BYTES ((size_t)4 << 20) /* of texts; more only while a profile is recorded */
-
-static struct {
-    pthread_mutex_t lock;
-    char **text;        /* by number; text[0] is NULL for "" */
-    uint32_t n, cap;    /* cap is a power of two; the table of numbers has 2 * cap slots */
-    uint32_t *slot;     /* open addressing by hash of the text; 0 is empty */
-    char *piece;        /* where short texts go: they last as long as the process */
-    size_t left, bytes; /* of the piece; of all texts */
-} names = {.lock = PTHREAD_MUTEX_INITIALIZER, .n = 1};
-
-static uint32_t *find_name(uint32_t *slot, uint32_t cap, const char *text, size_t len) {
-    uint32_t mask = 2 * cap - 1, i = (uint32_t)hash_bytes(text, len, 0) & mask;
-    while (slot[i] && strcmp(names.text[slot[i]], text) != 0) i = (i + 1) & mask;
-    return &slot[i];
-}
-
-static bool grow_names(void) {
-    uint32_t cap = names.cap ? names.cap * 2 : 256;
-    if (cap > NAMES_MAX) return false;
-    uint32_t *slot = mem_alloc(2 * cap * sizeof *slot);
-    char **text = slot ? mem_realloc(names.text, cap * sizeof *text) : NULL;
-    if (!text) {
-        mem_free(slot);
-        return false;
-    }
-    memset(slot, 0, 2 * cap * sizeof *slot);
-    names.text = text;
-    for (uint32_t i = 1; i < names.n; i++) *find_name(slot, cap, text[i], strlen(text[i])) = i;
-    mem_free(names.slot);
-    names.slot = slot;
-    names.cap = cap;
-    return true;
-}
-
-static char *room_for(size_t n) {
-    enum { PIECE = 64 << 10 };
-    if (n > PIECE / 8) return mem_alloc(n);
-    if (n > names.left) {
-        char *p = mem_alloc(PIECE);
-        if (!p) return NULL;
-        names.piece = p, names.left = PIECE;
-    }
-    names.left -= n;
-    return (names.piece += n) - n;
-}
-
-static uint32_t add_name(const char *text, size_t len) {
-    if (names.n >= names.cap && !grow_names()) return 0;
-    uint32_t *at = find_name(names.slot, names.cap, text, len);
-    if (*at) return *at;
-    if (names.bytes > NAMES_BYTES && !event_recording()) return 0;
-    char *copy = room_for(len + 1);
-    if (!copy) return 0;
-    memcpy(copy, text, len + 1);
-    names.bytes += len + 1;
-    names.text[names.n] = copy;
-    record_name(names.n, copy, len);
-    return *at = names.n++;
-}
-
-uint32_t event_name(const char *text) {
-    if (!text || !*text) return 0;
-    pthread_mutex_lock(&names.lock);
-    uint32_t id = add_name(text, strlen(text));
-    pthread_mutex_unlock(&names.lock);
-    return id;
-}
-
-void names_each(void (*fn)(uint32_t, const char *, size_t), void (*then)(void)) {
-    pthread_mutex_lock(&names.lock);
-    then();
-    for (uint32_t i = 1; i < names.n; i++) fn(i, names.text[i], strlen(names.text[i]));
-    pthread_mutex_unlock(&names.lock);
-}
-
-const char *event_name_text(uint32_t name) {
-    pthread_mutex_lock(&names.lock);
-    const char *s = name && name < names.n ? names.text[name] : ""; /* texts never move */
-    pthread_mutex_unlock(&names.lock);
-    return s;
-}
-
 /* ---- words ---------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -283,9 +197,11 @@ void event_print(struct str *s, const struct event_list *l) {
         uint32_t k = RG_MIN(e->kind, EVENT_KINDS - 1);
         char where[16];
         snprintf(where, sizeof where, e->row ? "s%u" : "%u", e->row ? e->row % EVENT_ROW_STREAMS : e->thread);
+        bool held = event_name_hold(e->name);
         str_printf(s, "%14.3f %12.3f %6s  %-8s %s  %s %lld, %s %lld\n", 1e-3 * (double)(e->t0 - zero),
                    1e-3 * (double)(e->t1 - e->t0), where, event_kind_text(e->kind), event_name_text(e->name),
                    kinds[k].a, (long long)e->a, kinds[k].b, (long long)e->b);
+        if (held) event_name_release(e->name);
     }
     if (l->dropped) str_printf(s, "%llu older records were overwritten\n", (unsigned long long)l->dropped);
 }

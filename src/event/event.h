@@ -94,6 +94,13 @@ static inline uint16_t event_row(uint32_t device, uint32_t stream) {
 /* The number of a name: the same text gives the same number. Takes a lock: call it once per kernel or
  * pass, not per record. 0 ("") when out of memory, or for new text while 4 MiB of names are held and nothing is recorded. */
 uint32_t event_name(const char *text);
+/* The same for texts without end, such as those with a shape in them: the name goes some time after its last hold. */
+uint32_t event_name_shared(const char *text);
+bool event_name_hold(uint32_t name); /* false: it is gone, or 0 */
+void event_name_release(uint32_t name);
+bool event_name_known(uint32_t name);
+uint32_t
+event_names(uint32_t keep); /* how many there are; keep: as many idle ones from now on, 0 no change */
 /* Without memory for this thread's ring buffer the record is dropped, and counted. */
 void event_add(enum event_kind, uint32_t name, uint64_t t0, uint64_t t1, int64_t a, int64_t b);
 void event_add_info(enum event_kind, uint32_t name, uint32_t info, uint64_t t0, uint64_t t1, int64_t a,
@@ -189,7 +196,8 @@ void event_snapshot(struct arena *, struct event_list *out);
 /* Later snapshots begin here. */
 void event_reset(void);
 
-const char *event_name_text(uint32_t name); /* "" for a number that was not given out */
+/* "" for a number that was not given out, or whose name is gone. Of a shared name it is good while it is held. */
+const char *event_name_text(uint32_t name);
 const char *event_kind_text(uint32_t kind);
 const char *event_memory_text(uint32_t kind); /* "parameters" .. */
 /* One line per record: start and length in microseconds, thread, kind, name, a, b. */

@@ -9,7 +9,7 @@ void record_event(const struct event *, uint32_t thread);
 void record_name(uint32_t number, const char *text, size_t len); /* under the lock of the names */
 void record_thread_end(void);
 
-/* event.c: calls `first`, then fn for each name, while none can be added. */
+/* names.c: calls `first`, then fn for each name, while none can be added. */
 void names_each(void (*fn)(uint32_t number, const char *text, size_t len), void (*first)(void));
 
 #endif

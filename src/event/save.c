@@ -11,11 +11,13 @@ static void add_block(struct str *s, uint32_t tag, const void *p, size_t n) {
 
 static void add_name(struct str *s, struct map *seen, uint32_t name) {
     if (!name || map_get(seen, name, NULL)) return;
+    bool held = event_name_hold(name);
     const char *t = event_name_text(name);
     uint32_t head[2] = {name, (uint32_t)strlen(t)};
     map_put(seen, name, 1);
     str_addn(s, (const char *)head, sizeof head);
     str_addn(s, t, head[1]);
+    if (held) event_name_release(name);
 }
 
 int event_save(struct err *e, struct arena *a, const char *path, const struct event_list *l) {

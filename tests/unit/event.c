@@ -85,6 +85,46 @@ TEST(event_names_are_numbers) {
     CHECK_STR(event_kind_text(999), "?");
 }
 
+static uint32_t shared(int i) {
+    char text[64];
+    snprintf(text, sizeof text, "kernel of shape %d", i);
+    return event_name_shared(text);
+}
+
+/* However many come, as many stay as are held and may be idle; a number whose name is gone never reads as another. */
+TEST(event_names_without_a_hold_go) {
+    enum { KEEP = 100, HELD = 10, MANY = 5000 };
+    uint32_t lasting = event_name("lasts"), was = event_names(KEEP), held[HELD], number[MANY];
+    for (int i = 0; i < HELD; i++) {
+        held[i] = shared(-1 - i);
+        CHECK(event_name_hold(held[i]));
+    }
+    int64_t live = 0;
+    for (int i = 0; i < MANY; i++) {
+        number[i] = shared(i);
+        CHECK(event_name_known(number[i]));
+        if (i == MANY / 2) live = mem_live();
+    }
+    CHECK_EQ(event_names(0), was + HELD + KEEP);
+    CHECK_EQ(mem_live(), live);
+    for (int i = 0; i < MANY; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "kernel of shape %d", i);
+        CHECK_STR(event_name_text(number[i]), i < MANY - KEEP ? "" : text);
+        CHECK_EQ(event_name_hold(number[i]), i >= MANY - KEEP);
+        event_name_release(number[i]);
+    }
+    for (int i = 0; i < HELD; i++) {
+        CHECK_EQ(shared(-1 - i), held[i]);
+        event_name_release(held[i]);
+    }
+    CHECK_EQ(event_names(0), was + KEEP);
+    CHECK_STR(event_name_text(lasting), "lasts");
+    CHECK_EQ(event_name("kernel of shape 4999"), number[MANY - 1]); /* lasts from now on */
+    for (int i = 0; i < 2 * KEEP; i++) shared(MANY + i);
+    CHECK_STR(event_name_text(number[MANY - 1]), "kernel of shape 4999");
+}
+
 /* Every record of a writer carries a and b = hash(a): a torn one would not. */
 static atomic_bool stop_writing;
 static void *write_hashes(void *arg) {
