@@ -267,7 +267,7 @@ $(SWEEP): $(SWEEP_OBJ) $(PARTS)
 # ---- what to do with it --------------------------------------------------------------------------
 # The runner takes shell scripts too (-x), so that one line at the end counts everything.
 # On aarch64 the leak check of ASan takes seconds per process (see tests/main.c): only where asked for.
-RUN_ENV := $(if $(filter aarch64,$(shell uname -m)),ASAN_OPTIONS=$${ASAN_OPTIONS:-detect_leaks=0}) RIDGE_CACHE_DIR=$(CURDIR)/$(OUT)/test-cache CC='$(CC)' RIDGE=$(CURDIR)/$(OUT)/ridge BUILD_DIR=$(CURDIR)/$(OUT)
+RUN_ENV := $(if $(filter aarch64,$(shell uname -m)),ASAN_OPTIONS=$${ASAN_OPTIONS:-detect_leaks=0}) RIDGE_CACHE_DIR=$(CURDIR)/$(OUT)/test-cache RIDGE_CC_JOBS=$${RIDGE_CC_JOBS:-1} CC='$(CC)' RIDGE=$(CURDIR)/$(OUT)/ridge BUILD_DIR=$(CURDIR)/$(OUT)
 mnist: $(OUT)/examples/mnist # trains examples/mnist.c on data/mnist; ARGS="--steps 100 --batch 256" and so on
 	@$(OUT)/examples/mnist $(ARGS)
 

@@ -98,7 +98,8 @@ void planned_interpret(struct planned_run *r) {
 bool planned_check(struct planned_run *r, struct str *why, uint64_t *excluded, uint64_t *compared) {
     struct ref_tensor *want = arena_array(r->arena, struct ref_tensor, r->graph->nsrc);
     struct err e = {0};
-    if (ref_graph(&e, r->arena, r->ir, r->graph, r->data.bufs, r->data.nbuf, r->data.var, true, 0, want)) {
+    if (ref_graph(&e, r->arena, r->ir, r->graph, r->data.bufs, r->data.nbuf, r->data.var, !r->exact, 0,
+                  want)) {
         str_printf(why, "oracle: %s", e.msg);
         return false;
     }

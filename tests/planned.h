@@ -16,6 +16,7 @@ struct planned_run {
     const struct sched_opts *opts;
     enum opts_from from;
     uint64_t seed;
+    bool exact;       /* every number in it is: the oracle needs no bounds, results must be equal */
     bool for_cc;      /* math functions decomposed, for this machine */
     uint32_t persist; /* blocks of every PERSISTENT, so that few walk over many tiles; 0: as the list says */
     struct schedule sched; /* filled in */

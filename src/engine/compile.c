@@ -289,7 +289,9 @@ static void take_in(struct engine *en, const jobs *j, int unit, const struct dev
 static void compile_jobs(struct engine *en, jobs *j) {
     struct arena *a = &en->work;
     struct err e = {0};
-    int units = RG_MIN(en->ops->programs ? en->ops->programs : os_cpus(), (int)j->n);
+    int64_t jobs_set = env_int(ENV_CC_JOBS);
+    int most = jobs_set > 0 ? (int)RG_MIN(jobs_set, 1 << 16) : os_cpus();
+    int units = RG_MIN(en->ops->programs ? en->ops->programs : most, (int)j->n);
     deal(a, j, units);
     const char **text = arena_array(a, const char *, units);
     struct dev_object *obj = arena_array(a, struct dev_object, units);

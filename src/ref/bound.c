@@ -186,7 +186,7 @@ static uint64_t power_int(uint64_t x, int64_t n) {
 }
 
 static void fold_float(struct fold *f, struct cell c, int64_t times) {
-    double x = c.v.f, u = ldexp(1, -float_type(f->acc).digits);
+    double x = c.v.f;
     bool finite = isfinite(x);
     f->whole &= finite && c.err == 0 && x == rint(x);
     if (f->op == OP_ADD) {
@@ -197,6 +197,7 @@ static void fold_float(struct fold *f, struct cell c, int64_t times) {
     }
     double p = times == 1 ? x : power(x, times);
     if (finite) {
+        double u = ldexp(1, -float_type(f->acc).digits);
         double below = times == 1 ? 1 : fabs(power(x, times - 1)), t = (double)times;
         f->err = f->err * fabs(p) + fabs(f->v.f) * (t * below * c.err + t * u * fabs(p));
         f->mag *= fabs(x) > 1 ? fabs(p) : 1;

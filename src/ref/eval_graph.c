@@ -186,8 +186,9 @@ static void walk_with(struct walk *w, const struct tensor *t) {
     w->k++;
 }
 
-static void walk_next(struct walk *w) {
-    for (uint32_t i = w->n; i-- > 0;) {
+/* On to the next coordinate of the first n axes. */
+static void walk_on(struct walk *w, uint32_t n) {
+    for (uint32_t i = n; i-- > 0;) {
         for (uint32_t j = 0; j < w->k; j++) w->at[j] += w->stride[j][i];
         if (++w->idx[i] < w->size[i]) return;
         for (uint32_t j = 0; j < w->k; j++) w->at[j] -= w->stride[j][i] * w->size[i];
@@ -195,12 +196,34 @@ static void walk_next(struct walk *w) {
     }
     w->more = false;
 }
+static void walk_next(struct walk *w) { walk_on(w, w->n); }
+
+/* The same by rows: the elements of one, how far tensor k's are apart, on to the next row. */
+static int64_t row_size(const struct walk *w) { return w->n ? w->size[w->n - 1] : 1; }
+static int64_t row_step(const struct walk *w, uint32_t k) { return w->n ? w->stride[k][w->n - 1] : 0; }
+static void walk_row(struct walk *w) { walk_on(w, w->n ? w->n - 1 : 0); }
+
+/* Before the first row, where the order does not matter: rows are as long as they can be. */
+static void walk_long_rows(struct walk *w) {
+    uint32_t longest = 0, last = w->n - 1;
+    if (w->n < 2) return;
+    for (uint32_t i = 1; i < w->n; i++)
+        if (w->size[i] >= w->size[longest]) longest = i;
+    int64_t size = w->size[last];
+    w->size[last] = w->size[longest], w->size[longest] = size;
+    for (uint32_t k = 0; k < w->k; k++) {
+        int64_t step = w->stride[k][last];
+        w->stride[k][last] = w->stride[k][longest], w->stride[k][longest] = step;
+    }
+}
 
 static void copy_to(struct tensor *to, const struct tensor *from, uint32_t flat) {
     struct walk w;
     walk_start(&w, from->shape, flat);
-    walk_with(&w, to), walk_with(&w, from);
-    for (; w.more; walk_next(&w)) put(to, w.at[0], get(from, w.at[1]));
+    walk_with(&w, to), walk_with(&w, from), walk_long_rows(&w);
+    int64_t n = row_size(&w), to_step = row_step(&w, 0), from_step = row_step(&w, 1);
+    for (; w.more; walk_row(&w))
+        for (int64_t i = 0; i < n; i++) put(to, w.at[0] + i * to_step, get(from, w.at[1] + i * from_step));
 }
 
 static struct tensor dense(struct eval *e, const struct tensor *t) {
@@ -387,6 +410,20 @@ static struct tensor ev_pad(struct eval *e, const uop *n, struct tensor *in, con
     return r;
 }
 
+/* Products without bounds are most of the work of a GEMM or a convolution; the rest goes element by element. */
+static bool row_mul(const struct tensor *r, struct tensor *const in[3], const struct walk *w, int64_t n) {
+    int64_t step[3];
+    const float *a = (const float *)(void *)in[0]->store->data,
+                *b = (const float *)(void *)in[1]->store->data;
+    float *out = (float *)(void *)r->store->data;
+    if (in[0]->dt != DT_F32 || in[1]->dt != DT_F32 || ((uintptr_t)a | (uintptr_t)b) % sizeof *a) return false;
+    for (uint32_t k = 0; k < 3; k++) step[k] = row_step(w, k);
+    for (int64_t i = 0; i < n; i++)
+        out[w->at[0] + i * step[0]] =
+            (float)((double)a[w->at[1] + i * step[1]] * (double)b[w->at[2] + i * step[2]]);
+    return true;
+}
+
 static struct tensor ev_elementwise(struct eval *e, const uop *n, const struct shape *s) {
     uint32_t flat = UINT32_MAX;
     if (n->nsrc > 3) bad(e, n, RG_EUNSUPPORTED, "the oracle does not know this op");
@@ -398,12 +435,17 @@ static struct tensor ev_elementwise(struct eval *e, const uop *n, const struct s
     struct walk w;
     walk_start(&w, s, flat), walk_with(&w, &r);
     for (uint32_t i = 0; i < n->nsrc; i++) walk_with(&w, in[i] = source(e, n, i));
-    for (; w.more; walk_next(&w)) {
-        struct cell c[3] = {0}, out = {.v.i = 0};
-        for (uint32_t i = 0; i < n->nsrc; i++) c[i] = get(in[i], w.at[1 + i]);
-        if (!cell_eval(op, r.dt, sdt, c, e->bounds, &out))
-            bad(e, n, RG_EUNSUPPORTED, "the oracle does not know this op");
-        put(&r, w.at[0], out);
+    walk_long_rows(&w);
+    int64_t count = row_size(&w);
+    for (; w.more; walk_row(&w)) {
+        if (op == OP_MUL && r.dt == DT_F32 && !e->bounds && row_mul(&r, in, &w, count)) continue;
+        for (int64_t k = 0; k < count; k++) {
+            struct cell c[3] = {0}, out = {.v.i = 0};
+            for (uint32_t i = 0; i < n->nsrc; i++) c[i] = get(in[i], w.at[1 + i] + k * row_step(&w, 1 + i));
+            if (!cell_eval(op, r.dt, sdt, c, e->bounds, &out))
+                bad(e, n, RG_EUNSUPPORTED, "the oracle does not know this op");
+            put(&r, w.at[0] + k * row_step(&w, 0), out);
+        }
     }
     return r;
 }
@@ -436,7 +478,14 @@ static struct tensor ev_reduce(struct eval *e, const uop *n, struct tensor *in, 
         struct fold f;
         fold_start(&f, (enum op)n->arg.i, in->dt, acc_of(in->dt), e->bounds);
         w = inner;
-        for (w.at[0] = outer.at[1]; w.more; walk_next(&w)) fold_add(&f, get(in, w.at[0]), times);
+        int64_t count = row_size(&w), step = row_step(&w, 0);
+        bool plain = n->arg.i == OP_ADD && in->dt == DT_F32 && !e->bounds && times == 1;
+        for (w.at[0] = outer.at[1]; w.more; walk_row(&w))
+            for (int64_t k = 0; k < count; k++)
+                if (plain)
+                    f.v.f += get(in, w.at[0] + k * step).v.f, f.n++;
+                else
+                    fold_add(&f, get(in, w.at[0] + k * step), times);
         put(&r, outer.at[0], fold_end(&f));
     }
     return r;

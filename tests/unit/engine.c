@@ -200,6 +200,32 @@ TEST(engine_with_a_bad_compiler) {
     engine_close(en);
 }
 
+/* Kernels that are compiled together share a unit, one for each compiler that may run. */
+TEST(engine_compilers_at_once) {
+    static const uint64_t units[] = {1, 2, 3};
+    setup();
+    setenv("RIDGE_CACHE", "0", 1);
+    for (size_t i = 0; i < RG_COUNT(units); i++) {
+        setenv("RIDGE_CC_JOBS", (const char *[]){"1", "2", "9"}[i], 1);
+        env_reload();
+        uint64_t was = engine_stats(en).units;
+        struct etext t[3];
+        const struct ekernel *k[3];
+        for (int n = 0; n < 3; n++)
+            t[n] =
+                (struct etext){.name = "of_a_unit",
+                               .text = arena_printf(&arena,
+                                                    "void of_a_unit(void *const *buf, const i64 *var, u32 "
+                                                    "t0, u32 t1, void *scratch) { *(i32 *)buf[0] = %d; }\n",
+                                                    (int)(10 * i) + n),
+                               .grid = 1,
+                               .nbuf = 1};
+        if (engine_compile_text(en, &err, t, 3, k)) FAIL("%s", err.msg);
+        CHECK_EQ(engine_stats(en).units - was, units[i]);
+    }
+    engine_close(en);
+}
+
 TEST(engine_without_compiler) {
     setup();
     compiler_gone("", "no C compiler found on PATH; install clang (apt-get install clang) or set RIDGE_CC");

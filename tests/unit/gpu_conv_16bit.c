@@ -130,8 +130,12 @@ static void plan(void *arg) {
     (c->weights ? text_weights : c->back ? text_back : text)(c, &s);
     ir_parse(&c->ir, s.p, s.n, "conv.uop", &p);
     c->opts = (struct sched_opts){.model = planned_h200(), .gpu = true, .capability = 90};
-    c->run = (struct planned_run){
-        .arena = &c->arena, .ir = &c->ir, .opts = &c->opts, .graph = p.kernel.p[0].sink, .from = OPTS_GPU};
+    c->run = (struct planned_run){.arena = &c->arena,
+                                  .ir = &c->ir,
+                                  .opts = &c->opts,
+                                  .graph = p.kernel.p[0].sink,
+                                  .from = OPTS_GPU,
+                                  .exact = true};
     c->ok = c->planned;
     if (!c->planned) c->run.data = graph_fill(&c->arena, &c->ir, c->run.graph, 1, true);
     planned_plan(&c->run);

@@ -72,8 +72,12 @@ static void plan_job(void *arg) {
     ir_init(&j->ir, &j->arena);
     str_init(&j->why, &j->arena);
     ir_parse(&j->ir, j->text, strlen(j->text), "test", &p);
-    j->r = (struct planned_run){
-        .arena = &j->arena, .ir = &j->ir, .opts = &j->opts, .graph = p.kernel.p[0].sink, .from = OPTS_GPU};
+    j->r = (struct planned_run){.arena = &j->arena,
+                                .ir = &j->ir,
+                                .opts = &j->opts,
+                                .graph = p.kernel.p[0].sink,
+                                .from = OPTS_GPU,
+                                .exact = !strstr(j->text, "SIGMOID")};
     j->ok = true;
     if (j->run) j->r.data = graph_fill(&j->arena, &j->ir, j->r.graph, 1, true);
     planned_plan(&j->r);
