@@ -67,6 +67,8 @@ bool is_ncu(const uint8_t *p, size_t n);
 void read_rocprof(struct trace *, struct input *);
 void read_perfetto(struct trace *, struct input *);
 bool is_perfetto(const uint8_t *p, size_t n);
+void read_memory_timeline(struct trace *, struct input *);
+bool is_memory_timeline(const uint8_t *p, size_t n);
 bool is_rocprof(const uint8_t *p, size_t n);
 bool is_xplane(const uint8_t *p, size_t n);
 bool is_ridge(const uint8_t *p, size_t n);

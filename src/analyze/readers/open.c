@@ -57,6 +57,8 @@ static void read_any(void *arg) {
         read_ridge(t, in);
     else if (is_ncu(p, in->len))
         read_ncu(t, in);
+    else if (is_memory_timeline(p + at, in->len - at))
+        read_memory_timeline(t, in);
     else if (is_rocprof(p, in->len))
         read_rocprof(t, in);
     else if (at < in->len && (p[at] == '{' || p[at] == '['))
