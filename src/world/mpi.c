@@ -40,7 +40,8 @@ static const char shim_text[] =
     "}\n";
 
 enum { ALL_TO_ALL, ALL_GATHER, BROADCAST, SEND, RECEIVE };
-enum { TAG_CALL = 1, TAG_DATA = 2, PIECE = 16 << 20, MPI_RANKS = 1024 };
+enum { TAG_CALL = 1, TAG_DATA = 2, TAG_PROBE = 3, PIECE = 16 << 20, MPI_RANKS = 1024 };
+#define PROBE_NS 2000000000u /* that a rank has to answer when an exchange did not end */
 
 struct mpi_state {
     void *lib;
@@ -101,6 +102,43 @@ static int load_shim(struct mpi_state *m, struct err *e) {
 
 /* ---- moving bytes ------------------------------------------------------------------------------------------------- */
 
+/* Is there a rank that does not answer? The others come here too: their exchange does not end either. -1: all do. */
+static int64_t silent_rank(struct world *w) {
+    struct mpi_state *m = w->state;
+    static char byte[2][MPI_RANKS]; /* MPI may write here when it is too late */
+    void *got[MPI_RANKS];
+    int64_t left = w->size, silent = -1;
+    int done;
+    for (int64_t r = 0; r < w->size; r++) {
+        got[r] = m->begin(RECEIVE, NULL, &byte[0][r], 1, (int)r, TAG_PROBE);
+        m->begin(SEND, &byte[1][r], NULL, 1, (int)r, TAG_PROBE);
+    }
+    for (uint64_t t0 = os_now_ns(); left && os_now_ns() - t0 < PROBE_NS; os_sleep_ms(1))
+        for (int64_t r = 0; r < w->size; r++)
+            if (got[r] && (done = m->done(got[r]))) {
+                got[r] = NULL, left--;
+                if (done < 0) silent = r;
+            }
+    for (int64_t r = w->size; r-- > 0;)
+        if (got[r]) silent = r;
+    return silent;
+}
+
+static int fail_exchange(struct world *w, struct err *e, const char *what) {
+    struct mpi_state *m = w->state;
+    int64_t r = silent_rank(w);
+    double limit = (double)w->limit_ns * 1e-9;
+    if (r < 0)
+        return err_set(e, RG_EDEVICE,
+                       "%s of collective %llu did not end within %.3g s, though all ranks answer", what,
+                       (unsigned long long)m->count, limit);
+    return err_set(
+        e, RG_EDEVICE,
+        "rank %lld does not answer: %s of collective %llu did not end within %.3g s (it was killed, or the "
+        "network is cut; RIDGE_WORLD_TIMEOUT sets the limit)",
+        (long long)r, what, (unsigned long long)m->count, limit);
+}
+
 static int wait_for(struct world *w, struct err *e, void *request, const char *what, int64_t peer) {
     struct mpi_state *m = w->state;
     uint64_t t0 = os_now_ns();
@@ -113,8 +151,7 @@ static int wait_for(struct world *w, struct err *e, void *request, const char *w
     w->waited_ns += os_now_ns() - t0;
     if (done > 0) return 0;
     if (done < 0) return err_set(e, RG_EDEVICE, "MPI failed in %s", what);
-    if (peer < 0)
-        return err_set(e, RG_EDEVICE, "%s did not end within %.3g s", what, (double)w->limit_ns * 1e-9);
+    if (peer < 0) return fail_exchange(w, e, what);
     return err_set(
         e, RG_EDEVICE,
         "rank %lld did not come to collective %llu within %.3g s (RIDGE_WORLD_TIMEOUT sets the limit)",
