@@ -7,6 +7,10 @@
  * Tests: tests/unit/world.c; figures: bench/world.c */
 #include "world/internal.h"
 
+#if defined __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum { SMALL = 32 << 10 }; /* bytes of an all-reduce that every rank sums alone */
 
 struct exchange {
@@ -19,6 +23,26 @@ static uint32_t next_parity(struct segment *s) { return ++s->step & 1; }
 
 static void copy(void *to, const void *from, size_t n) {
     if (n) memcpy(to, from, n);
+}
+
+/* To memory that is not read soon: on x86 past the caches, which would read each line before it is overwritten. */
+static void copy_out(void *to, const void *from, size_t n) {
+#if defined __SSE2__
+    size_t head = RG_MIN((size_t)(-(uintptr_t)to & 15), n), body = (n - head) / 64 * 64;
+    copy(to, from, head);
+    for (size_t i = head; i < head + body; i += 64) {
+        const __m128i *p = (const __m128i *)((const char *)from + i);
+        __m128i a = _mm_loadu_si128(p), b = _mm_loadu_si128(p + 1), c = _mm_loadu_si128(p + 2),
+                d = _mm_loadu_si128(p + 3);
+        __m128i *q = (__m128i *)((char *)to + i);
+        _mm_stream_si128(q, a), _mm_stream_si128(q + 1, b), _mm_stream_si128(q + 2, c),
+            _mm_stream_si128(q + 3, d);
+    }
+    copy((char *)to + head + body, (const char *)from + head + body, n - head - body);
+    _mm_sfence();
+#else
+    copy(to, from, n);
+#endif
 }
 
 /* Which elements of n rank r sums: shares are whole cache lines apart. */
@@ -66,15 +90,16 @@ static void sum_share(const struct exchange *x, struct reduce_step p) {
     if (p.to == p.from) return;
     for (uint32_t r = 0; r < s->size; r++) in[r] = segment_slot(s, r, p.parity) + p.from * x->width;
     in[s->me] = (const char *)x->c->in + (p.at + p.from) * x->width;
-    reduce_tree(x->c->what.dt, x->c->what.reduce, out, in, s->size, p.to - p.from);
-    copy(segment_result(s, p.parity) + p.from * x->width, out, (p.to - p.from) * x->width);
+    char *sum = segment_result(s, p.parity) + p.from * x->width;
+    reduce_tree(x->c->what.dt, x->c->what.reduce, sum, in, s->size, p.to - p.from);
+    copy_out(out, sum, (p.to - p.from) * x->width);
 }
 
 static void take_sums(const struct exchange *x, struct reduce_step p) {
     char *out = (char *)x->c->out + p.at * x->width;
     const char *sum = segment_result(x->s, p.parity);
-    copy(out, sum, p.from * x->width);
-    copy(out + p.to * x->width, sum + p.to * x->width, (p.n - p.to) * x->width);
+    copy_out(out, sum, p.from * x->width);
+    copy_out(out + p.to * x->width, sum + p.to * x->width, (p.n - p.to) * x->width);
 }
 
 /* Each rank sums its share. Three steps are under way at once, so that one wait orders all: step k is offered, k - 1 is summed, and

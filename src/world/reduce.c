@@ -7,6 +7,8 @@ enum { BLOCK = 512, TREE = SEGMENT_RANKS / 2 * BLOCK }; /* elements of a block, 
 
 #define SAME(x) (x)
 
+/* Two sources, mostly: blocks of one size by way of an array of their own, which compilers turn into vector instructions at any level. */
+
 /* Integers wrap: added as unsigned. */
 #define ADD_F(W, a, b) ((a) + (b))
 #define MUL_F(W, a, b) ((a) * (b))
@@ -21,9 +23,14 @@ enum { BLOCK = 512, TREE = SEGMENT_RANKS / 2 * BLOCK }; /* elements of a block, 
         uint32_t half = (sources + 1) / 2;                                                      \
         size_t block = RG_MIN(TREE / half, (size_t)BLOCK);                                      \
         const U *first = in[0], *second = sources == 2 ? in[1] : NULL;                          \
-        for (size_t k = 0; second && k < n; k++)                                                \
-            ((U *)out)[k] = (U)PUT(OP(W, (W)GET(first[k]), (W)GET(second[k])));                 \
-        for (size_t at = 0; at < n && !second; at += block) {                                   \
+        size_t at = 0;                                                                          \
+        for (; second && n - at >= BLOCK; at += BLOCK) {                                        \
+            U sum[BLOCK];                                                                       \
+            for (size_t k = 0; k < BLOCK; k++)                                                  \
+                sum[k] = (U)PUT(OP(W, (W)GET(first[at + k]), (W)GET(second[at + k])));          \
+            memcpy((U *)out + at, sum, sizeof sum);                                             \
+        }                                                                                       \
+        for (; at < n; at += block) {                                                           \
             size_t m = RG_MIN(n - at, block);                                                   \
             for (uint32_t i = 0; i < half; i++) {                                               \
                 W *sum = t + i * block;                                                         \
