@@ -75,7 +75,7 @@ struct rank_clocks {
 static void play(struct rank_clocks *c, struct arena *a, const struct trace *t, const struct trace_event *e) {
     const struct trace_kernel_args *k = args_of(t, e);
     enum collective_kind kind;
-    if (e->kind == TK_SYNC && e->aux) {
+    if (e->kind == TK_COLLECTIVE && e->aux) {
         uint32_t behind = (uint32_t)strtoul(trace_str(t, e->aux), NULL, 10);
         if (behind && behind <= c->end.n) c->now = RG_MAX(c->now, c->end.p[c->end.n - behind]);
     } else if (e->kind == TK_COMM && estimate_is_exchange(trace_str(t, e->name), &kind)) {
@@ -104,7 +104,7 @@ struct estimate_result estimate_simulate(struct arena *a, const struct diag *d,
     bool inside = false;
     for (uint32_t i = 0; i < t->n; i++) {
         const struct trace_event *e = &t->ev[i];
-        if (e->kind != TK_KERNEL && e->kind != TK_COMM && e->kind != TK_SYNC) continue;
+        if (e->kind != TK_KERNEL && e->kind != TK_COMM && e->kind != TK_COLLECTIVE) continue;
         while (s < d->steps.n && e->t0 >= d->steps.p[s].t1) {
             if (inside && !d->steps.p[s].startup) took[n++] = c.now - began;
             s++, inside = false;

@@ -43,6 +43,8 @@ static int cause_of(const struct trace *t, const struct trace_event *e) {
         return BUDGET_LOADER;
     switch (e->kind) {
     case TK_KERNEL: return BUDGET_KERNELS;
+    case TK_COMM:
+    case TK_COLLECTIVE: return BUDGET_COMM;
     case TK_COPY: return BUDGET_EXPOSED;
     case TK_SYNC: return BUDGET_SYNC;
     case TK_PLAN: return BUDGET_PLAN;
@@ -179,7 +181,8 @@ static struct device_list busiest(struct diag *d) {
         int64_t ns = l->n;
         for (uint32_t k = 0; (l->kind == LANE_DEVICE || t->async) && k < l->n; k++) {
             const struct trace_event *e = &t->ev[t->order[l->first + k]];
-            if (l->kind == LANE_DEVICE) ns += e->dur;
+            if (l->kind == LANE_DEVICE && e->kind != TK_COMM)
+                ns += e->dur; /* those may have a thread of their own */
             if (e->kind == TK_LAUNCH) ns += t->n;
         }
         if (l->async) continue;

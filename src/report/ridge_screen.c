@@ -12,6 +12,7 @@ const char *ridge_budget_text(int budget) {
     switch (budget) {
     case BUDGET_KERNELS: return "kernels";
     case BUDGET_EXPOSED: return "copies";
+    case BUDGET_COMM: return "collectives that nothing hides";
     case BUDGET_SYNC: return "waits";
     case BUDGET_LOADER: return "files and batches";
     case BUDGET_PLAN: return "planning and lowering";
@@ -159,7 +160,8 @@ static void at_best(struct str *o, const struct diag *d) {
 static void kernels(struct str *o, const struct diag *d) {
     int64_t all = kernel_time(d);
     if (!d->kernels.n) return;
-    int64_t overlap = all - d->budget[BUDGET_KERNELS]; /* the budget counts a moment once */
+    int64_t overlap =
+        all - d->budget[BUDGET_KERNELS] - d->budget[BUDGET_COMM]; /* the budget counts a moment once */
     report_line(o, "KERNELS  %.1f ms in %u different ones%s", ms(all), d->kernels.n,
                 overlap * 100 > all
                     ? arena_printf(o->arena, ", %.1f ms of it beside other kernels", ms(overlap))

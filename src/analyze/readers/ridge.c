@@ -379,6 +379,10 @@ static bool take_fact(struct trace *t, const char *s) {
     return true;
 }
 
+static bool is_wait_for_ranks(const char *name) {
+    return !strcmp(name, "wait for a collective") || !strcmp(name, "wait for ranks");
+}
+
 static void resolve(struct reading *r) {
     struct trace *t = r->t;
     struct map told; /* work and info of a kernel -> its args: thousands of calls share one */
@@ -409,6 +413,8 @@ static void resolve(struct reading *r) {
             if (trace_is_ridge_collective(trace_str(t, e->name))) e->kind = TK_COMM;
         } else if (e->kind == TK_OP) {
             resolve_call(r, e, info);
+        } else if (e->kind == TK_SYNC && is_wait_for_ranks(trace_str(t, e->name))) {
+            e->kind = TK_COLLECTIVE;
         }
     }
 }
