@@ -215,14 +215,16 @@ int64_t ridge_steady_of(const struct diag *d, int64_t a, int64_t b) {
     return ns;
 }
 
+/* Kernels that run beside one another take longer each: together they are judged by the time in which any runs. */
 static void roof_of_steps(struct diag *d) {
-    double roof = 0, known = 0;
+    double roof = 0, known = 0, all = 0, busy = (double)d->steady.budget[BUDGET_KERNELS];
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
-        double ns = k->modelled && k->count ? (double)k->ns / k->count * k->steady : 0;
-        roof += k->roof * ns, known += ns;
+        double ns = k->count ? (double)k->ns / k->count * k->steady : 0;
+        all += ns;
+        if (k->modelled) roof += k->roof * ns, known += ns;
     }
-    if (known > 0) d->roof = roof / known;
+    if (known > 0) d->roof = RG_MIN(roof / known * (busy > 0 ? RG_MAX(all / busy, 1) : 1), 1);
 }
 
 /* Kernels by the step they began in; what those of each phase would take at best. */

@@ -106,6 +106,11 @@ static void enter(struct profile_walk *w, uint32_t x) {
                               cause == BUDGET_COMPILE || cause == BUDGET_PLAN};
     if (top && top->sticky && cause != BUDGET_PROFILER) f.cause = top->cause, f.ev = top->ev, f.sticky = true;
     vec_push(&w->d->arena, &w->stack, f);
+    int64_t own = e->kind == TK_LAUNCH ? (int64_t)w->d->t->launch_record_ns * e->args : 0;
+    if (own > 0 && f.cause == BUDGET_DISPATCH) { /* a launch that is recorded takes longer */
+        f.cause = BUDGET_PROFILER, f.end = e->t0 + RG_MIN(own, e->dur);
+        vec_push(&w->d->arena, &w->stack, f);
+    }
 }
 
 /* Times in which something of this kind runs on a lane that the device has for itself; `at`: such events by time. */

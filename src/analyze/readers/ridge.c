@@ -148,6 +148,7 @@ static void one_record(struct reading *rd, const struct event *r) {
     e->lane = row ? lane_of(rd, r->row, ROW) : lane_of(rd, r->thread, device ? DEVICE : HOST);
     if (row) e->corr = r->thread;
     if (e->kind == TK_LAUNCH && r->b > 0 && r->b <= UINT32_MAX) e->corr = (uint32_t)r->b;
+    if (e->kind == TK_LAUNCH) e->args = (uint32_t)RG_MIN(RG_MAX(r->a, 0), UINT32_MAX);
     if (r->kind == EVENT_RUN) {
         struct trace_copy_args block = {RG_MAX(r->b >> 8, 0)};
         e->flags = (r->b & 255) == 2 ? TF_GRAPH : (r->b & 255) == 0 ? TF_PLANNED : 0;
@@ -362,14 +363,15 @@ static void copy_call(struct trace *t, struct trace_event *e) {
     e->flags &= TF_H2D | TF_D2H | TF_D2D;
 }
 
-/* "machine FLOPS BYTES HALF", "kernel record NS": facts, nothing to tell. */
+/* "machine FLOPS BYTES HALF", "kernel record DEVICE_NS HOST_NS": facts, nothing to tell. */
 static bool take_fact(struct trace *t, const char *s) {
+    char *end;
     if (!strncmp(s, "kernel record ", 14)) {
-        t->kernel_record_ns = (uint32_t)RG_MIN(strtoul(s + 14, NULL, 10), 20000ul);
+        t->kernel_record_ns = (uint32_t)RG_MIN(strtoul(s + 14, &end, 10), 20000ul);
+        t->launch_record_ns = (uint32_t)RG_MIN(strtoul(end, NULL, 10), 20000ul);
         return true;
     }
     if (strncmp(s, "machine ", 8)) return false;
-    char *end;
     t->machine_flops = strtod(s + 8, &end);
     t->machine_bytes = strtod(end, &end);
     t->machine_half = strtod(end, NULL);

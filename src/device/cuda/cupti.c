@@ -587,15 +587,20 @@ static void set_trying(bool on) {
     pthread_mutex_unlock(&lock);
 }
 
-/* What timing a kernel adds to the time from one to the next; `before`: that time without. */
-static void note_cost(struct cuda_device *d, uint64_t before) {
-    char text[48];
+/* What timing a kernel adds: on the device from one to the next, on the host to the launch of its graph; the arguments: without. */
+static void note_cost(struct cuda_device *d, uint64_t gap, uint64_t launch) {
+    char text[64];
     set_trying(true);
-    uint64_t with = before ? cuda_turnaround(d) : 0, now = os_now_ns();
+    uint64_t gap_recorded = gap ? cuda_turnaround(d) : 0,
+             launch_recorded = launch ? cuda_graph_launch_ns(d) : 0;
+    uint64_t now = os_now_ns();
     cu.api.flush(1);
     set_trying(false);
-    if (with <= before) return;
-    snprintf(text, sizeof text, "kernel record %llu", (unsigned long long)(with - before));
+    gap = gap_recorded > gap ? gap_recorded - gap : 0;
+    launch = launch_recorded > launch ? launch_recorded - launch : 0;
+    if (!gap && !launch) return;
+    snprintf(text, sizeof text, "kernel record %llu %llu", (unsigned long long)gap,
+             (unsigned long long)launch);
     event_add_info(EVENT_NOTE, event_name(text), 0, now, now, 0, 0);
 }
 
@@ -616,11 +621,11 @@ bool cuda_trace(struct device *dev) {
     if (!cuda_tracing()) {
         struct event_span own = event_begin(EVENT_PROFILER, 0);
         bool found = cu.loaded || !load(&e);
-        uint64_t before = found ? cuda_turnaround(d) : 0;
+        uint64_t gap = found ? cuda_turnaround(d) : 0, launch = found ? cuda_graph_launch_ns(d) : 0;
         if (!found || switch_on(&e)) {
             atomic_store(&cu.refused, file);
         } else {
-            note_cost(d, before);
+            note_cost(d, gap, launch);
             pthread_once(&once, once_for_all);
             cu.owner = getpid();
             atomic_store(&cu.active, true);

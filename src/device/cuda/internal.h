@@ -216,6 +216,8 @@ int cuda_span(struct device *, struct err *, uint64_t *ns, uint64_t limit);
 bool cuda_delay(struct cuda_device *, uint64_t limit);
 /* ns from one queued empty kernel to the next; 0 not known. */
 uint64_t cuda_turnaround(struct cuda_device *);
+/* ns that the host takes for each empty kernel of a graph that it launches; 0 not known. */
+uint64_t cuda_graph_launch_ns(struct cuda_device *);
 /* The parameters of a launch, in the order of the kernel's; how many words. An error if there are too many, or a block would
  * need more shared memory than there is. */
 int cuda_params(struct cuda_device *, struct err *, const struct dev_launch *, uint64_t param[CUDA_PARAMS]);
