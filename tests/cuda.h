@@ -10,20 +10,23 @@
 #include "tune/search/search.h"
 #include "device/cuda/cuda.h"
 
-#include <stdlib.h>
+#include <ridge.h>
 
-static inline void cuda_need_gpu(void) {
-    struct err e = {0};
-    struct engine *en = search_engine_open(&e, &device_cuda[0]);
-    if (!en) SKIP("%s", e.msg);
-    engine_close(en);
-}
+#include <stdlib.h>
 
 static inline struct engine *cuda_engine(void) {
     struct err e = {0};
     struct engine *en = search_engine_open(&e, &device_cuda[0]);
-    if (!en) SKIP("%s", e.msg);
+    if (!en) NO_CUDA(e.msg);
     return en;
+}
+
+static inline void cuda_need_gpu(void) { engine_close(cuda_engine()); }
+
+static inline rg_ctx *cuda_open(void) {
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) NO_CUDA(rg_error(c));
+    return c;
 }
 
 /* Runs a kernel on host buffers of the given sizes in bytes: copied there and back. */

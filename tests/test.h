@@ -50,6 +50,11 @@ void test_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define FAIL(...) test_fail(__FILE__, __LINE__, __VA_ARGS__)
 /* Ends the test without a verdict; say what is missing. */
 #define SKIP(...) test_skip(__VA_ARGS__)
+/* CUDA does not open. Without a driver or a GPU there is nothing to test; a GPU that is there fails the test. */
+static inline bool cuda_is_missing(const char *why) {
+    return strstr(why, "there is no NVIDIA driver") || strstr(why, "the NVIDIA driver finds no GPU");
+}
+#define NO_CUDA(why) (cuda_is_missing(why) ? SKIP("%s", why) : FAIL("%s", why))
 /* A line for the summary of the whole run: what was covered, by the number. */
 #define TEST_INFO(...) test_info(__VA_ARGS__)
 #define TEST_COUNT(n, what) test_info("%lld %s", (long long)(n), (what))

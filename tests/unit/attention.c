@@ -1,6 +1,7 @@
 /* attention.c: rg_attention against PyTorch (tests/values/attention.txt, written by make_attention.py) and against the
  * oracle on random shapes, under every way to plan; how many kernels it takes, and that its memory grows with the length of
  * a sequence and not with its square. */
+#include "cuda.h"
 #include "unit/values_file.h"
 
 #include <ridge.h>
@@ -493,8 +494,7 @@ static void walk(rg_ctx *c, bool causal, float *out) {
 
 TEST_MANUAL(cuda_gpu_attention_persistent, 120) {
     static float want[WALK], got[WALK];
-    rg_ctx *cpu = rg_open("CPU"), *gpu = rg_open("CUDA");
-    if (rg_status_of(gpu)) SKIP("%s", rg_error(gpu));
+    rg_ctx *cpu = rg_open("CPU"), *gpu = cuda_open();
     for (int causal = 0; causal < 2; causal++) {
         walk(cpu, causal, want);
         walk(gpu, causal, got);
@@ -516,8 +516,7 @@ static void cuda_attention(size_t i) {
         {1, 1, 1, 256, 256, 128, 128, true, 0}, {1, 1, 2, 256, 256, 64, 64, true, 0},
         {1, 2, 1, 384, 384, 64, 64, true, 0}};
     static float want[1 << 18], got[1 << 18];
-    rg_ctx *ref = rg_open("REF"), *gpu = rg_open("CUDA");
-    if (rg_status_of(gpu)) SKIP("%s", rg_error(gpu));
+    rg_ctx *ref = rg_open("REF"), *gpu = cuda_open();
     for (int half = 0; half < 2; half++) {
         rg_dtype dt = half ? RG_F16 : RG_BF16;
         size_t n = both_ways_16bit(ref, &d[i], dt, want);

@@ -1,6 +1,7 @@
 /* call.c: functions of the device: what they cost in a plan, and that the fast ways of sorting and scattering of the CPU and
  * of a GPU do what the oracle does, for rows of every length class and every dtype. Values from outside are in
  * tests/values/index.txt. */
+#include "cuda.h"
 #include "base/base.h"
 #include "ref/ref.h"
 #include "schedule/internal.h"
@@ -133,8 +134,7 @@ static void one_nan(uint8_t *p, size_t n, rg_dtype dt) {
 static void both(const char *const device[2], rg_dtype dt, const void *data, int64_t rows, int64_t n,
                  int what, void *const got[2], size_t bytes) {
     for (int d = 0; d < 2; d++) {
-        rg_ctx *c = rg_open(device[d]);
-        if (rg_status_of(c) && !strcmp(device[d], "CUDA")) SKIP("%s", rg_error(c));
+        rg_ctx *c = strcmp(device[d], "CUDA") ? rg_open(device[d]) : cuda_open();
         rg_tensor x = rg_from(c, dt, data, RG_SHAPE(rows, n));
         rg_tensor y = what == 0   ? rg_sort(x, 1)
                       : what == 1 ? rg_sort(x, 1, .descending = true)
@@ -255,8 +255,7 @@ TEST(call_sums_as_a_scatter) {
 
 /* One context stays open, so that the driver keeps its own. */
 static rg_ctx *gpu(void) {
-    rg_ctx *c = rg_open("CUDA");
-    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    rg_ctx *c = cuda_open();
     return c;
 }
 

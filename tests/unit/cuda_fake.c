@@ -496,6 +496,8 @@ TEST(cuda_fake_loader_errors) {
 static void check_refused(const char *words) {
     rg_ctx *c = rg_open("CUDA");
     if (rg_status_of(c) != RG_EDEVICE || !strstr(rg_error(c), words)) FAIL("%s", rg_error(c));
+    CHECK_EQ(cuda_is_missing(rg_error(c)),
+             !strcmp(words, "finds no GPU")); /* all others fail tests of a GPU */
     rg_close(c);
     float x = 0; /* others go on */
     c = rg_open("CPU");

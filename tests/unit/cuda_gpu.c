@@ -210,8 +210,7 @@ TEST_MANUAL(cuda_gpu_search, 130) {
     setenv("BEAM", "4", 1), setenv("RIDGE_CACHE", "0", 1);
     env_reload();
     for (int dev = 0; dev < 2; dev++) {
-        rg_ctx *c = rg_open(dev ? "CUDA" : "CPU");
-        if (rg_status_of(c)) SKIP("%s", rg_error(c));
+        rg_ctx *c = dev ? cuda_open() : rg_open("CPU");
         rg_tensor x = rg_div(rg_cast(rg_arange(c, RG_I32, 0, ROWS * COLS, 1), RG_F32), ROWS * COLS);
         rg_tensor m = rg_contiguous(rg_mul(rg_sin(rg_mul(rg_reshape(x, RG_SHAPE(ROWS, COLS)), 300)), 0.1));
         for (int run = 0; run < 3; run++) {
@@ -240,8 +239,7 @@ static rg_status least_and_most(void *user, const rg_tensor *in, rg_tensor *out)
 }
 
 TEST_MANUAL(cuda_gpu_loader, 60) {
-    rg_ctx *c = rg_open("CUDA");
-    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    rg_ctx *c = cuda_open();
     int64_t n = BATCH;
     rg_loader *l = rg_loader_new(c, (&(rg_batch_part){RG_F32, {&n, 1}}), 1, fill_batch, NULL);
     rg_jit *j = rg_jit_new(c, least_and_most, NULL, 2);
@@ -280,8 +278,7 @@ TEST_MANUAL(cuda_gpu_early_kernels, 60) {
     for (int i = 0; i < MOST; i++)
         for (int k = 0; k < 2; k++) x[k][i] = small_bf16(i / MOVED * 31 % 100 + i % MOVED * (7 + k) % 97);
     for (size_t r = 0; r < RG_COUNT(rows); r++) {
-        rg_ctx *c = rg_open("CUDA");
-        if (rg_status_of(c)) SKIP("%s", rg_error(c));
+        rg_ctx *c = cuda_open();
         rg_tensor p = rg_from(c, RG_BF16, w, RG_SHAPE(MOVED, MOVED)), in[2], out;
         for (int i = 0; i < 2; i++) in[i] = rg_from(c, RG_BF16, x[i], RG_SHAPE(rows[r], MOVED));
         rg_jit *j = rg_jit_new(c, move_on, &p, 1);
@@ -300,8 +297,7 @@ TEST_MANUAL(cuda_gpu_early_kernels, 60) {
 
 /* Sums that many threads add to are whole; the same row sums in every run. */
 TEST_MANUAL(cuda_gpu_rows_repeat, 60) {
-    rg_ctx *c = rg_open("CUDA");
-    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    rg_ctx *c = cuda_open();
     enum { ROWS = 300, COLS = 7001 };
     rg_tensor x = rg_rand(c, RG_F32, RG_SHAPE(ROWS, COLS));
     float first[ROWS], again[ROWS];

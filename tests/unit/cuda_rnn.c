@@ -62,8 +62,7 @@ static void open_rnn(struct rnn *r, bool plain) {
     float most = 1 / sqrtf(WIDTH);
     setenv("RIDGE_NOOPT", plain ? "1" : "0", 1), env_reload();
     memcpy(r->size, size, sizeof size);
-    r->c = rg_open("CUDA");
-    if (rg_status_of(r->c)) SKIP("%s", rg_error(r->c));
+    r->c = cuda_open();
     r->in[0] = numbers(r, 0, 1, RG_SHAPE(STEPS, BATCH, WIDTH));
     for (int i = 1; i < 3; i++) r->in[i] = numbers(r, i, most, RG_SHAPE(rows, WIDTH));
     for (int i = 3; i < 5; i++) r->in[i] = numbers(r, i, most, RG_SHAPE(rows));

@@ -1,6 +1,7 @@
 /* Tests of src/device/cuda/cupti.c that need no GPU: one library pretends to be the driver, another CUPTI (tests/fake), and
  * writes records of what the first one is asked to run. What they say must come out of the profile: names, times on the
  * host's clock, streams, launches; and whatever CUPTI does, the program runs on. */
+#include "cuda.h"
 #include "analyze/analyze.h"
 #include "base/base.h"
 #include "event/event.h"
@@ -392,8 +393,7 @@ TEST(cupti_rows_of_the_trace) {
 
 TEST_MANUAL(cuda_gpu_profile_of_graphs, 60) {
     enum { STEPS = 6 };
-    rg_ctx *c = rg_open("CUDA");
-    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    rg_ctx *c = cuda_open();
     strcpy(file, "/tmp/ridge-cupti-XXXXXX");
     close(mkstemp(file));
     run_steps(c, 3, STEPS);

@@ -4,6 +4,7 @@
  * The networks and values are in networks_sample.h, written by tests/outside/networks.py --sample; that script compares every element,
  * here each gradient has two weighted sums (docs/testing.md). A loss may be off by 1e-4 of it, a gradient by 1e-4 of its greatest
  * element, or by three times what PyTorch's float32 is off by. */
+#include "cuda.h"
 #include "base/base.h"
 #include "ridge.h"
 #include "test.h"
@@ -103,8 +104,9 @@ static void compare(int at, const rg_tensor *out) {
 }
 
 static void train(const char *device, const struct network *net) {
-    now = (struct running){.c = rg_open(device), .net = net, .at = (uint64_t)1 << 40};
-    if (rg_status_of(now.c)) SKIP("%s", rg_error(now.c));
+    rg_ctx *c = strcmp(device, "CUDA") ? rg_open(device) : cuda_open();
+    now = (struct running){.c = c, .net = net, .at = (uint64_t)1 << 40};
+    if (rg_status_of(now.c)) FAIL("%s", rg_error(now.c));
     CHECK(net->n_params < MOST && net->n_inputs <= 4);
     for (size_t k = 0; k < net->n_params; k++) now.w[k] = rg_param(make(&net->params[k]));
     rg_jit *jit = rg_jit_new(now.c, step, NULL, net->n_params + 1);

@@ -39,7 +39,7 @@ static void run_search(struct trial_search *s) {
     const struct tuned *t = NULL;
     void *buf[3];
     struct engine *en = search_engine_open(&err, s->ops);
-    if (!en) SKIP("%s", err.msg);
+    if (!en) NO_CUDA(err.msg);
     arena_init(&a, &err);
     ir_init(&ir, &a);
     const char *text = product(&a, s->type, s->n);

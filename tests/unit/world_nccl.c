@@ -181,9 +181,7 @@ static void gpu_rank(rg_ctx *c, rg_world *w, int size) {
 }
 
 static rg_ctx *gpu_open(rg_world **w, int rank, int size) {
-    cuda_need_gpu();
-    rg_ctx *c = rg_open("CUDA");
-    if (rg_status_of(c)) FAIL("%s", rg_error(c));
+    rg_ctx *c = cuda_open();
     *w = rg_world_open(c, "nccl", "gpu", rank, size);
     if (!*w && strstr(rg_error(c), "is not found")) SKIP("%s", rg_error(c));
     return c;
