@@ -112,6 +112,19 @@ void call_ranges(struct api_call *k, struct t_slice *out, uint32_t rank) {
     }
 }
 
+/* Nothing is written; what led to the value still leads to the tensor, with gradients of 0. */
+static void assign_nothing(struct api_call *k, struct api_slot *s, const uop *v, uint32_t first) {
+    const uop *now = gr_now(k->c, s->node), *y = t_reaches(k->g, now, v);
+    if (y == now) return;
+    if (now->op != OP_BUFFER && now->op != OP_ASSIGN) { /* it needs no memory for that */
+        call_site(k, first, y);
+        slot_set(k->c, s, y);
+        return;
+    }
+    const uop *base = own_version(k, s, true);
+    rebind(k, s, base, uop2(k->g->ir, OP_ASSIGN, base, y), first);
+}
+
 /* The box of a slice is read off the nodes that t_slice makes: FLIPs over a SHRINK over the tensor itself. */
 static void do_assign_slice(struct api_call *k) {
     uint32_t first = k->g->ir->n;
@@ -123,8 +136,11 @@ static void do_assign_slice(struct api_call *k) {
     const uop *probe = store_node(k->c, UINT32_MAX, 0, (enum dtype)s->node->dt, sh);
     const uop *box = t_slice(k->g, probe, part, (uint32_t)k->ranges.n), *n = box;
     const uop *v = fit_value(k, s->node, tg_shape(k->g, box));
-    if (!shape_size(tg_shape(k->g, box))) return; /* nothing is written */
-    if (n->op == OP_FLIP) {                       /* backwards: the value is written backwards */
+    if (!shape_size(tg_shape(k->g, box))) {
+        assign_nothing(k, s, v, first);
+        return;
+    }
+    if (n->op == OP_FLIP) { /* backwards: the value is written backwards */
         int64_t axes[SHAPE_MAX];
         for (uint32_t i = 1; i < n->nsrc; i++) axes[i - 1] = uop_const_i(k->g->ir, n, i);
         v = t_flip(k->g, v, axes, n->nsrc - 1);

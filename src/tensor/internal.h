@@ -61,8 +61,6 @@ const uop *tg_bool(struct tg *, const uop *);  /* x != 0 */
 /* Axes stay with size 1; of nothing: the identity. */
 const uop *tg_reduce(struct tg *, enum op, const uop *, uint32_t mask);
 const uop *tg_scan(struct tg *, enum op, const uop *, int64_t axis, enum dtype); /* computed in that dtype */
-/* The value, which does not depend on x because x is empty: gradients, of 0, reach x all the same. */
-const uop *tg_reaches(struct tg *, const uop *value, const uop *x);
 const uop *tg_drop(struct tg *, const uop *, uint32_t mask, bool keep); /* reduced axes go unless kept */
 
 /* ---- collectives (collective.c) --------------------------------------------------------------------- */

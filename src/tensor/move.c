@@ -391,7 +391,7 @@ const uop *t_cat(struct tg *g, const uop *const *x, uint32_t n, int64_t axis) {
             part[i / CAT_MOST] = t_contiguous(g, cat_few(g, part + i, RG_MIN((uint32_t)CAT_MOST, m - i), at));
     const uop *y = t_cast(g, cat_few(g, part, m, at), dt);
     for (uint32_t i = total ? 0 : 1; i < n; i++)
-        if (!tg_shape(g, x[i])->d[at]) y = tg_reaches(g, y, x[i]);
+        if (!tg_shape(g, x[i])->d[at]) y = t_reaches(g, y, x[i]);
     return y;
 }
 

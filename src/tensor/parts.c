@@ -128,7 +128,7 @@ static const uop *diagonal_matrix(struct tg *g, const uop *v, int64_t k) {
         tg_bad(g, "a matrix with %s on diagonal %lld has more than 2^63 elements", tg_dims(g, v),
                (long long)k);
     const struct shape *to = dims(g, (int64_t[]){side, side}, 2);
-    if (!n) return tg_reaches(g, tg_to_shape(g, tg_like(g, v, 0), to), v);
+    if (!n) return t_reaches(g, tg_to_shape(g, tg_like(g, v, 0), to), v);
     int64_t first = k < 0 ? off * side : off, last = first + (n - 1) * (side + 1);
     int64_t num[3] = {first, all - last - 1, n > 1 ? side : 0};
     return tg_reshape(g, tg_pad_node(g, v, tg_like(g, v, 0), num), to);

@@ -33,7 +33,7 @@ const uop *tg_reduce(struct tg *g, enum op op, const uop *x, uint32_t mask) {
     return n ? tg_nums(g, OP_REDUCE_AXES, x, axis, n, ARG_INT(op)) : x;
 }
 
-const uop *tg_reaches(struct tg *g, const uop *value, const uop *x) {
+const uop *t_reaches(struct tg *g, const uop *value, const uop *x) {
     if (!dt_is_float((enum dtype)value->dt) || !dt_is_float((enum dtype)x->dt) || tg_uniform(x) || x == value)
         return value;
     const uop *none = tg_drop(g, tg_reduce(g, OP_ADD, tg_wide(g, x), UINT32_MAX), UINT32_MAX, false);
@@ -169,7 +169,7 @@ const uop *t_logsumexp(struct tg *g, const uop *x, const int64_t *axes, uint32_t
     uint32_t mask = tg_axes(g, x, axes, n);
     if (!count_of(tg_shape(g, x), mask)) { /* log 0 */
         const uop *none = tg_to_shape(g, tg_like(g, x, -INFINITY), kept_shape(g, tg_shape(g, x), mask));
-        return tg_reaches(g, tg_drop(g, none, mask, keep), x);
+        return t_reaches(g, tg_drop(g, none, mask, keep), x);
     }
     return t_cast(g, tg_drop(g, tg_logsumexp(g, tg_wide(g, x), mask), mask, keep), (enum dtype)x->dt);
 }

@@ -76,7 +76,7 @@ static const uop *not_below(struct tg *g, const uop *x, double k) {
 
 /* x for an empty index: nothing of src is written, and gradients of 0 flow to it. */
 static const uop *unwritten(const struct scatter_rows *r, const uop *x) {
-    return r->src && tg_shape(r->g, r->src)->n ? tg_reaches(r->g, x, r->src) : x;
+    return r->src && tg_shape(r->g, r->src)->n ? t_reaches(r->g, x, r->src) : x;
 }
 
 const uop *t_scatter(struct tg *g, const uop *x, int64_t axis, const uop *index, const uop *src) {
@@ -202,7 +202,7 @@ const uop *t_masked_select(struct tg *g, const uop *x, const uop *mask, int64_t 
     tg_broadcast(g, v, 2);
     const struct shape *s = tg_shape(g, tg_shape(g, v[0])->n ? v[0] : v[1]);
     v[0] = t_flatten(g, tg_to_shape(g, v[0], s), 0, -1), v[1] = t_flatten(g, tg_to_shape(g, v[1], s), 0, -1);
-    if (!shape_size(s) && size >= 0) return tg_reaches(g, t_full(g, tg_like(g, v[0], 0), &size, 1), v[0]);
+    if (!shape_size(s) && size >= 0) return t_reaches(g, t_full(g, tg_like(g, v[0], 0), &size, 1), v[0]);
     const uop *w = picked(g, v[1], size);
     return t_where(g, not_below(g, w, 0), t_gather(g, v[0], 0, tg_op_k(g, OP_MAX, w, 0)),
                    tg_like(g, v[0], 0));

@@ -132,6 +132,8 @@ const uop *t_recompute(struct tg *, const uop *y, const uop *x, const uop *never
 const uop *t_collective(struct tg *, struct collective, const uop *x, int64_t elements);
 /* Value's value; gradients flow to back. */
 const uop *t_grad_through(struct tg *, const uop *value, const uop *back);
+/* The value, which does not depend on x because x is empty: gradients, of 0, reach x all the same. */
+const uop *t_reaches(struct tg *, const uop *value, const uop *x);
 const uop *t_detach(struct tg *, const uop *);
 const uop *t_cast(struct tg *, const uop *, enum dtype);
 const uop *t_bitcast(struct tg *, const uop *, enum dtype);

@@ -209,6 +209,27 @@ CASE(backward_through_products_of_nothing_is_zero) {
     REACHES_NOTHING(rg_prod(both, RG_AXES(1)));
     REACHES_NOTHING(rg_logsumexp(both, RG_AXES(1)));
 }
+static rg_tensor assign_nothing(rg_tensor x, rg_tensor v) {
+    rg_assign_slice(x, v, RG_SLICES(RG_RANGE(2, 2)));
+    return x;
+}
+CASE(backward_through_an_assignment_of_nothing_is_zero) {
+    rg_tensor p = rg_param(V(1, 2, 3)), none = rg_param(rg_zeros(c, RG_F32, RG_SHAPE(3, 0))), g;
+    rg_tensor flat = rg_flatten(rg_mul(rg_reshape(p, RG_SHAPE(3, 1)), none), 0, -1), stored = V(1, 2, 3), y;
+    rg_tensor lazy = rg_mul(V(1, 2, 3), 2);
+    for (int i = 0; i < 2; i++) {
+        y = assign_nothing(i ? lazy : stored, flat);
+        CHECK_EQ(rg_grad(rg_sum(rg_cumsum(y, 0)), RG_TENSORS(none), &g), 0);
+        rg_zero_grad(c);
+        CHECK_EQ(rg_backward(rg_sum(rg_mul(y, y))), 0);
+        IS(rg_param_grad(p), 0, 0, 0);
+        CHECK_EQ(rg_size(g), 0);
+    }
+    IS(stored, 1, 2, 3);
+    IS(lazy, 2, 4, 6);
+    rg_assign_slice(stored, 5, RG_SLICES(RG_RANGE(1, 2))); /* goes on in its own memory */
+    IS(stored, 1, 5, 3);
+}
 CASE(backward_through_what_an_empty_axis_leaves_out_is_zero) {
     rg_tensor p = rg_param(V(1, 2, 3)), none = rg_param(rg_zeros(c, RG_F32, RG_SHAPE(3, 0))), g, data = V(7);
     rg_tensor both = rg_mul(rg_reshape(p, RG_SHAPE(3, 1)), none), flat = rg_flatten(both, 0, -1);
