@@ -166,6 +166,8 @@ void str_addn(struct str *, const char *s, size_t n);
 void str_addc(struct str *, char c);
 void str_printf(struct str *, const char *fmt, ...) RG_FMT(2, 3);
 void str_vprintf(struct str *, const char *fmt, va_list);
+/* What a user gave, in one line of a message: lines, tabs, control characters and what is no UTF-8 as \x0a. */
+const char *str_visible(struct arena *, const char *text);
 
 /* ---- env.c: every environment variable, from env.def ------------------------------------------- */
 

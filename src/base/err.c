@@ -28,26 +28,22 @@ const char *rg_status_text(int code) {
     }
 }
 
-/* One that moves the cursor or changes colors; C1 as UTF-8 too. Lines and tabs are part of a message. */
-static size_t control_at(const char *s) {
-    unsigned char a = (unsigned char)s[0], b = a ? (unsigned char)s[1] : 0;
-    if ((a < 0x20 && a != '\n' && a != '\t') || a == 0x7f) return 1;
-    return a == 0xc2 && b >= 0x80 && b < 0xa0 ? 2 : 0;
-}
-
 /* Names of files and what other programs said may hold anything; a message is for a terminal. The tail of a long one is cut. */
 static void text_escape(char *text, size_t room) {
-    size_t n = 0;
-    while (text[n] && !control_at(text + n)) n++;
-    if (!text[n]) return;
+    bool bad = false;
+    for (const char *s = text; *s && !bad;) s += text_next(s, &bad);
+    if (!bad) return;
     char out[sizeof((struct err *)0)->msg];
     room = RG_MIN(room, sizeof out);
     size_t at = 0;
     for (const char *s = text; *s;) {
-        size_t bad = control_at(s), need = bad ? 4 * bad : 1;
-        if (at + need >= room) break;
-        if (!bad) out[at++] = *s++;
-        for (; bad; bad--) at += (size_t)snprintf(out + at, 5, "\\x%02x", (unsigned char)*s++);
+        size_t n = text_next(s, &bad);
+        if (at + (bad ? 4 : 1) * n >= room) break;
+        for (; n; n--, s++)
+            if (bad)
+                at += (size_t)snprintf(out + at, 5, "\\x%02x", (unsigned char)*s);
+            else
+                out[at++] = *s;
     }
     memcpy(text, out, at);
     text[at] = 0;

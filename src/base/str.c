@@ -50,3 +50,36 @@ void str_printf(struct str *s, const char *fmt, ...) {
     str_vprintf(s, fmt, ap);
     va_end(ap);
 }
+
+/* The number of bytes of the UTF-8 character here; 0: it is none. */
+static size_t utf8_size(const unsigned char *s) {
+    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0; /* the end of the text too */
+    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    bool beyond = (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf4 && s[1] >= 0x90);
+    return overlong || beyond ? 0 : n;
+}
+
+size_t text_next(const char *text, bool *bad) {
+    const unsigned char *s = (const unsigned char *)text;
+    size_t n = utf8_size(s);
+    bool c0 = (s[0] < 0x20 && s[0] != '\n' && s[0] != '\t') || s[0] == 0x7f,
+         c1 = n == 2 && s[0] == 0xc2 && s[1] < 0xa0;
+    *bad = !n || c0 || c1;
+    return n ? n : 1;
+}
+
+const char *str_visible(struct arena *a, const char *text) {
+    struct str s;
+    str_init(&s, a);
+    while (*text) {
+        bool bad;
+        size_t n = text_next(text, &bad);
+        bad |= *text == '\n' || *text == '\t';
+        if (!bad) str_addn(&s, text, n);
+        for (size_t i = 0; bad && i < n; i++) str_printf(&s, "\\x%02x", (unsigned char)text[i]);
+        text += n;
+    }
+    return s.p;
+}

@@ -34,9 +34,12 @@ static int letter(char c) {
     return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1;
 }
 
+static const char *said(const struct einsum *e) { return str_visible(e->g->ir->arena, e->formula); }
+
 static void RG_NORETURN bad_char(struct einsum *e, const char *at) {
-    tg_bad(e->g, "\"%s\": unexpected '%c' at %d; expected letters, \"...\", ',' and \"->\"", e->formula, *at,
-           (int)(at - e->formula));
+    char one[2] = {*at, 0};
+    tg_bad(e->g, "\"%s\": unexpected '%s' at %d; expected letters, \"...\", ',' and \"->\"", said(e),
+           str_visible(e->g->ir->arena, one), (int)(at - e->formula));
 }
 
 /* One group of letters; returns what follows it. dots: where the ellipsis stands, -1 for none. */
@@ -71,7 +74,7 @@ static const char *take_operand(struct einsum *e, const char *p, struct factor *
     int dots;
     p = group(e, p, t->label, &t->n, &dots);
     if (dots < 0 ? t->n != s->n : t->n > s->n)
-        tg_bad(g, "\"%s\": operand %u has shape %s; the formula names %u axes", e->formula, number + 1,
+        tg_bad(g, "\"%s\": operand %u has shape %s; the formula names %u axes", said(e), number + 1,
                tg_dims(g, t->x), t->n);
     uint32_t m = s->n - t->n;
     if (dots >= 0) e->dots = RG_MAX(e->dots, m);
@@ -82,7 +85,7 @@ static const char *take_operand(struct einsum *e, const char *p, struct factor *
         if (*size != -1 && *size != d && *size != 1 && d != 1)
             tg_bad(g,
                    "\"%s\": axis %u of operand %u, shape %s, has size %lld; elsewhere this letter has %lld",
-                   e->formula, i, number + 1, tg_dims(g, t->x), (long long)d, (long long)*size);
+                   said(e), i, number + 1, tg_dims(g, t->x), (long long)d, (long long)*size);
         if (*size == -1 || *size == 1) *size = d;
         e->used[t->label[i]] += !seen[t->label[i]];
         seen[t->label[i]] = true;
@@ -110,7 +113,7 @@ static void parse(struct einsum *e) {
         p = take_operand(e, p, &e->factor[k], k);
         bool more = *p == ',';
         if (more != (k + 1 < e->nfactor))
-            tg_bad(e->g, "\"%s\" is about %s operands than the %u that are given", e->formula,
+            tg_bad(e->g, "\"%s\" is about %s operands than the %u that are given", said(e),
                    more ? "more" : "fewer", e->nfactor);
         p += more;
     }
@@ -122,14 +125,13 @@ static void parse(struct einsum *e) {
         p = group(e, p + 2, e->out, &e->nout, &dots);
         if (*p) bad_char(e, p);
         if (dots < 0 && e->dots)
-            tg_bad(e->g, "\"%s\": the result has no \"...\"; its axes would be summed, name them",
-                   e->formula);
+            tg_bad(e->g, "\"%s\": the result has no \"...\"; its axes would be summed, name them", said(e));
         put_dots(e, e->out, &e->nout, dots, e->dots);
     }
     for (uint32_t i = 0; i < e->nout; i++) {
         if (e->size[e->out[i]] == -1)
-            tg_bad(e->g, "\"%s\": a letter of the result is in no operand", e->formula);
-        if (e->has_out[e->out[i]]) tg_bad(e->g, "\"%s\": a letter stands twice in the result", e->formula);
+            tg_bad(e->g, "\"%s\": a letter of the result is in no operand", said(e));
+        if (e->has_out[e->out[i]]) tg_bad(e->g, "\"%s\": a letter stands twice in the result", said(e));
         e->has_out[e->out[i]] = true;
     }
 }
@@ -145,8 +147,8 @@ static void take_diagonals(struct einsum *e, struct factor *t) {
             const struct shape *s = tg_shape(e->g, t->x);
             uint8_t same = t->label[i];
             if (s->d[i] != s->d[k])
-                tg_bad(e->g, "\"%s\": a letter stands for axes of size %lld and %lld of one operand",
-                       e->formula, (long long)s->d[i], (long long)s->d[k]);
+                tg_bad(e->g, "\"%s\": a letter stands for axes of size %lld and %lld of one operand", said(e),
+                       (long long)s->d[i], (long long)s->d[k]);
             t->x = t_diagonal(e->g, t->x, 0, i, k);
             drop_label(t, k), drop_label(t, i);
             t->label[t->n++] = same;
@@ -217,7 +219,7 @@ static void multiply(struct einsum *e, struct factor *a, const struct factor *b)
 const uop *t_einsum(struct tg *g, const char *formula, const uop *const *x, uint32_t n) {
     struct einsum e = {.g = g, .formula = formula, .nfactor = n};
     enum dtype dt = DT_VOID;
-    if (!n) tg_bad(g, "\"%s\" of no tensors; give at least one", formula);
+    if (!n) tg_bad(g, "\"%s\" of no tensors; give at least one", said(&e));
     e.factor = arena_array(g->ir->arena, struct factor, n);
     for (uint32_t i = 0; i < n; i++)
         e.factor[i].x = tg_value(g, x[i]), dt = t_promote(dt, (enum dtype)x[i]->dt);

@@ -110,4 +110,7 @@ TEST(err_messages_are_escaped_within_their_room) {
     err_clear(&e);
     err_set(&e, RG_EINVAL, "%s", "a\tb\nc\\x1b"); /* lines, tabs and what is spelled already stay */
     CHECK(!strcmp(e.msg, "a\tb\nc\\x1b"));
+    err_clear(&e);
+    err_set(&e, RG_EINVAL, "%s", "\xff \xc3\xa9 \xe2\x82\xac \xed\xa0\x80 \xc3"); /* UTF-8 stays */
+    CHECK_STR(e.msg, "\\xff \xc3\xa9 \xe2\x82\xac \\xed\\xa0\\x80 \\xc3");
 }

@@ -128,6 +128,13 @@ TEST(index_parts_are_views) {
     rg_clear_error(c);
     CHECK_EQ(rg_meshgrid(RG_TENSORS(x), part), RG_EINVAL);
     rg_clear_error(c);
+    rg_einsum("i\xff\nj->i\xc3\xa9", RG_TENSORS(x)); /* what is not UTF-8 or ends a line is spelled out */
+    if (!strstr(rg_error(c), "\"i\\xff\\x0aj->i\xc3\xa9\": unexpected '\\xff' at 1;"))
+        FAIL("%s", rg_error(c));
+    rg_clear_error(c);
+    rg_einsum("ij\nk", RG_TENSORS(x));
+    if (!strstr(rg_error(c), "\"ij\\x0ak\"") || strchr(rg_error(c), '\n')) FAIL("%s", rg_error(c));
+    rg_clear_error(c);
     rg_einsum(NULL, RG_TENSORS(x));
     CHECK_EQ(rg_status_of(c), RG_EINVAL);
     CHECK_EQ(rg_close(c), RG_EINVAL);
