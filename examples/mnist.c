@@ -55,8 +55,8 @@ static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
     struct trainer *t = user;
     (void)in;
     rg_tensor pick = rg_randint(t->c, RG_I64, 0, rg_dim(t->images, 0), RG_SHAPE(t->batch));
-    int64_t share = t->batch / rg_world_size(t->world); /* all ranks draw the same batch */
-    if (t->world) pick = rg_narrow(pick, 0, rg_world_rank(t->world) * share, share);
+    int64_t first, share = rg_world_share(t->world, t->batch, &first); /* all ranks draw the same batch */
+    if (t->world) pick = rg_narrow(pick, 0, first, share);
     rg_tensor labels = rg_take(t->labels, 0, pick);
     rg_tensor logits = rg_nn_forward(t->net, pixels(t, rg_take(t->images, 0, pick)));
     out[0] = rg_cross_entropy(logits, labels);

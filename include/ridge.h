@@ -903,6 +903,8 @@ RG_API int64_t rg_world_rank(const rg_world *w); /* 0 .. size-1 */
 RG_API int64_t rg_world_size(const rg_world *w);
 RG_API int64_t rg_world_local_rank(const rg_world *w); /* among the ranks of this host */
 RG_API const char *rg_world_backend(const rg_world *w);
+/* how many of n rows of a batch are this rank's, in the order of the ranks; first: where they begin (may be NULL) */
+RG_API int64_t rg_world_share(const rg_world *w, int64_t n, int64_t *first);
 /* x of all ranks combined, element by element. Gradients: of sums, means, maxima and minima */
 RG_FN rg_tensor rg_all_reduce(rg_tensor x, rg_world *w, rg_combine how);
 /* this rank's part of that: the first axis is divided among the ranks */

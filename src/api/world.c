@@ -92,6 +92,12 @@ void rg_world_free(rg_world *w) {
 int64_t rg_world_rank(const rg_world *w) { return w ? world_rank(w->w) : 0; }
 int64_t rg_world_size(const rg_world *w) { return w ? world_size(w->w) : 1; }
 int64_t rg_world_local_rank(const rg_world *w) { return w ? world_local_rank(w->w) : 0; }
+/* Parts differ by one row at most, and end where the next begins. */
+int64_t rg_world_share(const rg_world *w, int64_t n, int64_t *first) {
+    int64_t size = rg_world_size(w), rank = rg_world_rank(w), all = RG_MAX(n, 0), more = all % size;
+    if (first) *first = all / size * rank + RG_MIN(rank, more);
+    return all / size + (rank < more);
+}
 double api_planned_seconds(const rg_world *w, double bytes) { return world_planned_seconds(w->w, bytes); }
 const char *rg_world_backend(const rg_world *w) { return w ? world_backend(w->w) : "none"; }
 

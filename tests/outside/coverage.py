@@ -26,7 +26,7 @@ REASONS = {
     "state of an optimiser and its files, loss scaling: tests/unit/nn_optim.c": "rg_optim_lr rg_optim_scale rg_optim_entries rg_optim_entry rg_optim_save rg_optim_load",
     "what the gradient computes again, the values are those without it: tests/unit/checkpoint.c": "rg_checkpoint rg_nn_checkpoint rg_limit_temporaries",
     "layers of many steps, compared with stored results of PyTorch's: tests/unit/recurrent.c": "rg_gru rg_lstm rg_nn_gru rg_nn_lstm",
-    "other ranks, which a program alone does not have: tests/unit/world.c": "rg_world_open rg_world_group rg_world_free rg_world_rank rg_world_size rg_world_local_rank rg_world_backend "
+    "other ranks, which a program alone does not have: tests/unit/world.c": "rg_world_open rg_world_group rg_world_free rg_world_rank rg_world_size rg_world_local_rank rg_world_share rg_world_backend "
     "rg_all_reduce rg_reduce_scatter rg_all_gather rg_broadcast rg_all_to_all rg_send rg_recv rg_barrier rg_nn_data_parallel rg_nn_reduce_grads rg_nn_embedding_parallel rg_nn_load_sharded rg_nn_save_sharded",
     "formulas of a number, no tensors: tests/unit/nn_optim.c": "rg_lr_cosine rg_lr_warmup rg_lr_one_cycle",
 }

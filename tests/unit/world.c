@@ -320,6 +320,52 @@ TEST(world_data_parallel) {
         }
 }
 
+/* ---- uneven batches ------------------------------------------------------------------------------------------------- */
+
+/* 7 rows, then 10, then 2: shares differ, and with more than two ranks some have no rows of the last one. */
+static void train_uneven(struct ranks *r, rg_ctx *c, rg_world *w, int rank) {
+    static const int batch[] = {7, 10, 2};
+    rg_seed(c, 5);
+    rg_module *net = rg_nn_sequential(
+        c, RG_MODULES(rg_nn_linear(c, 6, 8), rg_nn_function(c, "tanh", rg_tanh), rg_nn_linear(c, 8, 1)));
+    rg_nn_cast(net, RG_F64);
+    if (w) rg_nn_data_parallel(net, w);
+    rg_optim *o = rg_sgd(rg_nn_params(net), .lr = 0.1, .momentum = 0.5);
+    rg_seed(c, 77);
+    for (size_t i = 0; i < RG_COUNT(batch); i++) {
+        RG_SCOPE(c);
+        int64_t first, mine = rg_world_share(w, batch[i], &first);
+        rg_tensor x = rg_narrow(rg_randn(c, RG_F64, RG_SHAPE(batch[i], 6)), 0, first, mine);
+        rg_tensor loss =
+            rg_mean(rg_square(rg_sub(rg_nn_forward(net, x), rg_sum(x, RG_AXES(1), .keep = true))));
+        if (mine) rg_backward(rg_mul(loss, (double)mine * (double)rg_world_size(w) / batch[i]));
+        if (w) rg_nn_reduce_grads(net);
+        rg_optim_step(o);
+    }
+    rg_tensor sum = rg_number(c, RG_F64, 0);
+    for (size_t i = 0; i < rg_nn_entries(net); i++)
+        sum = rg_add(sum, rg_sum(rg_cos(rg_nn_entry(net, i, NULL))));
+    r->value[rank] = rg_item(sum);
+}
+
+TEST(world_uneven_batches) {
+    struct ranks one = {.size = 1};
+    rg_ctx *c = rg_open("REF");
+    int64_t first = 9;
+    CHECK_EQ(rg_world_share(NULL, 7, &first), 7);
+    CHECK_EQ(first, 0);
+    train_uneven(&one, c, NULL, 0);
+    CHECK(!rg_status_of(c));
+    rg_close(c);
+    for (int size = 2; size <= 4; size++) {
+        struct ranks r = {.size = size, .fn = train_uneven, .device = "REF"};
+        run_ranks(&r);
+        for (int i = 0; i < size; i++)
+            if (fabs(r.value[i] - one.value[0]) > 1e-12 * fabs(one.value[0]))
+                FAIL("rank %d of %d: %.17g, alone %.17g", i, size, r.value[i], one.value[0]);
+    }
+}
+
 /* ---- random programs -------------------------------------------------------------------------------------------------- */
 
 static uint64_t draw(uint64_t *s, uint64_t n) {
