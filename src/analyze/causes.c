@@ -33,6 +33,7 @@ static const struct {
 };
 enum {
     FUSIBLE_BYTES = 1 << 20, /* of a kernel's traffic */
+    TINY_NS = 10000,         /* of a kernel that a chain goes around */
     LEAST_GEMM = 64,         /* M, N and K of a GEMM whose alignment matters */
     PAD_TO = 64,             /* advice for N and K */
     LEAST_TILE = 16,         /* of a library kernel, in its name */
@@ -261,6 +262,15 @@ static bool fusible(const struct kernel_row *k) {
            (k->cls == KC_ELEMENTWISE || k->cls == KC_NORM || k->cls == KC_COPY);
 }
 
+/* A reduction that reads what was just written keeps the chain: one kernel can do both. */
+static bool reduces(const struct kernel_row *k) {
+    return k->modelled && k->bytes >= FUSIBLE_BYTES && k->bound == BOUND_MEMORY && k->cls == KC_REDUCE;
+}
+static bool tiny(const struct kernel_row *k) {
+    return k->modelled && k->bytes < FUSIBLE_BYTES && k->ns < (int64_t)k->count * TINY_NS &&
+           (k->cls == KC_ELEMENTWISE || k->cls == KC_COPY);
+}
+
 static bool same_step(const struct diag *d, uint32_t x, uint32_t y) {
     const struct trace_event *a = &d->t->ev[x], *b = &d->t->ev[y];
     if (!a->link || !b->link) return a->link == b->link;
@@ -297,7 +307,11 @@ static void memory_traffic(struct diag *d) {
     for (uint32_t i = 0; i < d->dev_n; i++) {
         const struct trace_event *e = &t->ev[d->dev[i]];
         uint32_t r = d->dev_row[i], *prev = &last[e->lane & 63];
-        if (r == UINT32_MAX || taken[i] || !fusible(&d->kernels.p[r]) || e->flags & TF_GRAPH) {
+        if (r != UINT32_MAX && tiny(&d->kernels.p[r]))
+            continue; /* of statistics, say: no bar to fusing what is around */
+        bool reduction = r != UINT32_MAX && *prev != UINT32_MAX && reduces(&d->kernels.p[r]);
+        if (r == UINT32_MAX || taken[i] || (!reduction && !fusible(&d->kernels.p[r])) ||
+            e->flags & TF_GRAPH) {
             *prev = UINT32_MAX;
             continue;
         }
@@ -317,7 +331,7 @@ static void memory_traffic(struct diag *d) {
                 if (b->ns > best) best = b->ns, best_row = r;
             }
         }
-        *prev = i;
+        if (!reduction) *prev = i;
     }
     if (!cause_worth(d, lost)) return;
     const struct kernel_row *k = &d->kernels.p[best_row];

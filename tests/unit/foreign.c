@@ -510,6 +510,58 @@ TEST(foreign_attention_on_the_cpu) {
     forget();
 }
 
+/* The same, and the program frees 67 MB for 3 ms after each operator: that goes with the scores. */
+TEST(foreign_attention_on_the_cpu_frees_its_scores) {
+    begin("", "");
+    double now = 1000;
+    for (int i = 0; i < 8; i++) {
+        double t0 = now;
+        shaped("aten::bmm", now, 2000, "[[16, 1024, 64], [16, 64, 1024]]", "[\"float\", \"float\"]", "[]");
+        shaped("aten::mul", now + 2000, 3000, "[[16, 1024, 1024], []]", "[\"float\", \"double\"]",
+               "[[1048576, 1024, 1], []]");
+        shaped("aten::_softmax", now + 8000, 6000, "[[16, 1024, 1024], [], []]",
+               "[\"float\", \"Scalar\", \"Scalar\"]", "[[1048576, 1024, 1], [], []]");
+        shaped("aten::bmm", now + 17000, 2000, "[[16, 1024, 1024], [16, 1024, 64]]", "[\"float\", \"float\"]",
+               "[]");
+        now += 19000;
+        step(i, t0, now - t0);
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "memory_traffic");
+    CHECK_EQ(d.causes.p[0].gain_ns, 8 * 15000000LL);
+    CHECK(!cause_of(CAUSE_USER));
+    forget();
+}
+
+/* Layer norm by single operators: reductions and kernels of a few microseconds between the large ones do not end the chain. */
+TEST(foreign_chain_goes_around_reductions) {
+    static const char *const dims[] = {"[[16384, 4096], [16384, 1]]", "[[16384, 4096], []]",
+                                       "[[16384, 1], [16384, 1]]"};
+    static const char *const kernels[] = {"void at::native::elementwise_kernel<128, 2, add>",
+                                          "void at::native::reduce_kernel<512, 1, MeanOps>",
+                                          "void at::native::elementwise_kernel<128, 2, add>"};
+    static const double us[] = {204, 78, 2};
+    static const int kind[] = {0, 0, 1, 2, 0};
+    double now = 1000, ts = 900;
+    begin(H200, "");
+    for (int i = 0; i < 6; i++, ts += 20) {
+        double t0 = ts - 5;
+        for (int k = 0; k < 5; k++, ts += 20) {
+            uint32_t c = ++correlation;
+            shaped(kind[k] == 1 ? "aten::mean" : "aten::mul", ts - 2, 12, dims[kind[k]],
+                   "[\"float\", \"float\"]", "[[4096, 1], [1, 1]]");
+            call("cudaLaunchKernel", ts, 6, c);
+            kernel(0, kernels[kind[k]], now, us[kind[k]], c);
+            now += us[kind[k]] + 1;
+        }
+        step(i, t0, ts - t0);
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "memory_traffic");
+    CHECK_EQ(d.causes.p[0].gain_ns, 6 * (204 + 94 + 204) * 1000); /* of 692 us a step */
+    forget();
+}
+
 /* A product of 1 x 256 x 256 that takes 5 ms: 4 us of work on one core. */
 TEST(foreign_threads_without_cores) {
     begin("", "");

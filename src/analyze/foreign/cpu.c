@@ -195,18 +195,34 @@ static void chains(struct diag *d) {
 }
 
 struct cpu_attention {
-    int64_t lost, between; /* between: of what follows a product that is not closed yet */
-    uint32_t count, row;   /* row: 1 + that of the softmax */
+    int64_t lost, freed, between,
+        from;            /* between: of what follows a product that ended at `from` and is not closed yet */
+    uint32_t count, row; /* row: 1 + that of the softmax */
     bool open, softmax;
 };
 
-/* Products close what is open; what only moves or maps the scores belongs to it, anything else ends it. */
-static void attention_step(const struct diag *d, struct cpu_attention *x, uint32_t row) {
+/* Time of the program's own code between two moments. */
+static int64_t own_code(const struct diag *d, int64_t a, int64_t b) {
+    int64_t ns = 0;
+    for (uint32_t i = 0; i < d->idle_n && d->idle[i].t0 < b; i++)
+        if (d->idle[i].cause == BUDGET_USER)
+            ns += RG_MAX(RG_MIN(d->idle[i].t1, b) - RG_MAX(d->idle[i].t0, a), 0);
+    return ns;
+}
+
+/* Products close what is open; what only moves or maps the scores belongs to it, anything else ends it. Scores that are mapped anew are
+ * unmapped between the operators, the last of them after the product. */
+static void attention_step(const struct diag *d, struct cpu_attention *x, const struct trace_event *e,
+                           uint32_t row) {
     const struct kernel_row *k = &d->kernels.p[row - 1];
     int64_t ns = k->ns / RG_MAX(k->count, 1u);
     if (k->cls == KC_GEMM) {
-        if (x->open && x->softmax) x->lost += x->between, x->count++;
-        x->open = true, x->softmax = false, x->between = 0;
+        if (x->open && x->softmax) {
+            bool mapped = !d->mapped_ns && d->kernels.p[x->row - 1].bytes >= 2.0 * MAPPED_BYTES;
+            int64_t freed = mapped ? own_code(d, x->from, e->t0) : 0;
+            x->lost += x->between + freed, x->freed += freed, x->count++;
+        }
+        x->open = true, x->softmax = false, x->between = 0, x->from = trace_end(e);
     } else if (strstr(trace_str(d->t, k->name), "softmax")) {
         x->softmax = k->bytes >= CHAIN_BYTES, x->between += ns;
         if (x->softmax) x->row = row;
@@ -223,21 +239,25 @@ static void attention(struct diag *d) {
     for (uint32_t l = 0; l < t->lanes.n; l++) {
         x.open = x.softmax = false;
         for (uint32_t k = 0; k < t->lanes.p[l].n && t->lanes.p[l].kind == LANE_HOST; k++) {
-            uint32_t row = d->op_row[t->order[t->lanes.p[l].first + k]];
+            uint32_t at = t->order[t->lanes.p[l].first + k], row = d->op_row[at];
             const struct kernel_row *r = row ? &d->kernels.p[row - 1] : NULL;
             if (r && !r->wrapper && r->ns / RG_MAX(r->count, 1u) >= SMALL_OP_NS / 2)
-                attention_step(d, &x, row);
+                attention_step(d, &x, &t->ev[at], row);
         }
     }
     if (!x.row || !cause_worth(d, x.lost)) return;
     const struct kernel_row *k = &d->kernels.p[x.row - 1];
-    cause_add(d, CAUSE_TRAFFIC, x.lost, x.lost, trace_str(t, k->where ? k->where : k->op),
-              arena_printf(&d->arena,
-                           "%u times attention is two products with a softmax between them, and the scores "
-                           "(%.1f MB) cross the memory several times",
-                           x.count, k->bytes / 2e6),
-              "torch.nn.functional.scaled_dot_product_attention: the scores stay in the caches")
-        ->bound = "the time of the operators between the two products";
+    d->mapped_ns += x.freed;
+    cause_add(
+        d, CAUSE_TRAFFIC, x.lost, x.lost, trace_str(t, k->where ? k->where : k->op),
+        arena_printf(&d->arena,
+                     "%u times attention is two products with a softmax between them, and the scores "
+                     "(%.1f MB) cross the memory several times%s",
+                     x.count, k->bytes / 2e6,
+                     x.freed ? arena_printf(&d->arena, "; freeing them takes %.1f ms", (double)x.freed / 1e6)
+                             : ""),
+        "torch.nn.functional.scaled_dot_product_attention: the scores stay in the caches")
+        ->bound = "the time of the operators between the two products, and of freeing what they made";
 }
 
 /* Operators with a known amount of work that take many times what one core needs for it. */
