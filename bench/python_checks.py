@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Exchanges with other libraries, linear algebra and leaks of the Python package, as figures for docs/measurements.
 
-    PYTHONPATH=build/release/python python3 bench/python_checks.py [dlpack] [linalg] [leaks] [cuda]
+    PYTHONPATH=build/release/python python3 bench/python_checks.py [dlpack] [linalg] [leaks] [cuda] [tutorials]
 
 dlpack: addresses, and memory over 10^6 exchanges, with NumPy, PyTorch and JAX where they are installed. linalg: residuals on 500 random
 and badly conditioned matrices, beside NumPy's. leaks: blocks and memory after ROUNDS of ordinary programs, and references in a debug build of Python (with an
@@ -11,6 +11,7 @@ exchanges of dlpack with PyTorch and CuPy on a GPU, streams that are not waited 
 import gc
 import os
 import sys
+import threading
 import time
 
 os.environ.setdefault("DEVICE", "REF")
@@ -77,6 +78,11 @@ def on_gpu():
         print("cupy is not installed")
 
 
+def on_device(torch):
+    """KiB of the GPU that the two libraries hold; mem_get_info would count other programs."""
+    return (ridge.memory("CUDA")["held"] + torch.cuda.memory_reserved()) // 1024
+
+
 def streams(torch, n=1 << 20, rounds=100):
     """Wrong results when the producer's work is in a stream that is not waited for: of PyTorch's kernels, and of ours."""
     theirs = ours = 0
@@ -116,12 +122,12 @@ def cuda():
     for name, theirs, take, address in on_gpu():
         for i in range(2000):
             ridge.from_dlpack(theirs), take(x)
-        n, t, before, free = 0, time.time(), resident(), torch.cuda.mem_get_info()[0]
+        n, t, before, device = 0, time.time(), resident(), on_device(torch)
         while n < EXCHANGES and time.time() - t < LIMIT:
             ridge.from_dlpack(theirs), take(x)
             n += 2
         print("%s: %d exchanges of %.1f us, memory %+d KiB, of the GPU %+d KiB" % (
-            name, n, (time.time() - t) / n * 1e6, resident() - before, (free - torch.cuda.mem_get_info()[0]) // 1024), flush=True)
+            name, n, (time.time() - t) / n * 1e6, resident() - before, on_device(torch) - device), flush=True)
 
 
 def spectrum(np, g, n, condition):
@@ -181,6 +187,14 @@ def programs():
         except (ValueError, IndexError, TypeError):
             pass
     ridge.linalg.inv(ridge.eye(3) * 2).tolist()
+    step = ridge.jit(lambda v, more, flag=True: {"sum": v + more[0], "rest": [flag, (v * 2,)]})
+    for i in range(4):
+        step(x, [x + 1], flag=i < 3)["rest"][1][0].tolist()
+    with ridge.no_grad():
+        (x * x).realize()
+    thread = threading.Thread(target=lambda: step(x, [x])["sum"].tolist())
+    thread.start()
+    thread.join()
 
 
 def leaks():
@@ -198,9 +212,39 @@ def leaks():
             rounds, sys.getallocatedblocks() - blocks, ", references %+d" % (total() - refs) if total else "", resident() - before))
 
 
+def tutorials():
+    """CPU time of the ten programs of python/tests/test_tutorials.py beside NumPy's and PyTorch's, best of five after a first call;
+    with RIDGE_THREADS=1 and DEVICE=CPU."""
+    import warnings
+
+    import numpy as np
+    import torch
+
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python", "tests"))
+    import test_tutorials
+
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+
+    def milliseconds(fn, lib):
+        best = 1e9
+        for i in range(6):
+            t = time.process_time()
+            v = fn(lib)
+            np.asarray(v.detach() if isinstance(v, torch.Tensor) else v)
+            best = min(best, time.process_time() - t) if i else best
+        return best * 1e3
+
+    for names, peer in (("mandelbrot nearest_neighbours standardize life power_iteration", np), ("polynomial autograd attention logistic indexing", torch)):
+        for name in names.split():
+            fn = getattr(test_tutorials, name)
+            ours, theirs = milliseconds(fn, ridge), milliseconds(fn, peer)
+            print("%-20s ridge %8.3f ms  %s %8.3f ms  %.2f x" % (name, ours, peer.__name__, theirs, theirs / ours), flush=True)
+
+
 def main():
     for name in sys.argv[1:] or ["dlpack", "linalg", "leaks"]:
-        {"dlpack": dlpack, "linalg": linalg, "leaks": leaks, "cuda": cuda}[name]()
+        {"dlpack": dlpack, "linalg": linalg, "leaks": leaks, "cuda": cuda, "tutorials": tutorials}[name]()
 
 
 main()
