@@ -562,6 +562,29 @@ TEST(foreign_chain_goes_around_reductions) {
     forget();
 }
 
+/* Weights that are cast in each step; a copy of one type is none. */
+TEST(foreign_casts_in_the_step) {
+    for (int cast = 0; cast < 2; cast++) {
+        double now = 1000, ts = 900;
+        begin(H200, "");
+        for (int i = 0; i < 20; i++, ts += 20) {
+            uint32_t c = ++correlation;
+            shaped("aten::copy_", ts, 12, "[[8192, 8192], [8192, 8192], []]",
+                   cast ? "[\"c10::BFloat16\", \"float\", \"Scalar\"]" : "[\"float\", \"float\", \"Scalar\"]",
+                   "[[8192, 1], [8192, 1], []]");
+            call("cudaLaunchKernel", ts + 2, 6, c);
+            kernel(0, "void at::native::vectorized_elementwise_kernel<4, copy>", now, 100, c);
+            work("aten::mm", GEMM, ts + 15, now + 101, 80);
+            now += 182;
+        }
+        diagnosed();
+        const struct cause *c = cause_of(CAUSE_PRECISION);
+        CHECK_EQ(c != NULL, cast);
+        if (c) CHECK_EQ(c->gain_ns, 20 * 100000);
+        forget();
+    }
+}
+
 /* A product of 1 x 256 x 256 that takes 5 ms: 4 us of work on one core. */
 TEST(foreign_threads_without_cores) {
     begin("", "");

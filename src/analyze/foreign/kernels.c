@@ -88,10 +88,47 @@ static void blame_type(struct diag *d, int unit, int instead, const char *what, 
         fix);
 }
 
+/* A copy whose two tensors, told by the types of its operator, differ in type: ["c10::BFloat16", "float", ..]. */
+static bool is_cast(const struct trace *t, const struct kernel_row *k) {
+    const char *types = strchr(trace_str(t, k->shape), 0x1f), *part[2];
+    size_t n[2];
+    if (!types || !strstr(trace_str(t, k->op), "copy_")) return false;
+    for (int i = 0; i < 2; i++) {
+        types = strchr(types, '"');
+        if (!types) return false;
+        part[i] = types + 1, n[i] = strcspn(part[i], "\"");
+        types = part[i] + n[i];
+        if (!*types) return false;
+        types++;
+    }
+    return n[0] && n[1] && (n[0] != n[1] || memcmp(part[0], part[1], n[0]));
+}
+
+static void casts(struct diag *d) {
+    int64_t lost = 0, best = 0;
+    uint64_t count = 0;
+    const struct kernel_row *top = NULL;
+    for (uint32_t i = 0; i < d->kernels.n; i++) {
+        const struct kernel_row *k = &d->kernels.p[i];
+        if (k->graph || !k->shape || !is_cast(d->t, k)) continue;
+        lost += k->ns, count += k->count;
+        if (k->ns > best) best = k->ns, top = k;
+    }
+    if (!top || (double)lost < LEAST_SHARE * (double)d->wall_ns) return;
+    cause_add(d, CAUSE_PRECISION, lost, lost, trace_str(d->t, top->where ? top->where : top->op),
+              arena_printf(&d->arena, "%llu casts of tensors to another type take %.1f ms",
+                           (unsigned long long)count, (double)lost / 1e6),
+              "cast what stays the same once, before the loop (model.to(torch.bfloat16)); autocast keeps "
+              "casts of weights "
+              "within one region only")
+        ->bound = "the casts' own time";
+}
+
 void precision_causes(struct diag *d) {
     bool jax = d->t->format == TRACE_JAX;
     blame_type(d, GPU_F32, GPU_TF32, "products in fp32",
                jax ? "jax_default_matmul_precision=tensorfloat32, or bfloat16 where it is enough"
                    : "torch.set_float32_matmul_precision(\"high\") (TF32), or torch.autocast to bfloat16");
     blame_type(d, GPU_F64, GPU_TF32, "products in fp64", "float32 or TF32, where their digits are enough");
+    casts(d);
 }
