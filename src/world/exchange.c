@@ -11,7 +11,8 @@
 #include <emmintrin.h>
 #endif
 
-enum { SMALL = 32 << 10 }; /* bytes of an all-reduce that every rank sums alone */
+enum { SMALL = 32 << 10 };     /* bytes of an all-reduce that every rank sums alone */
+enum { SUM_PIECE = 16 << 10 }; /* bytes */
 
 struct exchange {
     struct segment *s;
@@ -83,16 +84,19 @@ static void offer(const struct exchange *x, struct reduce_step p) {
     copy(slot + p.to * x->width, in + p.to * x->width, (p.n - p.to) * x->width);
 }
 
+/* In pieces that L1 holds until they are copied to the result. */
 static void sum_share(const struct exchange *x, struct reduce_step p) {
     const struct segment *s = x->s;
     const void *in[SEGMENT_RANKS];
-    char *out = (char *)x->c->out + (p.at + p.from) * x->width;
-    if (p.to == p.from) return;
-    for (uint32_t r = 0; r < s->size; r++) in[r] = segment_slot(s, r, p.parity) + p.from * x->width;
-    in[s->me] = (const char *)x->c->in + (p.at + p.from) * x->width;
-    char *sum = segment_result(s, p.parity) + p.from * x->width;
-    reduce_tree(x->c->what.dt, x->c->what.reduce, sum, in, s->size, p.to - p.from);
-    copy_out(out, sum, (p.to - p.from) * x->width);
+    size_t piece = SUM_PIECE / x->width;
+    for (size_t at = p.from; at < p.to; at += piece) {
+        size_t n = RG_MIN(p.to - at, piece);
+        char *sum = segment_result(s, p.parity) + at * x->width;
+        for (uint32_t r = 0; r < s->size; r++) in[r] = segment_slot(s, r, p.parity) + at * x->width;
+        in[s->me] = (const char *)x->c->in + (p.at + at) * x->width;
+        reduce_tree(x->c->what.dt, x->c->what.reduce, sum, in, s->size, n);
+        copy_out((char *)x->c->out + (p.at + at) * x->width, sum, n * x->width);
+    }
 }
 
 static void take_sums(const struct exchange *x, struct reduce_step p) {
