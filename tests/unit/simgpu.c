@@ -423,6 +423,26 @@ TEST(simgpu_sums_over_images) {
     check_all(s, RG_COUNT(s), "SIM80 SIM90");
 }
 
+/* Sums down columns, of one tensor or of products with another and a number for each row: gradients of biases and of norms. */
+static rg_tensor by_columns(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)c;
+    rg_tensor x = rg_cast(in[0], RG_F32), sum = rg_sum(x, .axes = RG_AXES(0, 1));
+    if (inputs(s) == 1) return sum;
+    return rg_add(sum, rg_sum(rg_mul(x, rg_mul(in[1], in[2])), .axes = RG_AXES(0, 1)));
+}
+
+TEST(simgpu_sums_of_columns) {
+    const struct sim_case s[] = {
+        {"columns bf16", .fn = by_columns, .in = {{RG_BF16, {3, 100, 256}}}, .most = 1e-4},
+        {"columns", .fn = by_columns, .in = {{RG_F32, {1, 333, 160}}}, .most = 1e-4},
+        {"columns of two", .fn = by_columns,
+         .in = {{RG_BF16, {2, 130, 256}}, {RG_F32, {2, 130, 256}}, {RG_F32, {2, 130, 1}}}, .most = 1e-4},
+        {"columns of no whole line", .fn = by_columns, .in = {{RG_F16, {4, 70, 200}}}, .most = 1e-4},
+    };
+    check_all(s, RG_COUNT(s), "SIM80S SIM90S");
+    say(1, 0, 0, 0);
+}
+
 /* A transposition that is fused with what computes its operand reads three tensors transposed. */
 static rg_tensor transposed(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
     (void)s, (void)c;

@@ -586,6 +586,64 @@ static const char *long_contraction(struct view *v) {
     return is_legal(v, &s) ? s.p + 1 : "";
 }
 
+/* ---- sums of columns ------------------------------------------------------------------------------------------- */
+
+enum {
+    COLUMN_THREADS = 256,
+    COLUMN_PIECES = 8, /* threads side by side, 16 bytes each: a line */
+    COLUMN_LOADS = 128 /* bytes that a thread loads before it adds */
+};
+
+/* Float sums of loads that are contiguous along the innermost grid axis. Bytes of a column that are loaded in a row; 0: it is something else. */
+static int column_bytes(const struct view *v, int inner, int *least) {
+    int bytes = 0;
+    *least = 16;
+    if (inner < 0 || v->axis[inner].fixed || v->scans || v->stages || v->reduces < 1 || v->reduces > 2)
+        return 0;
+    for (int i = 0; i < v->reduces; i++)
+        if (v->reduce[i]->arg.i != OP_ADD || v->reduce[i]->dt != DT_F32) return 0;
+    for (int i = 0; i < v->naxis; i++)
+        if (!v->axis[i].grid && (!v->axis[i].reduce || v->axis[i].fixed || v->axis[i].size < 2)) return 0;
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        int64_t stride = access_stride(v, s, inner, 8);
+        if (s->pred || s->add || (stride != 1 && (s->store || stride != 0))) return 0;
+        if (s->store || stride == 0) continue;
+        bytes += s->bytes, *least = RG_MIN(*least, s->bytes);
+    }
+    return bytes;
+}
+
+/* Sums down columns that are too few to fill the GPU with a thread each: a block has a line of columns and shares the rows, which its
+ * threads sum before they meet in shared memory. Consecutive threads have 16-byte pieces of a row, each several rows in flight. "" if
+ * it is no such sum. */
+static const char *column_sums(struct view *v) {
+    int inner = inner_grid(v), least, bytes = column_bytes(v, inner, &least), lanes = RG_MIN(16 / least, 8);
+    double depth = 1;
+    const char *k = NULL;
+    struct str s;
+    str_init(&s, v->arena);
+    if (!bytes || threads_of(v) / lanes >= full_threads(v)) return "";
+    for (int i = v->naxis - 1; i >= 0; i--) {
+        if (v->axis[i].grid) continue;
+        const char *joined = k ? view_new_axis(v, v->axis[i].name, "j") : v->axis[i].name;
+        if (k) str_printf(&s, " JOIN(%s,%s,%s)", v->axis[i].name, k, joined);
+        k = joined, depth *= (double)v->axis[i].size;
+    }
+    int pieces = COLUMN_PIECES, rows = COLUMN_THREADS / pieces,
+        steps = RG_MAX(COLUMN_LOADS / (bytes * lanes), 1);
+    while (steps > 1 && depth < rows * steps) steps /= 2;
+    double blocks = threads_of(v) / (lanes * pieces);
+    if (depth < rows * steps || v->axis[inner].size % (lanes * pieces) || blocks < v->gpu->sms) return "";
+    const char *n = v->axis[inner].name, *c = view_new_axis(v, n, "c"), *d = view_new_axis(v, n, "d"),
+               *w = view_new_axis(v, k, "w"), *u = view_new_axis(v, k, "u");
+    str_printf(&s, " TILE(%s,%d,%s) TILE(%s,%d,%s) TILE(%s,%d,%s)", n, lanes * pieces, c, c, lanes, d, k,
+               rows * steps, w);
+    if (steps > 1) str_printf(&s, " TILE(%s,%d,%s) UNROLL(%s)", w, steps, u, u);
+    str_printf(&s, " THREAD(%s) THREAD(%s) ORDER(%s,%s) VEC(%s)", w, c, w, c, d);
+    return is_legal(v, &s) ? s.p + 1 : "";
+}
+
 /* ---- loops that are better joined or reordered ---------------------------------------------------------------- */
 
 static bool gpu_view(struct view *v, struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu) {
@@ -691,6 +749,7 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
     if (gpu->cc && !*tiled) tiled = gpu_attention(v);
     if (gpu->cc && !*tiled) tiled = gpu_transpose(v);
     if (!*tiled) tiled = long_contraction(v);
+    if (gpu->cc && !*tiled) tiled = column_sums(v);
     if (*tiled) {
         snprintf(text, CHOOSE_TEXT, "%s", tiled);
         return;
