@@ -158,35 +158,38 @@ TEST_SLOW(implicit_gemm_random, 200) {
 
 /* ---- products of heads ------------------------------------------------------------------------------------------ */
 
-/* What flows to the weights behind an attention: sums over images and positions of (B, H, T, D) by (B, T, N). */
-static rg_tensor weights_of_heads(rg_ctx *c, rg_tensor heads, rg_tensor flow) {
+/* The product behind an attention of heads (B, H, T, D), and what flows to its weights: sums over images and positions. */
+static void behind_heads(rg_ctx *c, rg_tensor heads, rg_tensor w, rg_tensor flow, rg_tensor out[2]) {
     int64_t wide = rg_dim(heads, 1) * rg_dim(heads, 3);
     rg_tensor rows =
-                  rg_reshape(rg_transpose(heads, 1, 2), RG_SHAPE(rg_dim(heads, 0), rg_dim(heads, 2), wide)),
-              g;
-    rg_tensor w = rg_contiguous(rg_zeros(c, RG_BF16, RG_SHAPE(wide, rg_dim(flow, 2))));
-    rg_realize(w);
-    if (rg_grad(rg_matmul(rows, w), RG_TENSORS(w), &g, .seed = flow)) FAIL("%s", rg_error(c));
-    return g;
+        rg_reshape(rg_transpose(heads, 1, 2), RG_SHAPE(rg_dim(heads, 0), rg_dim(heads, 2), wide));
+    rg_tensor y = rg_matmul(rows, w);
+    if (rg_grad(y, RG_TENSORS(w), &out[1], .seed = flow)) FAIL("%s", rg_error(c));
+    out[0] = rg_cast(y, RG_F32), out[1] = rg_cast(out[1], RG_F32);
 }
 
-/* Heads are read where they lie: rows of 64 columns are M, whatever lies between them. */
+/* Heads are read where they lie, by TMA if a tile lies within an image. */
 TEST_SLOW(implicit_gemm_heads, 60) {
-    static const int64_t shape[][5] = {{4, 2, 64, 64, 128}, {3, 3, 96, 64, 64}, {2, 2, 128, 72, 80}};
+    static const int64_t shape[][5] = {{2, 3, 128, 64, 128}, {3, 3, 96, 64, 64}, {2, 4, 64, 72, 80}};
     simgpu_add();
     for (size_t i = 0; i < RG_COUNT(shape); i++) {
-        const int64_t *s = shape[i], heads[4] = {s[0], s[1], s[2], s[3]}, flow[3] = {s[0], s[2], s[4]};
-        size_t n = (size_t)(s[1] * s[3] * s[4]);
-        float *got[2];
+        const int64_t *s = shape[i], heads[4] = {s[0], s[1], s[2], s[3]}, flow[3] = {s[0], s[2], s[4]},
+                      w[2] = {s[1] * s[3], s[4]};
+        size_t n[2] = {(size_t)(s[0] * s[2] * s[4]), (size_t)(w[0] * w[1])};
+        float *got[2] = {malloc((n[0] + n[1]) * sizeof(float)), malloc((n[0] + n[1]) * sizeof(float))};
         for (int d = 0; d < 2; d++) {
             rg_ctx *c = rg_open(d ? "REF" : "SIM90S");
-            rg_tensor y = weights_of_heads(c, small_integers(c, RG_BF16, heads, 4, i),
-                                           small_integers(c, RG_BF16, flow, 3, i + 9));
-            got[d] = malloc(n * sizeof(float));
-            if (rg_read(rg_cast(y, RG_F32), got[d], n * sizeof(float))) FAIL("%s", rg_error(c));
+            rg_tensor y[2];
+            behind_heads(c, small_integers(c, RG_BF16, heads, 4, i), small_integers(c, RG_BF16, w, 2, i + 5),
+                         small_integers(c, RG_BF16, flow, 3, i + 9), y);
+            if (rg_read(y[0], got[d], n[0] * sizeof(float)) ||
+                rg_read(y[1], got[d] + n[0], n[1] * sizeof(float)))
+                FAIL("%s", rg_error(c));
             rg_close(c);
         }
-        CHECK(!memcmp(got[0], got[1], n * sizeof(float)));
+        CHECK(!memcmp(got[0], got[1], (n[0] + n[1]) * sizeof(float)));
         free(got[0]), free(got[1]);
     }
+    TEST_INFO("%u kernels by TMA", simgpu_count.tma);
+    CHECK(simgpu_count.tma >= 2);
 }

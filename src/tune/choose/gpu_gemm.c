@@ -100,7 +100,8 @@ struct gemm {
         promote; /* fp8: the tensor core's accumulators are short; each k tile's are added to f32 registers */
     const char *instr; /* operand type in the names of mma.def */
     int k_step;        /* k of an MMA instruction */
-    bool tma;          /* both operands can be loaded by TMA */
+    bool tma;          /* both operands can be loaded by TMA .. */
+    int64_t run[3];    /* .. by tiles that divide these many of m, n, k; 0: any */
     int epilogue_ops;  /* instructions per output element after the sum */
     bool
         tma_source; /* the epilogue reads a tensor of the output's layout: loaded by TMA (warp_specialize.c) */
@@ -289,6 +290,23 @@ static bool is_collapsible(const struct gemm *x, const struct access_view *s, co
 static bool is_gathered(const struct gemm *x, const struct operand_view *s, const struct joined_axes *own) {
     return s->access->pred || !is_collapsible(x, s->access, &x->k) || !is_collapsible(x, s->access, own) ||
            (!is_contiguous(x, s->access, &x->k) && !is_contiguous(x, s->access, own));
+}
+
+/* Positions along joined axes that are one stride apart: those of the innermost axis (of an image, of a head); 0: all. */
+static int64_t run_of(const struct gemm *x, const struct access_view *s, const struct joined_axes *g) {
+    return is_collapsible(x, s, g) ? 0 : x->v->axis[g->axis[g->n - 1]].size;
+}
+
+static void find_runs(struct gemm *x) {
+    x->run[0] = run_of(x, x->c.a.access, &x->m), x->run[1] = run_of(x, x->c.b.access, &x->n);
+    x->run[2] = RG_MAX(run_of(x, x->c.a.access, &x->k), run_of(x, x->c.b.access, &x->k));
+}
+
+static bool fits_runs(const struct gemm *x) {
+    const int tile[] = {x->f.t.m, x->f.t.n, x->f.t.k};
+    for (int i = 0; i < 3; i++)
+        if (x->run[i] && x->run[i] % tile[i]) return false;
+    return true;
 }
 
 /* The buffer is also the other operand, or one of the epilogue: the tile must name its loads. */
@@ -495,8 +513,8 @@ static bool find_gemm(struct gemm *x) {
     if (x->mma && !x->wgmma && x->elem_bytes == 1) x->mma = false; /* mma.sync has no 8-bit operands here */
     x->promote = x->wgmma && x->elem_bytes == 1 && !env_int(ENV_F8_FAST);
     x->k_step = x->wgmma ? 32 / x->elem_bytes : x->tf32 ? 8 : x->mma ? 16 : 1;
-    x->tma = x->wgmma && !is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n) &&
-             is_aligned(x, &x->c.a, &x->m) && is_aligned(x, &x->c.b, &x->n);
+    x->tma = x->wgmma && is_aligned(x, &x->c.a, &x->m) && is_aligned(x, &x->c.b, &x->n);
+    find_runs(x);
     x->epilogue_ops = count_epilogue_ops(x);
     x->unaligned_out = stride_of(v, x->c.store, x->m.axis[x->m.n - 1]) % (16 / x->c.store->bytes);
     find_epilogue_operands(x);
@@ -705,6 +723,7 @@ static void price_config(struct pricing *p) {
     struct gemm *x = p->x;
     struct gpu_work w;
     if (!fit_k(x) || p->found >= p->room) return;
+    if (x->f.consumers && !fits_runs(x)) return;
     x->f.stages = stages_of(x), x->f.raster = raster_of(x);
     int least = x->wgmma && !x->f.consumers ? 3 : 2, sums = accumulators_of(x);
     if (x->f.consumers && x->epilogue_loads && sums > 128) return; /* no registers for the epilogue */
