@@ -23,7 +23,8 @@ enum {
     LEAST_TERMS = 1024, /* of a split */
     MOST_SPLITS = 128,
     WGMMA_CHANNELS = 64, /* of tune/choose/gpu_conv.c: multiples of it, .. */
-    WGMMA_POSITIONS = 8, /* .. and of columns in the gradient of the weights */
+    WGMMA_POSITIONS = 8, /* .. and of columns in the gradient of the weights; .. */
+    WGMMA_COLUMNS = 12,  /* .. fewer fill too little of the 16 that it computes */
 };
 
 /* An index of one axis of the source: off + sum of c[i] * (axis i of the product). */
@@ -317,7 +318,25 @@ static bool has_wgmma_form(const struct conv_gemm *g) {
     bool weights = g->side[last_axis(g, 1)] == CONV_N;
     int64_t channels = g->shape->d[last_axis(g, 1)], filters = g->total[CONV_M];
     return channels % WGMMA_CHANNELS == 0 && filters % WGMMA_CHANNELS == 0 &&
-           (!weights || cols % WGMMA_POSITIONS == 0);
+           (weights ? cols % WGMMA_POSITIONS == 0 : cols >= WGMMA_COLUMNS);
+}
+
+/* Channels become whole chunks. In the gradient of the weights of a strided convolution few channels need not: those of `stride`
+ * positions fill a chunk, at which each position begins, and taps are padded to whole chunks: results that are dropped. (In the
+ * convolution itself they would be terms: zero times what may be infinite.) */
+static void pad_channels(struct conv_gemm *g) {
+    struct conv_factor *img = &g->f[1];
+    int channel = last_axis(g, 1);
+    int64_t few = 1;
+    uint32_t axis[2], inner = img->last + 1 == (int)img->n ? img->n - 2 : img->n - 1;
+    for (int i = 0; i < 2; i++) g->size[last_axis(g, i)] = up(g->size[last_axis(g, i)], CHUNK);
+    while (few < g->shape->d[channel]) few *= 2;
+    if (few >= CHUNK || g->side[channel] != CONV_N || img->n < 2 || terms(g, img, inner, axis, 2) != 2)
+        return;
+    int tap = g->side[axis[0]] == CONV_N ? 0 : 1;
+    bool first = g->side[axis[!tap]] == CONV_K && img->at[inner].c[axis[!tap]] * few % CHUNK == 0;
+    if (!first || g->side[axis[tap]] != CONV_N || img->at[inner].c[axis[tap]] != 1) return;
+    g->size[channel] = few, g->size[axis[tap]] = up(g->size[axis[tap]], CHUNK / few);
 }
 
 static bool is_worth_it(const struct conv_gemm *g, const struct gpu_spec *gpu) {
@@ -591,7 +610,7 @@ bool implicit_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct 
         return false;
     count_sides(&g);
     if (o->capability / 10 == 9 && has_wgmma_form(&g)) return false;
-    for (int i = 0; i < 2; i++) g.size[last_axis(&g, i)] = up(g.size[last_axis(&g, i)], CHUNK);
+    pad_channels(&g);
     count_sides(&g);
     if (!is_worth_it(&g, gpu)) return false;
     if (!o->no_split) choose_splits(&g, gpu);

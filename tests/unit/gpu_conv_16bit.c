@@ -185,7 +185,7 @@ static const struct {
       .reshaped = true},
      false},
     {{.dt = "f16", .b = 3, .in = 128, .out = 64, .high = 14, .wide = 14, .taps = 3, .pad = 1}, false},
-    {{.dt = "bf16", .b = 3, .in = 128, .out = 64, .high = 12, .wide = 7, .taps = 5, .pad = 2, .back = true},
+    {{.dt = "bf16", .b = 3, .in = 128, .out = 64, .high = 12, .wide = 13, .taps = 5, .pad = 2, .back = true},
      false},
 };
 
