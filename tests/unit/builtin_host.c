@@ -29,7 +29,7 @@ static const struct kind {
              {"sort", "u8", 1, .index = false},
              {"argsort", "i16", 2, .index = true},
              {"sort", "i16", 2, .row = 256},
-             {"argsort", "f32", 4, .index = true, .inf = 0x7f800000, .row = 512},
+             {"argsort", "f32", 4, .index = true, .inf = 0x7f800000, .row = 1024},
              {"topk", "bf16", 2, .top = true, .inf = 0x7f80, .row = 8},
              {"sort", "f32", 4, .inf = 0x7f800000, .row = 64}};
 

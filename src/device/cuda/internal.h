@@ -281,7 +281,7 @@ struct cuda_row {
 };
 static inline struct cuda_row cuda_row_of(uint32_t bytes, int64_t len) {
     struct cuda_row r = {1, 1};
-    if (bytes > 4 || len > (bytes > 2 ? 512 : 1024)) return (struct cuda_row){0, 0};
+    if (bytes > 4 || len > 1024) return (struct cuda_row){0, 0};
     while (r.lanes < 32 && r.lanes * 4 < len) r.lanes *= 2;
     while (r.lanes * r.each < len) r.each *= 2;
     return r;
