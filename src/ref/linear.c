@@ -336,12 +336,16 @@ static void resolve_other(struct machine *m, struct step *s, uint32_t at) {
         err_throw(m->err, RG_EUNSUPPORTED, "kernel %s, entry %u: %s does not stand in a linear program",
                   m->lin->name, at, op_info[op].name);
     resolve_value(m, s);
+    s->pure = true;
 }
 
 /* Finds the slots and the memory that an entry reads and writes, and checks its form. */
 static void resolve_step(struct machine *m, uint32_t at) {
     struct step *s = &m->step[at];
     const uop *u = s->u = m->lin->u[at];
+    s->op = u->op, s->dt = u->dt, s->lanes = u->lanes, s->nsrc = (uint8_t)RG_MIN(u->nsrc, UINT8_MAX);
+    s->stops = u->op == OP_BARRIER || u->op == OP_CLUSTER_SYNC || u->op == OP_LDMATRIX || u->op == OP_MMA ||
+               u->op == OP_WARP_REDUCE;
     switch (u->op) {
     case OP_RANGE: resolve_range(m, s, at); break;
     case OP_IF:
@@ -470,24 +474,32 @@ static bool settled(enum op op, const struct elem *a, const struct elem *b, int6
     return (!a->bad && a->v.i == *value) || (!b->bad && b->v.i == *value);
 }
 
-static struct elem eval_lane(struct machine *m, const struct step *s, unsigned l) {
-    const uop *u = s->u;
-    struct elem r = {.bad = FINE};
-    union ref_val x[3] = {{.i = 0}, {.i = 0}, {.i = 0}};
+/* Field by field: a struct that is put together in memory and then copied waits for its parts. */
+static void set_elem(struct elem *out, union ref_val v, uint8_t bad) {
+    out->v = v;
+    out->bad = bad;
+    out->summed = 0;
+    out->operand = 0;
+}
+
+static void eval_lane(struct machine *m, const struct step *s, unsigned l, struct elem *out) {
+    union ref_val x[3] = {{.i = 0}, {.i = 0}, {.i = 0}}, v;
     const struct elem *e[3] = {NULL, NULL, NULL};
-    for (uint32_t k = 0; k < u->nsrc; k++) {
+    uint8_t bad = FINE;
+    for (uint32_t k = 0; k < s->nsrc; k++) {
         e[k] = lin_lane(m, s->src[k], l);
         x[k] = e[k]->v;
-        if (!r.bad) r.bad = e[k]->bad;
+        if (!bad) bad = e[k]->bad;
     }
-    if (u->op == OP_WHERE && !e[0]->bad) r.bad = e[e[0]->v.i ? 1 : 2]->bad;
-    if (u->dt == DT_BOOL && (u->op == OP_AND || u->op == OP_OR) && r.bad) {
-        int64_t value;
-        if (settled((enum op)u->op, e[0], e[1], &value)) return (struct elem){.v = {.i = value}, .bad = FINE};
+    if (bad && s->op == OP_WHERE && !e[0]->bad) bad = e[e[0]->v.i ? 1 : 2]->bad;
+    if (bad && s->dt == DT_BOOL && (s->op == OP_AND || s->op == OP_OR) &&
+        settled((enum op)s->op, e[0], e[1], &v.i)) {
+        set_elem(out, v, FINE);
+        return;
     }
-    if (!ref_eval((enum op)u->op, (enum dtype)u->dt, (enum dtype)s->src[0].dt, x, &r.v))
-        lin_bad(m, s, "%s of %s is not an operation", op_info[u->op].name, dtype_info[u->dt].name);
-    return r;
+    if (!ref_eval((enum op)s->op, (enum dtype)s->dt, (enum dtype)s->src[0].dt, x, &v))
+        lin_bad(m, s, "%s of %s is not an operation", op_info[s->op].name, dtype_info[s->dt].name);
+    set_elem(out, v, bad);
 }
 
 /* Combines the lanes as a balanced tree: lane i with lane i + half, then again. */
@@ -731,8 +743,7 @@ static void run_value(struct machine *m, const struct step *s) {
         *out = (struct elem){.v = {.i = no}, .bad = FINE};
         return;
     }
-    default:
-        for (unsigned l = 0; l < u->lanes; l++) out[l] = eval_lane(m, s, l);
+    default: break;
     }
 }
 
@@ -740,7 +751,12 @@ static void run_value(struct machine *m, const struct step *s) {
 uint32_t lin_step(struct machine *m, uint32_t at) {
     struct step *s = &m->step[at], *open;
     m->now = at;
-    switch (s->u->op) {
+    if (s->pure) {
+        struct elem *out = &m->v[s->out.at];
+        for (unsigned l = 0; l < s->lanes; l++) eval_lane(m, s, l, &out[l]);
+        return at + 1;
+    }
+    switch (s->op) {
     case OP_RANGE:
         m->loop[s->loop] = (struct loop){0, lin_good(m, s, s->src[0], 0, "the size of a loop")->v.i};
         m->v[s->out.at] = (struct elem){.v = {.i = 0}, .bad = FINE};

@@ -28,16 +28,21 @@ struct access {
     struct slot index;
 };
 
+/* What every entry needs comes first: threads walk over the whole list, one after the other. */
 struct step {
     const uop *u;
+    uint16_t op; /* of u, as are dt, lanes and nsrc */
+    uint8_t dt, lanes, nsrc;
+    bool pure;  /* computed lane by lane from the values of its sources */
+    bool stops; /* a barrier or a collective op: other threads come first */
     struct slot out;
     struct slot src[3];
+    uint32_t partner;  /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
+    uint32_t loop;     /* RANGE: its index in machine.loop */
     struct slot *many; /* BUILD, MMA: all sources; TMA_LOAD: coordinates */
     /* LOAD, PRED_LOAD, STORE, STORE_ADD, LDMATRIX, CP_ASYNC, TMA_LOAD: to where; MBAR: which */
     struct access mem;
     struct access from; /* CP_ASYNC; TMA_LOAD: its mbarrier */
-    uint32_t partner;   /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
-    uint32_t loop;      /* RANGE: its index in machine.loop */
 };
 struct loop { /* while it runs */
     int64_t count, size;

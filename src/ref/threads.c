@@ -46,12 +46,12 @@ void lin_wait_copies(struct machine *m, int64_t n) {
 /* ---- run: threads ---------------------------------------------------------------------------------- */
 
 static bool is_meeting(const struct machine *m, uint32_t at) {
-    uint16_t op = m->step[at].u->op;
+    uint16_t op = m->step[at].op;
     return op == OP_LDMATRIX || op == OP_MMA || op == OP_WARP_REDUCE;
 }
 
 static bool is_barrier(const struct machine *m, uint32_t at) {
-    return m->step[at].u->op == OP_BARRIER || m->step[at].u->op == OP_CLUSTER_SYNC;
+    return m->step[at].op == OP_BARRIER || m->step[at].op == OP_CLUSTER_SYNC;
 }
 
 void lin_as_block(struct machine *m, uint32_t block) {
@@ -76,7 +76,7 @@ static bool run_thread(struct machine *m, uint32_t i, uint32_t end) {
     struct thread *t = &m->threads[i];
     bool moved = false;
     as_thread(m, i, true);
-    while (t->at != end && !is_barrier(m, t->at) && !is_meeting(m, t->at)) {
+    while (t->at != end && !m->step[t->at].stops) {
         uint32_t next = lin_step(m, t->at);
         if (next == t->at) break;
         t->at = next, moved = true;
@@ -258,7 +258,7 @@ static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
 }
 
 static bool waits(const struct machine *m, uint32_t thread) {
-    return m->step[m->threads[thread].at].u->op == OP_MBAR_WAIT;
+    return m->step[m->threads[thread].at].op == OP_MBAR_WAIT;
 }
 
 /* A warp runs until its threads are at a barrier, a wait, or the end. Did any advance? */
