@@ -473,8 +473,25 @@ static struct c_text extract(struct render *r, const uop *n) {
     return t;
 }
 
+/* Random bits rotate words: an instruction of AVX-512, which gcc makes of shifts only where it combines three of its own. */
+static bool is_rotation(const uop *n) {
+    if (n->op != OP_OR || n->dt != DT_U32 || n->lanes != 16) return false;
+    const uop *up = n->src[0], *down = n->src[1];
+    return up->op == OP_SHL && down->op == OP_SHR && up->src[0] == down->src[0] && uop_is_const(up->src[1]) &&
+           uop_is_const(down->src[1]) && up->src[1]->arg.i > 0 &&
+           up->src[1]->arg.i + down->src[1]->arg.i == 32;
+}
+
+static struct c_text rotate(struct render *r, const uop *n) {
+    const uop *up = n->src[0];
+    struct c_text x = operand(r, up->src[0]);
+    return (struct c_text){
+        .s = fmt(r, "ROL(%s, %d)", x.s, (int)up->src[1]->arg.i), .dt = DT_U32, .lanes = 16};
+}
+
 static struct c_text evaluate(struct render *r, const uop *n) {
     struct c_text src[3] = {{0}};
+    if (is_rotation(n)) return rotate(r, n);
     switch (n->op) {
     case OP_LOAD:
     case OP_PRED_LOAD: return load(r, n);

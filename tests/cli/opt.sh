@@ -62,6 +62,16 @@ has 1 "'peel' is no pass that ran; expected all, verify" "$here/product.uop" --h
 has 0 "opts TILE(i0,4,i0_r) REG(i0_r)" "$here/product.uop" --heuristic --target opencl
 [ "$("$RIDGE" opt "$here/product.uop" --heuristic --target sm_90a --emit cuda)" = "$("$RIDGE" opt "$here/product.uop" --heuristic --emit cuda)" ] || fail "--emit cuda is not for sm_90a"
 has 0 "__kernel" $small/matmul.uop --heuristic --target opencl --emit opencl
+
+# what other machines get: random bits rotate words in one instruction of AVX-512; AMX
+cat > "$here/random.uop" <<'END'
+kernel draw
+o = (PARAM<u32>[0 o] 36864)
+i = (RANGE[i GRID 0] 36864)
+(SINK (STORE (INDEX o i) (CAST<u32> (THREEFRY (CAST<u64> i) 7:u64))))
+END
+has 0 "= ROL(v" "$here/random.uop" --heuristic --target avx512 --emit c
+has 0 ",k2,TDPBF16PS)" "$here/product.uop" --heuristic --target amx
 has 2 "--target expects native, neon, avx2, avx512, amx, sm_90a, sm_80 or opencl, found 'sm_8'" $small/matmul.uop --target sm_8
 has 2 "another language than --emit asks for" $small/matmul.uop --target sm_80 --emit c
 has 2 "another language than --emit asks for" $small/matmul.uop --target neon --emit opencl
