@@ -85,6 +85,11 @@ struct view {
 bool view_init(struct view *, struct ir *, const struct kernel *, const struct isa *, int threads);
 /* The stride, in elements, from one lane to the next when `axis` is tiled into vectors of `lanes`. */
 int64_t access_stride(const struct view *, const struct access_view *, int axis, int64_t lanes);
+/* Its distance, for one lane; INT64_MAX: not linear. */
+static inline int64_t stride_of(const struct view *v, const struct access_view *s, int axis) {
+    int64_t d = access_stride(v, s, axis, 1);
+    return d == NO_STRIDE ? INT64_MAX : d < 0 ? -d : d;
+}
 bool view_depends(const struct view *, const uop *, int axis);
 int view_axis_of(const struct view *, const uop *range);
 /* The bit of a RANGE alone; its mask also has the ranges that determine its length. */

@@ -79,7 +79,7 @@ static bool depends(const struct attention_kernel *r, const struct access_view *
     return (s->mask & r->v->axis[axis].ranges) != 0;
 }
 
-static int64_t stride_of(const struct attention_kernel *r, const struct access_view *s, int axis) {
+static int64_t row_stride(const struct attention_kernel *r, const struct access_view *s, int axis) {
     struct affine f = affine_of(r->v->arena, s->index);
     int64_t found = 0;
     for (uint32_t i = 0; i < f.n; i++)
@@ -113,7 +113,7 @@ static bool add_tile(struct attention_kernel *r, bool streamed, const struct acc
                      int across) {
     struct attention_operand *list = streamed ? r->streamed : r->fixed;
     int *n = streamed ? &r->nstreamed : &r->nfixed;
-    if (stride_of(r, s, across) != 1) return false;
+    if (row_stride(r, s, across) != 1) return false;
     for (int i = 0; i < *n; i++) {
         if (list[i].access == s) return true;
         if (!same_elements(r, list[i].access, list[i].across, s, across)) continue;

@@ -1,13 +1,11 @@
-/* gpu_gemm.c: opt lists of a GPU for contractions (GEMM, batched, transposed; convolutions as implicit GEMM) and for
- * transposes: blocks with tiles in shared memory.
+/* gpu_gemm.c: opt lists of a GPU for contractions (GEMM, batched, transposed; convolutions as implicit GEMM): blocks with
+ * tiles in shared memory.
  *
  * GEMM. Output axes that only A has are joined to m, those that only B has to n, reduced axes to k; operands that are not
  * affine in these (images of a convolution) are gathered. A block computes a tile of m x n, each warp or warpgroup a part
  * of it: wgmma or mma.sync for 16-bit and 8-bit floats (with RIDGE_TF32=1 for f32), else FMAs. The k loop is a
  * multistage pipeline. A config is a tile, a number of stages, a rasterization and a schedule (persistent, warp-specialized,
  * split-K in a cluster). All legal ones are priced by gpu_time.c; the heuristic takes the cheapest, search tries more.
- *
- * Transposes. A tile is loaded along the rows of the source and stored along those of the destination.
  * Tests: tests/unit/gpu_threads.c, tests/unit/cuda.c, tests/unit/tune_gpu.c */
 #include "tune/choose/choose.h"
 
@@ -28,10 +26,6 @@
 #define SPILL_SLACK 24      /* registers over the limit that the compiler may still avoid spilling */
 #define MIN_SIDE 32         /* rows and columns of a tiled GEMM .. */
 #define MIN_SIDE_MMA 8      /* .. and of one by MMA instructions, padded to a tile */
-#define MIN_TRANSPOSE (1 << 16) /* elements worth a tiled transpose */
-#define TRANSPOSE_SHARED 45056  /* bytes of its tiles: five blocks of an SM */
-#define TRANSPOSE_TILE 64
-#define MIN_TRANSPOSE_SIDE 32 /* of a tile that is worth filling */
 
 enum { MAX_JOINED = 8 };
 
@@ -112,11 +106,6 @@ struct gemm {
 };
 
 /* ---- axes ---------------------------------------------------------------------------------------------------- */
-
-static int64_t stride_of(const struct view *v, const struct access_view *s, int axis) {
-    int64_t d = access_stride(v, s, axis, 1);
-    return d == NO_STRIDE ? INT64_MAX : d < 0 ? -d : d;
-}
 
 static bool add_axis(const struct view *v, struct joined_axes *g, int axis) {
     if (g->n == MAX_JOINED || v->axis[axis].size < 0 || v->axis[axis].fixed || v->axis[axis].members != 1)
@@ -885,113 +874,4 @@ void gpu_gemm_configs(struct view *v, const struct model *model, const char *lik
                      ((struct gpu_list){text, config_name(&x, &config[i].f), config[i].seconds}));
         if (out->n == best && more) step = RG_MAX((n - i) / more, 1u);
     }
-}
-
-/* ---- transposes ---------------------------------------------------------------------------------------------- */
-
-static bool is_transposed(const struct view *v, const struct access_view *s, int inner) {
-    return !s->store && stride_of(v, s, inner) > 1 && view_can_name(v, s->buf);
-}
-
-/* A load that is contiguous along another axis than the store. */
-static const struct access_view *transposed_load(const struct view *v, int inner, int *along) {
-    const struct access_view *found = NULL;
-    for (int i = 0; i < v->naccess; i++) {
-        const struct access_view *s = &v->access[i];
-        if (!is_transposed(v, s, inner)) continue;
-        for (int k = 0; k < v->naxis; k++)
-            if (v->axis[k].grid && k != inner && stride_of(v, s, k) == 1) found = s, *along = k;
-    }
-    return found;
-}
-
-/* The axis whose rows follow each other in the load, so that both joined are long enough to tile: columns and rows of a small
- * image, between which there may be padding. -1: there is none. */
-static int next_rows(const struct view *v, const struct access_view *s, int inner, int along) {
-    int k = along - 1;
-    if (k < 0 || k == inner || !v->axis[k].grid) return -1;
-    int64_t pitch = stride_of(v, s, k), size = v->axis[along].size;
-    return pitch <= size && 2 * pitch >= size ? k : -1;
-}
-
-/* Few channels: a thread stores all of a position, its neighbours those of the next ones. */
-static const char *transpose_in_registers(struct view *v, int inner) {
-    int64_t n = v->axis[inner].size;
-    if (n != 4 && n != 8) return "";
-    const char *list = arena_printf(v->arena, "VEC(%s)", v->axis[inner].name);
-    return view_legal(v, list) ? list : "";
-}
-
-/* STAGE of a load that is transposed; `at`: the axis around the tile, p: its axes along i and j. */
-static void stage_transposed(struct view *v, const struct access_view *s, const char *at,
-                             const char *const *p, bool wide, struct str *out) {
-    const char *x = access_name(v, s);
-    str_printf(out, " STAGE(%s,%s,%s+%s+%s,%s+%s+%s)", x, at, p[0], p[1], p[2], p[3], p[4], p[5]);
-    if (wide) str_printf(out, " TILE(%s.%s,%d,%s_v) VEC(%s_v)", x, p[3], RG_MIN(16 / s->bytes, 8), x, x);
-}
-
-/* What else a fused copy reads transposed has tiles too: the gradient of a batch norm reads three such tensors. */
-static void stage_others(struct view *v, const struct access_view *first, int inner, int along, int rows,
-                         const char *at, const char *const *p, struct str *out) {
-    int bytes = first->bytes;
-    for (int i = 0; i < v->naccess; i++) {
-        const struct access_view *s = &v->access[i];
-        size_t n = out->n;
-        bool known = s->buf == first->buf;
-        for (int k = 0; k < i; k++) known |= v->access[k].buf == s->buf;
-        if (known || s->bytes > 4 || !is_transposed(v, s, inner) || stride_of(v, s, along) != 1) continue;
-        if (rows >= 0 && next_rows(v, s, inner, along) != rows) continue;
-        if ((bytes + s->bytes) * TRANSPOSE_TILE * (TRANSPOSE_TILE + 4) > TRANSPOSE_SHARED) continue;
-        stage_transposed(v, s, at, p, rows < 0 && !s->pred, out);
-        if (view_legal(v, out->p))
-            bytes += s->bytes;
-        else
-            out->n = n, out->p[n] = 0;
-    }
-}
-
-/* A tile of 64 x 64 in shared memory, loaded along j, stored along i. */
-static const char *write_transpose(struct view *v, const struct access_view *s, int inner, int along,
-                                   int rows) {
-    const char *i = v->axis[inner].name, *j = v->axis[along].name, *at = i, *p[6];
-    struct str out;
-    int64_t size = v->axis[along].size;
-    str_init(&out, v->arena);
-    if (rows >= 0) {
-        const char *both = view_new_axis(v, j, "j");
-        str_printf(&out, "JOIN(%s,%s,%s) ", v->axis[rows].name, j, both);
-        j = both, size *= v->axis[rows].size;
-    }
-    for (int k = 0; k < 6; k++) p[k] = arena_printf(v->arena, "%s_t%d", k < 3 ? i : j, k % 3);
-    if (v->axis[inner].size <= TRANSPOSE_TILE) at = j; /* an axis of one tile is gone */
-    if (v->axis[inner].size <= TRANSPOSE_TILE && size <= TRANSPOSE_TILE)
-        for (int k = 0; k < v->naxis; k++)
-            if (k != inner && k != along && k != rows && v->axis[k].most > 1) at = v->axis[k].name;
-    str_printf(&out,
-               "PADTO(%s,64) TILE(%s,64,%s) TILE(%s,8,%s) TILE(%s,4,%s) PADTO(%s,64) TILE(%s,64,%s) "
-               "TILE(%s,16,%s) TILE(%s,4,%s) THREAD(%s) THREAD(%s) THREAD(%s) THREAD(%s) ORDER(%s,%s,%s,%s) "
-               "VEC(%s) UNROLL(%s)",
-               i, i, p[0], p[0], p[1], p[1], p[2], j, j, p[3], p[3], p[4], p[4], p[5], p[3], p[0], p[4], p[1],
-               p[3], p[0], p[4], p[1], p[2], p[5]);
-    stage_transposed(v, s, at, p, rows < 0 && !s->pred, &out);
-    if (!view_legal(v, out.p)) return "";
-    stage_others(v, s, inner, along, rows, at, p, &out);
-    return out.p;
-}
-
-const char *gpu_transpose(struct view *v) {
-    int inner = -1, along = -1, rows = -1;
-    double all = 1;
-    for (int i = 0; i < v->naxis; i++) {
-        if (!v->axis[i].grid || v->axis[i].fixed || v->axis[i].members != 1) return "";
-        if (v->axis[i].most > 1) inner = i;
-        all *= v->axis[i].most;
-    }
-    if (v->reduces || v->scans || v->stages || inner < 0 || all < MIN_TRANSPOSE) return "";
-    const struct access_view *s = transposed_load(v, inner, &along);
-    if (!s || s->bytes > 4) return "";
-    if (v->axis[inner].size < MIN_TRANSPOSE_SIDE) return transpose_in_registers(v, inner);
-    if (v->axis[along].size < TRANSPOSE_TILE * 3 / 4) rows = next_rows(v, s, inner, along);
-    int64_t size = v->axis[along].size * (rows < 0 ? 1 : v->axis[rows].size);
-    return size < MIN_TRANSPOSE_SIDE ? "" : write_transpose(v, s, inner, along, rows);
 }

@@ -1,7 +1,7 @@
 /* random_opts.c: random legal opt lists, for tests and fuzzing. Opts are drawn one by one from a table, weighted, and kept
  * if the list with them is legal.
  * Tests: tests/unit/codegen.c (codegen_random_opts_are_legal), tests/unit/golden.c */
-#include "choose.h"
+#include "tune/choose/choose.h"
 
 enum { MOST_TRIES = 40 };
 
