@@ -137,7 +137,8 @@ struct machine {
     int32_t met[MOST_GROUPS][MOST_GROUPS]; /* by warpgroups: the last barrier that both passed */
     int32_t *
         seen; /* by threads, [waiter][arriver]: when the arriver last arrived at an mbarrier that the waiter waited for */
-    uint32_t group; /* threads at a collective op */
+    uint32_t group;                 /* threads at a collective op */
+    int (*layout[MMA_COUNT][3])[3]; /* of operands of MMA instructions, as they are used */
     /* resolve only */
     struct map known; /* node id -> slot + 1 of its latest evaluation in an open scope */
     VEC(struct ref_undo) undo;

@@ -120,14 +120,27 @@ static struct elem operand_elem(enum dtype dt, const struct elem *v, unsigned r)
     return (struct elem){.v = ref_read(dt, &half), .bad = v[r / 2].bad};
 }
 
+/* Where the elements of an operand lie: by lane, then by register. Worked out once for a kernel. */
+static const int (*layout(struct machine *m, enum mma instr, unsigned operand, unsigned *regs))[3] {
+    struct mma_map map = mma_map(instr, operand);
+    uint32_t lanes = mma_lanes(instr);
+    int(*at)[3] = m->layout[instr][operand];
+    *regs = map.regs;
+    if (at) return (const int(*)[3])at;
+    at = m->layout[instr][operand] = arena_alloc(m->arena, sizeof(int[3]) * lanes * map.regs);
+    for (uint32_t l = 0; l < lanes; l++)
+        for (unsigned r = 0; r < map.regs; r++) mma_element(&map, l, r, at[l * map.regs + r]);
+    return (const int(*)[3])at;
+}
+
 /* Operands and accumulators of the warp as matrices, gathered or given back. */
 static void mma_side(struct machine *m, const struct step *s, uint32_t first, unsigned operand,
                      struct elem x[16][16], bool give) {
-    struct mma_map map = mma_map((enum mma)s->u->arg.mma.instr, operand);
+    unsigned regs;
+    const int(*where)[3] = layout(m, (enum mma)s->u->arg.mma.instr, operand, &regs);
     for (uint32_t l = 0; l < MMA_LANES; l++)
-        for (unsigned r = 0; r < map.regs; r++) {
-            int at[3];
-            mma_element(&map, l, r, at);
+        for (unsigned r = 0; r < regs; r++) {
+            const int *at = where[l * regs + r];
             bool acc = operand == MMA_D;
             const struct slot *in = &s->many[acc ? r / s->many[0].lanes : s->u->nsrc - 2 + operand];
             struct elem *e = &m->threads[first + l].v[in->at + (acc ? r % s->many[0].lanes : 0)];
@@ -194,12 +207,12 @@ static void read_tile(struct machine *m, struct step *s, uint32_t first, int ope
 /* Operand a from the registers of the warpgroup. */
 static void gather_rows(struct machine *m, const struct step *s, uint32_t first, struct elem *a) {
     enum mma instr = (enum mma)s->u->arg.mma.instr;
-    struct mma_map map = mma_map(instr, MMA_A);
+    unsigned regs;
+    const int(*where)[3] = layout(m, instr, MMA_A, &regs);
     const struct slot *in = &s->many[s->u->nsrc - 2];
     for (uint32_t l = 0; l < WARPGROUP; l++)
-        for (unsigned r = 0; r < map.regs; r++) {
-            int at[3];
-            mma_element(&map, l, r, at);
+        for (unsigned r = 0; r < regs; r++) {
+            const int *at = where[l * regs + r];
             struct elem *word = &m->threads[first + l].v[in->at];
             word[dtype_info[mma_info[instr].in].bytes == 2 ? r / 2 : r].operand =
                 (uint16_t)(m->threads[first].mma_begun + 1);
@@ -229,8 +242,10 @@ static void run_warp_reduce(struct machine *m, const struct step *s, uint32_t fi
 static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
     enum mma instr = (enum mma)s->u->arg.mma.instr;
     const struct mma_info *i = &mma_info[instr];
-    struct mma_map map = mma_map(instr, MMA_D);
+    unsigned regs;
+    const int(*where)[3] = layout(m, instr, MMA_D, &regs);
     int k = i->size[MMA_K];
+    if (*i->map[MMA_A]) layout(m, instr, MMA_A, &(unsigned){0}); /* before the mark: it stays */
     struct arena_mark mark = arena_mark(m->arena);
     struct elem *a = arena_array(m->arena, struct elem, i->size[MMA_M] * k),
                 *b = arena_array(m->arena, struct elem, i->size[MMA_N] * k);
@@ -240,9 +255,8 @@ static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
         read_tile(m, s, first, MMA_A, a);
     read_tile(m, s, first, MMA_B, b);
     for (uint32_t l = 0; l < WARPGROUP; l++)
-        for (unsigned r = 0; r < map.regs; r++) {
-            int at[3];
-            mma_element(&map, l, r, at);
+        for (unsigned r = 0; r < regs; r++) {
+            const int *at = where[l * regs + r];
             unsigned lanes = s->many[0].lanes;
             struct elem *e = &m->threads[first + l].v[s->many[r / lanes].at + r % lanes];
             if (s->u->arg.mma.zero_init) *e = (struct elem){.v = {.f = 0}, .bad = FINE};

@@ -84,14 +84,18 @@ struct tensor {
     char *p;
     enum dtype dt;
     size_t n;
+    double *x; /* what it was filled with */
 };
 
 static struct tensor filled(struct att *x, const char *type, int64_t n, uint64_t seed, double scale) {
     struct tensor t = {.dt = dt_parse(type, strlen(type)), .n = (size_t)n};
     size_t bytes = dtype_info[t.dt].bytes;
     t.p = arena_alloc(&x->arena, t.n * bytes);
-    for (size_t i = 0; i < t.n; i++)
-        ref_write(t.dt, t.p + i * bytes, (union ref_val){.f = draw(&seed) * scale});
+    t.x = arena_array(&x->arena, double, t.n);
+    for (size_t i = 0; i < t.n; i++) {
+        ref_write(t.dt, t.p + i * bytes, (union ref_val){.f = ref_round(t.dt, draw(&seed) * scale)});
+        t.x[i] = ref_read(t.dt, t.p + i * bytes).f;
+    }
     return t;
 }
 
@@ -106,18 +110,17 @@ static double expected(struct att *x, const struct tensor *b, int64_t h, int64_t
     double *w = arena_array(&x->arena, double, end), m = -INFINITY, l = 0;
     for (int64_t k = 0; k < end; k++) {
         w[k] = 0;
-        for (int64_t j = 0; j < d; j++) w[k] += at(&b[1], row * d + j) * at(&b[2], (head + k) * d + j);
-        w[k] = w[k] * 0.25 + (x->mask ? at(&b[5], i * x->s + k) : 0);
+        for (int64_t j = 0; j < d; j++) w[k] += b[1].x[row * d + j] * b[2].x[(head + k) * d + j];
+        w[k] = w[k] * 0.25 + (x->mask ? b[5].x[i * x->s + k] : 0);
         m = fmax(m, w[k]);
     }
     for (int64_t k = 0; k < end; k++) l += w[k] = exp2(w[k] - m);
-    for (int64_t j = 0; j < d; j++) {
-        o[j] = size[j] = 0;
-        for (int64_t k = 0; k < end; k++) {
-            double y = w[k] / l * at(&b[3], (head + k) * d + j);
+    for (int64_t j = 0; j < d; j++) o[j] = size[j] = 0;
+    for (int64_t k = 0; k < end; k++)
+        for (int64_t j = 0; j < d; j++) {
+            double y = w[k] / l * b[3].x[(head + k) * d + j];
             o[j] += y, size[j] += fabs(y);
         }
-    }
     return m + log2(l);
 }
 
