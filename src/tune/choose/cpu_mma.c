@@ -93,7 +93,8 @@ static int64_t k_block(const struct mma_info *i, int64_t k, int64_t least) {
 struct mma_axis_names {
     const char *mr, *mi, *nr, *ni, *ki; /* tiles of the register tile, and inside them */
     const char *ml, *nl, *kk;           /* register tiles of a panel, steps of a block */
-    const char *outer, *at;             /* loops around the panels; the one that packs */
+    const char *outer, *at;             /* loops around the panels; the one that packs .. */
+    const char *at_a; /* .. and, for a, where each of its panels is packed before use; NULL: the same */
 };
 
 static void tile_side(struct view *v, struct str *out, const char *axis, int64_t size, int64_t tiles,
@@ -177,7 +178,11 @@ static bool tile_axes(struct view *v, struct contraction *c, const struct mma_in
     }
     for (int a = 0; a < v->naxis && !*p->outer; a++)
         if (v->axis[a].grid && c->in_grid[a] > 1) p->at = v->axis[a].name;
-    const char *order = LIST(v, p->outer, p->nl, p->ml, p->kk);
+    double cols = (double)ceil_div(tn, gn) * (double)(y * i->size[MMA_N]);
+    if (tiles && !*p->outer && *p->ml && *p->nl &&
+        cols * (double)kc * dtype_info[i->in_b].bytes <= (double)v->l2 / 4)
+        p->at_a = p->ml;
+    const char *order = p->at_a ? LIST(v, p->ml, p->nl) : LIST(v, p->outer, p->nl, p->ml, p->kk);
     if (strchr(order, ',')) str_printf(out, " ORDER(%s)", order);
     return p->at != NULL;
 }
@@ -194,19 +199,25 @@ static void pack_operand(struct view *v, struct str *out, const struct mma_axis_
 }
 
 /* For AMX: dimensions are digits of the layout (codegen/opts/stage.c). Rows of a along k are copied by vectors; pairs or quads of rows
- * of b are interleaved. */
+ * of b are interleaved, along the rows of all panels. */
 static void pack_tiles(struct view *v, struct str *out, const struct mma_axis_names *p,
-                       const struct access_view *s, const char *l, const char *in, bool k_major, bool is_a) {
+                       const struct access_view *s, const char *l, const char *in, bool k_major, bool is_a,
+                       bool steps) {
     const char *name = access_name(v, s);
-    str_printf(out, " STAGE(%s,%s,%s)", name, p->at, LIST(v, l, in, p->ki));
+    bool inside = is_a && p->at_a;
+    str_printf(out, " STAGE(%s,%s,%s)", name, inside ? p->at_a : p->at, LIST(v, inside ? "" : l, in, p->ki));
     if (is_a && k_major)
         str_printf(out, " TILE(%s.%s,16,%s.v) VEC(%s.v) UNROLL(%s.%s)", name, p->ki, name, name, name, p->ki);
     else if (k_major)
         str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", name, p->ki, name, in);
     else
         str_printf(out, " VEC(%s.%s)", name, in);
-    if (!is_a && !k_major)
-        str_printf(out, " UNROLL(%s.%s) ORDER(%s.%s1,%s.%s1)", name, p->ki, name, p->ki, name, in);
+    if (is_a || k_major) return;
+    str_printf(out, " UNROLL(%s.%s)", name, p->ki);
+    if (steps && *l)
+        str_printf(out, " ORDER(%s.%s2,%s.%s1,%s.%s,%s.%s1)", name, p->ki, name, p->ki, name, l, name, in);
+    else
+        str_printf(out, " ORDER(%s.%s1,%s.%s1)", name, p->ki, name, in);
 }
 
 bool write_cpu_mma(struct view *v, struct contraction *c, struct str *out) {
@@ -223,8 +234,9 @@ bool write_cpu_mma(struct view *v, struct contraction *c, struct str *out) {
     bool ka = access_stride(v, c->a.access, c->kbig, 1) == 1,
          kb = access_stride(v, c->b.access, c->kbig, 1) == 1;
     if (mma_has_tiles(instr)) {
-        pack_tiles(v, out, &p, c->a.access, p.ml, p.mi, ka, true);
-        pack_tiles(v, out, &p, c->b.access, p.nl, p.ni, kb, false);
+        bool steps = v->axis[c->kbig].size > i->size[MMA_K];
+        pack_tiles(v, out, &p, c->a.access, p.ml, p.mi, ka, true, steps);
+        pack_tiles(v, out, &p, c->b.access, p.nl, p.ni, kb, false, steps);
         return true;
     }
     pack_operand(v, out, &p, c->a.access, p.ml, p.mr, p.mi, ka);
