@@ -209,8 +209,10 @@ struct trace {
     VEC(struct trace_note) notes;
     bool async;         /* some lane is: a copy that the host asked for is then TK_API with its direction */
     uint32_t record_ns; /* what a record cost the program; 0 not known */
-    /* what timing a kernel cost: a device that timed its own, the host that launched it in a graph; 0 nothing, or not known */
-    uint32_t kernel_record_ns, launch_record_ns;
+    uint32_t
+        kernel_record_ns; /* what timing a kernel cost a device that timed its own; 0 nothing, or not known */
+    uint32_t
+        launch_ns; /* what launching a kernel in a graph took the host before it was recorded; 0 not known */
     uint64_t missing_records; /* that found no room in the file */
 
     VEC(struct trace_snapshot_event) snap;

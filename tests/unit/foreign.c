@@ -932,6 +932,25 @@ TEST(foreign_wide_products_on_the_cpu) {
     forget();
 }
 
+/* A convolution of 64 bits has no library kernel: three quarters of its time. */
+TEST(foreign_wide_convolutions_on_the_cpu) {
+    begin("", "");
+    for (int i = 0; i < 4; i++) {
+        double t0 = 1000 + 11000.0 * i;
+        step(i, t0, 10990);
+        event("cpu_op", "aten::_slow_conv2d_forward", 500, 500, t0 + 20, 10800,
+              "\"Input Dims\": [[8, 32, 56, 56], [32, 32, 3, 3], [], [32], [], []], \"Input type\": "
+              "[\"double\", \"double\", "
+              "\"ScalarList\", \"double\", \"ScalarList\", \"ScalarList\"], \"Concrete Inputs\": [\"\", "
+              "\"\", \"[3, 3]\", "
+              "\"\", \"[1, 1]\", \"[1, 1]\"]");
+    }
+    diagnosed();
+    CHECK(d.verdict == CAUSE_PRECISION);
+    CHECK(gain_of(CAUSE_PRECISION) > 0.7 && gain_of(CAUSE_PRECISION) < 0.76);
+    forget();
+}
+
 /* Two blocks of 134 MB a step, mapped and unmapped: half of the time passes outside of operators while they are freed. It was called
  * the program's own code; tensors that stay brought 88 %. */
 TEST(foreign_large_blocks_are_mapped_anew) {

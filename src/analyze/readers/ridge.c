@@ -363,12 +363,12 @@ static void copy_call(struct trace *t, struct trace_event *e) {
     e->flags &= TF_H2D | TF_D2H | TF_D2D;
 }
 
-/* "machine FLOPS BYTES HALF", "kernel record DEVICE_NS HOST_NS": facts, nothing to tell. */
+/* "machine FLOPS BYTES HALF", "kernel record DEVICE_NS LAUNCH_NS": facts, nothing to tell. */
 static bool take_fact(struct trace *t, const char *s) {
     char *end;
     if (!strncmp(s, "kernel record ", 14)) {
         t->kernel_record_ns = (uint32_t)RG_MIN(strtoul(s + 14, &end, 10), 20000ul);
-        t->launch_record_ns = (uint32_t)RG_MIN(strtoul(end, NULL, 10), 20000ul);
+        t->launch_ns = (uint32_t)RG_MIN(strtoul(end, NULL, 10), 20000ul);
         return true;
     }
     if (strncmp(s, "machine ", 8)) return false;

@@ -587,17 +587,15 @@ static void set_trying(bool on) {
     pthread_mutex_unlock(&lock);
 }
 
-/* What timing a kernel adds: on the device from one to the next, on the host to the launch of its graph; the arguments: without. */
+/* What timing a kernel adds on the device from one to the next, and what the host took for it in a graph before; the arguments:
+ * both without recording. */
 static void note_cost(struct cuda_device *d, uint64_t gap, uint64_t launch) {
     char text[64];
     set_trying(true);
-    uint64_t gap_recorded = gap ? cuda_turnaround(d) : 0,
-             launch_recorded = launch ? cuda_graph_launch_ns(d) : 0;
-    uint64_t now = os_now_ns();
+    uint64_t gap_recorded = gap ? cuda_turnaround(d) : 0, now = os_now_ns();
     cu.api.flush(1);
     set_trying(false);
     gap = gap_recorded > gap ? gap_recorded - gap : 0;
-    launch = launch_recorded > launch ? launch_recorded - launch : 0;
     if (!gap && !launch) return;
     snprintf(text, sizeof text, "kernel record %llu %llu", (unsigned long long)gap,
              (unsigned long long)launch);
