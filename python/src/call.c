@@ -67,7 +67,7 @@ static struct code_site site_of(PyObject *code) {
     struct code_site was = *s;
     unlock_table();
     if (was.code == code) return was;
-    PyObject *name = PyObject_GetAttrString(code, "co_filename");
+    PyObject *name = PyObject_GetAttr(code, py_name[PY_CO_FILENAME]);
     const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
     if (!text) PyErr_Clear();
     struct code_site now = {.code = Py_NewRef(code), .file = text ? py_intern(text) : NULL};
@@ -88,7 +88,7 @@ static void find_line(struct py_call *k) {
         Py_DECREF(code);
         k->file = s.file;
         if (!s.inside) break;
-        PyObject *next = PyObject_GetAttrString(f, "f_back");
+        PyObject *next = PyObject_GetAttr(f, py_name[PY_F_BACK]);
         Py_XDECREF(up);
         up = next;
         if (!next || next == Py_None) {

@@ -237,7 +237,7 @@ int py_operand(struct py_call *k, PyObject *o, rg_operand *out) {
 
 /* __array_ufunc__ = None says, as to NumPy, that the other's operators are to be used. */
 static int has_own_operators(PyObject *o) {
-    PyObject *f = PyObject_GetAttrString(o, "__array_ufunc__");
+    PyObject *f = PyObject_GetAttr(o, py_name[PY_ARRAY_UFUNC]);
     if (!f) PyErr_Clear();
     Py_XDECREF(f);
     return f == Py_None;
@@ -246,8 +246,8 @@ static int has_own_operators(PyObject *o) {
 int py_is_operand(PyObject *o) {
     if (py_is_tensor(o) || PyFloat_Check(o) || PyLong_Check(o)) return 1;
     if (has_own_operators(o)) return 0;
-    return PyObject_CheckBuffer(o) || PyObject_HasAttrString(o, "__dlpack__") ||
-           PyObject_HasAttrString(o, "__array__");
+    return PyObject_CheckBuffer(o) || PyObject_HasAttr(o, py_name[PY_DLPACK]) ||
+           PyObject_HasAttr(o, py_name[PY_ARRAY]);
 }
 
 int py_flatten(struct py_call *k, rg_tensor *x) {

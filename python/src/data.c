@@ -151,8 +151,8 @@ static int measure(struct nested *l, PyObject *o) {
         Py_DECREF(at);
         at = first;
     }
-    stacked = !is_list(at) && (py_is_tensor(at) || PyObject_HasAttrString(at, "__array__") ||
-                               PyObject_HasAttrString(at, "__dlpack__"));
+    stacked = !is_list(at) && (py_is_tensor(at) || PyObject_HasAttr(at, py_name[PY_ARRAY]) ||
+                               PyObject_HasAttr(at, py_name[PY_DLPACK]));
     Py_DECREF(at);
     return stacked;
 }
@@ -235,8 +235,8 @@ static rg_tensor take_any(struct py_call *k, PyObject *o, bool exact) {
         PyBuffer_Release(&b);
         return t;
     }
-    if (PyObject_HasAttrString(o, "__dlpack__")) return py_from_dlpack(k, o);
-    if (PyObject_HasAttrString(o, "__array__")) return take_array(k, o);
+    if (PyObject_HasAttr(o, py_name[PY_DLPACK])) return py_from_dlpack(k, o);
+    if (PyObject_HasAttr(o, py_name[PY_ARRAY])) return take_array(k, o);
     if (PyIndex_Check(o)) return take_number(k, o, exact);
     PyErr_Format(PyExc_TypeError, "ridge: %R is no tensor, number, list or array", (PyObject *)Py_TYPE(o));
     return t;

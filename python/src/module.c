@@ -27,6 +27,16 @@ static PyObject *set_helpers(PyObject *m, PyObject *dict) {
     Py_RETURN_NONE;
 }
 
+PyObject *py_name[PY_NAMES];
+
+static int make_names(void) {
+    static const char *const text[PY_NAMES] = {"__array__", "__array_ufunc__", "__dlpack__", "co_filename",
+                                               "f_back"};
+    for (int i = 0; i < PY_NAMES; i++)
+        if (!py_name[i] && !(py_name[i] = PyUnicode_InternFromString(text[i]))) return -1;
+    return 0;
+}
+
 static PyMethodDef own[] = {{"_set_helpers", set_helpers, METH_O, NULL},
                             {"tensor", (PyCFunction)(void *)py_new_tensor, METH_FASTCALL | METH_KEYWORDS,
                              "tensor(data, dtype=None, device=None, requires_grad=False)\n--\n\nA tensor of "
@@ -52,7 +62,7 @@ PyMODINIT_FUNC PyInit__ridge(void) {
 #ifdef Py_GIL_DISABLED
     if (PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED)) return Py_DECREF(m), NULL;
 #endif
-    if (PyModule_AddFunctions(m, kept) || PyModule_AddFunctions(m, py_functions) ||
+    if (make_names() || PyModule_AddFunctions(m, kept) || PyModule_AddFunctions(m, py_functions) ||
         PyModule_AddFunctions(m, py_jit_functions) || PyModule_AddFunctions(m, py_object_functions) ||
         PyModule_AddFunctions(m, py_share_functions) || py_add_dtypes(m) || py_add_tensor(m) ||
         py_add_jit(m) || py_add_objects(m) || PyModule_AddStringConstant(m, "__version__", rg_version())) {

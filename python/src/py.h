@@ -46,6 +46,10 @@ static inline struct py_object *py_of(PyObject *o) { return (struct py_object *)
 
 extern PyTypeObject *py_tensor_type, *py_dtype_type;
 extern PyObject *py_error_type; /* ridge.Error */
+
+/* Attributes that are asked for often. Names made anew for each question fill CPython's cache of attributes. */
+enum { PY_ARRAY, PY_ARRAY_UFUNC, PY_DLPACK, PY_CO_FILENAME, PY_F_BACK, PY_NAMES };
+extern PyObject *py_name[PY_NAMES];
 static inline bool py_is_tensor(PyObject *o) { return PyObject_TypeCheck(o, py_tensor_type); }
 
 enum { PY_DEVICES = 16 };

@@ -60,7 +60,8 @@ class Words(Case):
 
     def test_names(self):
         self.assertEqual(self.said(lambda: ridge.ones(2).set(3)), "set: tensor 1 was not made by ridge.scalar or ridge.index_scalar; use assign_")
-        self.assertEqual(self.said(lambda: ridge.ones(2).sum().backward()), "backward: no parameter leads to the loss; requires_grad=True makes one")
+        x = ridge.tensor([1.0, 2.0])
+        self.assertIn("backward: no parameter leads to the loss; requires_grad=True makes one", self.said(lambda: (x * x).sum().backward()))
         self.assertEqual(self.said(lambda: ridge.ones(4).window(ridge.ones(1), 2)), "slice: the start of range 1 is not a ridge.index_scalar")
 
     def test_reads_inside_a_jit(self):
