@@ -233,6 +233,7 @@ struct trace {
     bool unfinished; /* the recording was not ended */
     double machine_flops, machine_bytes,
         machine_half; /* the roofs of the machine file, a second; 0 not known */
+    uint64_t clock;   /* files with the same one have the same clock; 0 not known */
     bool own_export;  /* written by `ridge report --trace` for other tools */
     uint32_t max_events;
 };

@@ -80,6 +80,7 @@ struct engine {
     struct debug_totals shown;
     struct world *world[ENGINE_WORLDS]; /* by number in the context; NULL: closed */
     struct overlap *overlap;            /* NULL: not yet */
+    uint32_t clock_told;                /* the recording that knows it */
     void *stage; /* memory of the host that collectives of a discrete device pass through */
     size_t stage_bytes;
 };

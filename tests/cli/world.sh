@@ -70,6 +70,8 @@ done
 # profiles: a file for each rank, and their collectives matched on one clock
 PROFILE=p.profile "$RIDGE" run -n 2 -- ./rank >/dev/null || fail "with a profile"
 has 0 "2 ranks, 4 collectives that all of them have" diagnose p.profile.0 p.profile.1
+# ranks of one host have one clock, and need no estimate of it
+[ "$("$RIDGE" diagnose --json p.profile.0 p.profile.1 | grep -c '"clock_offset_ns":0,"clock_error_ns":0')" -eq 2 ] || fail "clocks of one host differ"
 # variables of other launchers; what is malformed is named
 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 ./rank | grep -q "1 ranks" || fail "Open MPI's variables"
 PMI_RANK=x PMI_SIZE=1 ./rank 2>&1 | grep -q 'PMI_RANK is "x"; expected a number' || fail "a malformed rank"

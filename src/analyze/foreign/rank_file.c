@@ -89,6 +89,7 @@ static void keep_account(struct rank_file *f, const struct diag *d) {
         r->fixes++;
     }
     r->clock_ns = d->clock.ns;
+    f->clock = d->t->clock;
 }
 
 struct rank_job {

@@ -87,8 +87,9 @@ static void align_clocks(struct matching *m) {
     for (uint32_t r = 0; r < m->n; r++) {
         for (uint32_t i = 0; i < m->matched; i++)
             m->tmp[i] = m->f[r].calls.p[m->f[r].matched[i]].t1 - m->f[0].calls.p[m->f[0].matched[i]].t1;
-        m->f[r].row.offset_ns = median(m->tmp, m->matched);
-        bound_clock(m, r);
+        bool same = m->f[r].clock && m->f[r].clock == m->f[0].clock; /* of one host */
+        m->f[r].row.offset_ns = same ? 0 : median(m->tmp, m->matched);
+        if (!same) bound_clock(m, r);
     }
 }
 

@@ -90,6 +90,8 @@ static const struct {
      "a busy or slower host: pin processes to cores (numactl), stop what else runs there"},
     {BUDGET_COMPILE, "it compiles or loads code",
      "its shapes change: pad or bucket them as on the other ranks; share the compile cache"},
+    {BUDGET_PLAN, "it plans programs that the others do not",
+     "its graphs or shapes change: record the step (rg_jit), pad or bucket shapes as on the other ranks"},
     {BUDGET_PAGEABLE, "it copies pageable memory", "pin_memory=True on that rank"},
     {BUDGET_EXPOSED, "its copies take longer",
      "its link to the host is slower or shared: nvidia-smi topo -m, lspci"},
@@ -141,6 +143,16 @@ static int lone_waiter(const struct rank_set *s, const struct rank_file *f, int6
     return waiter;
 }
 
+/* Does this rank leave collectives so much later than the others that it comes late to the next? */
+static bool leaves_late(const struct rank_set *s, const struct rank_file *f, uint32_t top) {
+    int64_t v[RANKS_MOST];
+    uint32_t k = 0;
+    for (uint32_t r = 0; r < s->n; r++)
+        if (r != top) v[k++] = f[r].row.transfer_ns;
+    if (k) qsort(v, k, sizeof *v, ascending);
+    return k && (f[top].row.transfer_ns - v[(k - 1) / 2]) * 2 > f[top].row.late_ns;
+}
+
 static void judge_set(struct rank_set *s, struct rank_file *f) {
     int64_t wall = 0, late = 0, transfer = 0, wait = 0;
     uint32_t top = 0;
@@ -162,7 +174,14 @@ static void judge_set(struct rank_set *s, struct rank_file *f) {
     } else if (f[top].row.late_ns * REPORT_PART >= wall && f[top].row.late_ns * 2 > late) {
         s->culprit = (int)top;
         s->lost_ns = f[top].row.late_ns;
-        name_reason(s, f);
+        if (leaves_late(s, f, top)) {
+            s->network = true;
+            s->why = "its transfers take longer than those of all others, and it comes late to the next: a "
+                     "slower link";
+            s->fix = "NCCL_DEBUG=INFO, ibstat, ethtool and nvidia-smi nvlink -s on that host";
+        } else {
+            name_reason(s, f);
+        }
     } else if (late * REPORT_PART >= wall && late > transfer) {
         s->lost_ns = late;
         s->why = "ranks are late in turns: work differs from step to step";

@@ -22,6 +22,7 @@ struct rank_file { /* one rank, read and reduced */
     VEC(struct rank_collective) calls; /* by time */
     VEC(struct rank_kernel) kernels;   /* the dearest first */
     struct rank_row row;
+    uint64_t clock; /* as in struct trace */
     /* by collective of the set that was matched: its call, UINT32_MAX none */
     uint32_t *matched;
 };

@@ -363,9 +363,10 @@ static void copy_call(struct trace *t, struct trace_event *e) {
     e->flags &= TF_H2D | TF_D2H | TF_D2D;
 }
 
-/* "machine FLOPS BYTES HALF", "kernel record DEVICE_NS LAUNCH_NS": facts, nothing to tell. */
+/* "machine FLOPS BYTES HALF", "kernel record DEVICE_NS LAUNCH_NS", "clock HOST": facts, nothing to tell. */
 static bool take_fact(struct trace *t, const char *s) {
     char *end;
+    if (!strncmp(s, "clock ", 6)) return t->clock = hash_bytes(s, strlen(s), 1), true;
     if (!strncmp(s, "kernel record ", 14)) {
         t->kernel_record_ns = (uint32_t)RG_MIN(strtoul(s + 14, &end, 10), 20000ul);
         t->launch_ns = (uint32_t)RG_MIN(strtoul(end, NULL, 10), 20000ul);
