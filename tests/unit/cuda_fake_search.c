@@ -266,6 +266,7 @@ TEST(cuda_fake_search_compiles_at_once) {
     struct fake *f = fake();
     f->clock = busy;
     setenv("RIDGE_BEAM", "2", 1);
+    setenv("RIDGE_CC_JOBS", "0", 1);
     rg_ctx *c = fake_open(f);
     rg_tensor x = rg_contiguous(rg_ones(c, RG_F32, RG_SHAPE(N))), y;
     CHECK(!rg_realize(x));
