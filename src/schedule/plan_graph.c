@@ -408,6 +408,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         break;
     case OP_CONTIGUOUS:
         if (in_memory(src[0]) && c->overwritten[n->src[0]->id]) return own_copy(c, src[0]);
+        if (src[0]->op != OP_CONST && is_constant_result(src[0])) return own_copy(c, src[0]);
         if (!in_memory(src[0]) && src[0]->op != OP_CONST) force(c, stored_for(src[0]));
         if (is_cat(src[0])) mark(c, src[0], MARK_CUT); /* groups of a long cat are planned alone, alike */
         return src[0];

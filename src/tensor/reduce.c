@@ -37,7 +37,9 @@ const uop *t_reaches(struct tg *g, const uop *value, const uop *x) {
     if (!dt_is_float((enum dtype)value->dt) || !dt_is_float((enum dtype)x->dt) || tg_uniform(x) || x == value)
         return value;
     const uop *none = tg_drop(g, tg_reduce(g, OP_ADD, tg_wide(g, x), UINT32_MAX), UINT32_MAX, false);
-    return t_grad_through(g, value, tg_op2(g, OP_ADD, value, t_cast(g, none, (enum dtype)value->dt)));
+    enum dtype dt = (enum dtype)value->dt, in = tg_is_f8(dt) ? DT_BF16 : dt; /* no sums of 8 bits */
+    const uop *sum = tg_op2(g, OP_ADD, t_cast(g, value, in), t_cast(g, none, in));
+    return t_grad_through(g, value, t_cast(g, sum, dt));
 }
 
 const uop *tg_drop(struct tg *g, const uop *x, uint32_t mask, bool keep) {

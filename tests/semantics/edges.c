@@ -134,6 +134,10 @@ CASE(cat_with_nothing) {
     rg_tensor none = rg_from(c, RG_F32, NULL, RG_SHAPE(0, 2)), x = M(1, 2, 1, 2);
     IS(rg_cat(RG_TENSORS(none, x, none), 0), 1, 2);
     CHECK_EQ(rg_size(rg_cat(RG_TENSORS(none, none), 0)), 0);
+    for (rg_dtype dt = RG_F8E4M3; dt <= RG_F8E5M2; dt++) {
+        rg_tensor y = rg_cat(RG_TENSORS(rg_cast(x, dt), rg_cast(none, dt), rg_cast(x, dt)), 0);
+        IS(rg_cast(y, RG_F32), 1, 2, 1, 2);
+    }
 }
 
 /* ---- results that are constants ------------------------------------------------------------------------------------ */
