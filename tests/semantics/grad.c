@@ -213,6 +213,25 @@ static rg_tensor assign_nothing(rg_tensor x, rg_tensor v) {
     rg_assign_slice(x, v, RG_SLICES(RG_RANGE(2, 2)));
     return x;
 }
+CASE(backward_beside_a_copy_of_a_parameter_that_is_overwritten) {
+    rg_tensor v = M(1, 1, 1), p = rg_param(M(1, 1, 3));
+    rg_optim *first = rg_sgd(RG_TENSORS(p), .lr = 0.125);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(rg_backward(rg_sum(rg_square(rg_sub(p, v)))), 0);
+        CHECK_EQ(rg_optim_step(first), 0);
+    }
+    rg_tensor copy = rg_contiguous(p);
+    rg_assign(copy, v);
+    rg_tensor q = rg_param(rg_mul(v, 2));
+    rg_optim *then = rg_sgd(RG_TENSORS(q), .lr = 0.125);
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(rg_backward(rg_sum(rg_square(rg_sub(q, copy)))), 0);
+        CHECK_EQ(rg_optim_step(then), 0);
+    }
+    IS(copy, 1);
+    IS(q, 1.421875);
+    rg_optim_free(first), rg_optim_free(then);
+}
 CASE(backward_through_an_assignment_of_nothing_is_zero) {
     rg_tensor p = rg_param(V(1, 2, 3)), none = rg_param(rg_zeros(c, RG_F32, RG_SHAPE(3, 0))), g;
     rg_tensor flat = rg_flatten(rg_mul(rg_reshape(p, RG_SHAPE(3, 1)), none), 0, -1), stored = V(1, 2, 3), y;
