@@ -23,6 +23,10 @@ void machine_tell(struct engine *); /* kernel_roof.c; while recording: what the 
 void costs_site(struct engine *, struct kernel_call *,
                 const char *site); /* from now on it runs for that line */
 
+/* realize_ref.c: evaluates the graph, of these nodes, on the oracle; nanoseconds. Throws to err. */
+uint64_t realize_ref(struct engine *, struct err *, struct arena *work, const struct realize *,
+                     const uop_vec *topo);
+
 /* collective.c: commands that exchange data with other ranks */
 enum { ENGINE_WORLDS = 64 };
 extern dev_fn *const engine_collective_fn;
