@@ -1,16 +1,18 @@
-"""PyTorch's side of bench/sweep: a draw as a line of JSON comes in, seconds of eager and compiled PyTorch go out, in 64 bytes; 0: not run."""
+"""PyTorch's side of bench/sweep: a draw as a line of JSON comes in, seconds of eager PyTorch and of the same compiled, or captured in a
+CUDA graph, go out, in 64 bytes; 0: not run."""
 
 import json, sys, time
 
 import torch
 import torch.nn.functional as F
 
-dev, both, by_cpu = sys.argv[1], sys.argv[2] == "both", sys.argv[3] == "cpu-time"
+dev, mode, by_cpu = sys.argv[1], sys.argv[2], sys.argv[3] == "cpu-time"
 if by_cpu:
     torch.set_num_threads(1)
 TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16, "i8": torch.int8, "i16": torch.int16,
          "i32": torch.int32, "i64": torch.int64, "u8": torch.uint8, "bool": torch.bool}
 SPAN = [(-2, 2), (0.1, 3), (-0.95, 0.95), (1.05, 5), (0.99, 1.01), (0.02, 0.98)]
+SIZED = ("x[y]", "x.nonzero()")  # by their values: no graph can be captured
 PLAIN, TRANSPOSED, SLICED, STEPPED, BROADCAST = range(5)
 
 
@@ -86,7 +88,7 @@ def clock(fn):
         fn()
     now = time.process_time if by_cpu else time.perf_counter
     calls, samples, start = 1, [], time.perf_counter()
-    while len(samples) < 5 or time.perf_counter() - start < 0.05:
+    while len(samples) < 5 or time.perf_counter() - start < (0.02 if mode == "graphs" else 0.05):
         if dev == "cuda":
             a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             a.record()
@@ -109,26 +111,42 @@ def clock(fn):
     return samples[0] if by_cpu else samples[len(samples) // 2]
 
 
-def seconds(d, compiled):
+def captured(fn):
+    """A replay of fn's kernels without the host's work; not of results whose size the host must know."""
+    with torch.cuda.stream(torch.cuda.Stream()):
+        for _ in range(3):
+            fn()
+    torch.cuda.synchronize()
+    g = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(g):
+        fn()
+    return g.replay
+
+
+def seconds(d, how):
     xs = [operand(o) for o in d["x"]]
     names = {**globals(), "p": d["p"]}
     fn = eval("lambda x=None, y=None, z=None, w=None: " + d["torch"], names)
-    if compiled:
+    if how == "compiled":
         torch._dynamo.reset()
         fn = torch.compile(fn, dynamic=False)
     leaves = [x for x in xs if x.requires_grad]
     if not (d["grad"] and leaves):
         with torch.no_grad():
-            return clock(lambda: fn(*xs))
+            call = lambda: fn(*xs)
+            return clock(captured(call) if how == "graph" else call)
     seed = torch.rand_like(fn(*xs))
-    return clock(lambda: torch.autograd.grad(fn(*xs), leaves, seed, allow_unused=True))
+    call = lambda: torch.autograd.grad(fn(*xs), leaves, seed, allow_unused=True)
+    return clock(captured(call) if how == "graph" else call)
 
 
 def answer(d):
     out = []
-    for compiled in (False, True) if both else (False,):
+    for how in {"both": ("eager", "compiled"), "graphs": ("eager", "graph")}.get(mode, ("eager",)):
+        if how == "graph" and d["torch"] in SIZED:
+            continue
         try:
-            out.append(seconds(d, compiled))
+            out.append(seconds(d, how))
         except Exception as e:
             print(d["torch"], d["dtype"], type(e).__name__, str(e).split("\n")[0][:120], file=sys.stderr)
             out.append(0.0)

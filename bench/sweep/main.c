@@ -1,20 +1,24 @@
 /* main.c: bench/sweep: programs at random over the public API, each against REF and against the least time it could take.
  *
  *     build/release/bench/sweep [--device CPU] [--seed 1] [--n 200] [--family NAMES] [--row NAME] [--seconds S]
- *         [--peer PYTHON] [--json FILE] ..
+ *         [--jobs N] [--peer PYTHON] [--json FILE] ..
  *
- * Draws run in a child process: one that crashes or hangs ends its child, and the sweep goes on with another. What is
- * printed: docs/performance.md. */
+ * Draws run in a child process: one that crashes or hangs ends its child, and the sweep goes on with another. With --jobs
+ * N children compile and check first, into a cache of their own; then one times what they prepared. What is printed:
+ * docs/performance.md. */
 #include "sweep.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { BATCH = 64 }; /* draws of a child */
+enum { BATCH = 64, JOBS_MOST = 64 }; /* draws of a child; children */
+#define PREPARING 0.45               /* of --seconds, with --jobs */
 
 static int usage(void) {
     puts("sweep: programs at random over the public API: result, time, share of the least possible time\n"
@@ -33,8 +37,10 @@ static int usage(void) {
          "  --cpu-time       one thread, by the CPU time of the process: for a machine that is busy\n"
          "  --least          the least of a draw's samples instead of their median\n"
          "  --verbose        each draw as it is done\n"
+         "  --jobs N         N processes compile and check first, then one times\n"
          "  --peer PYTHON    PyTorch beside it, eager and compiled\n"
          "  --eager          PyTorch only eager\n"
+         "  --graphs         PyTorch eager, and the same captured in a CUDA graph\n"
          "  --json FILE      all draws as JSON");
     return 2;
 }
@@ -50,6 +56,8 @@ static bool parse(int argc, char **argv, struct options *o, bool *serve) {
             o->verbose = true;
         } else if (!strcmp(a, "--eager")) {
             o->eager = true;
+        } else if (!strcmp(a, "--graphs")) {
+            o->graphs = true;
         } else if (!strcmp(a, "--serve")) {
             *serve = true;
         } else if (!v || strncmp(a, "--", 2) != 0) {
@@ -65,7 +73,8 @@ static bool parse(int argc, char **argv, struct options *o, bool *serve) {
                          {"--peer", &o->peer, 0, 0},       {"--rates", &o->work, 0, 0},
                          {"--seconds", 0, &o->seconds, 0}, {"--most", 0, &o->most, 0},
                          {"--limit", 0, &o->limit, 0},     {"--n", 0, 0, &o->n},
-                         {"--draw", 0, 0, &o->only},       {"--top", 0, 0, &o->top}};
+                         {"--draw", 0, 0, &o->only},       {"--top", 0, 0, &o->top},
+                         {"--jobs", 0, 0, &o->jobs}};
             size_t k = 0;
             bool seed = !strcmp(a, "--seed");
             while (!seed && k < RG_COUNT(known) && strcmp(a, known[k].name) != 0) k++;
@@ -92,7 +101,12 @@ static struct rates *map_rates(const char *path, bool make) {
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* ---- the child: numbers of draws come in, results go out; -1 asks for the machine's rates ---- */
+/* ---- the child: requests come in, results go out; draw -1 asks for the machine's rates ---- */
+
+struct request {
+    int draw;
+    enum part part;
+};
 
 static bool transfer(int fd, void *data, size_t n, bool out) {
     for (size_t at = 0; at < n;) {
@@ -106,20 +120,21 @@ static bool transfer(int fd, void *data, size_t n, bool out) {
 
 static int serve(const struct options *o) {
     struct rates *rates = map_rates(o->work, false);
-    int in = dup(0), out = dup(1), index;
+    struct request q;
+    int in = dup(0), out = dup(1);
     if (!rates || in < 0 || out < 0 || dup2(2, 1) < 0) return 1;
     rg_ctx *device = rg_open(o->device), *ref = rg_open("REF");
-    while (transfer(in, &index, sizeof index, false)) {
-        struct result r = {.draw = index};
+    while (transfer(in, &q, sizeof q, false)) {
+        struct result r = {.draw = q.draw};
         struct err e = {0};
         if (rg_status_of(device) && rg_clear_error(device)) {
             snprintf(r.text, sizeof r.text, "%s", rg_error(device));
             r.outcome = FAILED;
-        } else if (index < 0) {
+        } else if (q.draw < 0) {
             if (floor_measure(device, o, rates, &e))
                 r.outcome = FAILED, memcpy(r.text, e.msg, sizeof r.text - 1);
         } else {
-            work_draw(device, ref, o, rates, index, &r);
+            work_draw(device, ref, o, rates, q.draw, q.part, &r);
         }
         if (!transfer(out, &r, sizeof r, true)) return 1;
     }
@@ -136,8 +151,9 @@ struct sweep {
     int done; /* draws of this child */
 };
 
-static bool ask(struct sweep *s, int index, struct result *r) {
+static bool ask(struct sweep *s, int index, enum part part, struct result *r) {
     struct err e = {0};
+    struct request q = {index, part};
     *r = (struct result){.draw = index};
     if (s->child.fd >= 0 && s->done >= BATCH) os_child_stop(&s->child), s->child.fd = -1;
     if (s->child.fd < 0) {
@@ -146,7 +162,7 @@ static bool ask(struct sweep *s, int index, struct result *r) {
     }
     s->done++;
     uint64_t until = os_now_ns() + (uint64_t)(s->o.patience * 1e9);
-    enum os_talk how = os_child_send(&s->child, &index, sizeof index, until);
+    enum os_talk how = os_child_send(&s->child, &q, sizeof q, until);
     if (how == OS_TALK_DONE) how = os_child_receive(&s->child, r, sizeof *r, until);
     if (how == OS_TALK_DONE) return true;
     *r = (struct result){.draw = index, .outcome = how == OS_TALK_LATE ? HUNG : CRASHED};
@@ -185,11 +201,67 @@ static int run_alone(const struct options *o, struct rates *rates) {
     if (!d.row) return fprintf(stderr, "sweep: no operation of that family or name\n"), 2;
     if (rg_status_of(device)) return fprintf(stderr, "sweep: %s\n", rg_error(device)), 1;
     if (floor_measure(device, o, rates, &e)) return fprintf(stderr, "sweep: %s\n", e.msg), 1;
-    work_draw(device, ref, o, rates, o->only, &r);
+    work_draw(device, ref, o, rates, o->only, WHOLE, &r);
     if (peer) peer_ask(peer, &d, &r), peer_end(peer);
     print_draw(o, &r);
     rg_close(ref);
     return rg_close(device) || r.outcome != FINE;
+}
+
+/* Draws that several children prepare, each asked by a thread. */
+struct preparation {
+    const struct sweep *s;
+    struct result *r;
+    atomic_int next;
+    uint64_t until; /* no draw is begun after it; 0: all are */
+};
+
+static void *prepare_some(void *user) {
+    struct preparation *p = user;
+    struct sweep mine = {.o = p->s->o, .argv = p->s->argv, .child = {.fd = -1}};
+    for (;;) {
+        int i = atomic_fetch_add(&p->next, 1);
+        if (i >= mine.o.n || (p->until && os_now_ns() > p->until) || !ask(&mine, i, PREPARE, &p->r[i])) break;
+        p->r[i].launches = -1; /* it was prepared */
+    }
+    if (mine.child.fd >= 0) os_child_stop(&mine.child);
+    return NULL;
+}
+
+static void prepare(const struct sweep *s, struct result *r) {
+    struct preparation p = {.s = s, .r = r};
+    pthread_t thread[JOBS_MOST];
+    int n = 0;
+    if (s->o.seconds > 0) p.until = os_now_ns() + (uint64_t)(PREPARING * s->o.seconds * 1e9);
+    while (n < RG_MIN(s->o.jobs, JOBS_MOST) && !pthread_create(&thread[n], NULL, prepare_some, &p)) n++;
+    while (n > 0) pthread_join(thread[--n], NULL);
+}
+
+/* What the first run and the check said stays; times are those of the child that runs alone. */
+static bool time_prepared(struct sweep *s, struct result *r) {
+    struct result first = *r;
+    if (first.outcome != FINE && first.outcome != WRONG) return true;
+    if (!ask(s, first.draw, TIME, r)) return false;
+    r->first = first.first, r->error = first.error;
+    if (first.outcome == WRONG) r->outcome = WRONG, memcpy(r->text, first.text, sizeof r->text);
+    return true;
+}
+
+static int run_all(struct sweep *s, struct result *r, struct peer *peer, uint64_t began) {
+    struct options *o = &s->o;
+    struct draw d;
+    int n = 0;
+    for (int i = 0; i < o->n; i++) {
+        if (o->seconds > 0 && i > 0 && 1e-9 * (double)(os_now_ns() - began) > o->seconds) break;
+        if (o->jobs && r[i].launches >= 0) continue;
+        r[n] = r[i];
+        if (o->jobs ? !time_prepared(s, &r[n]) : !ask(s, i, WHOLE, &r[n])) break;
+        draw_make(&d, o, i, o->most);
+        if (peer && (r[n].outcome == FINE || r[n].outcome == WRONG)) peer_ask(peer, &d, &r[n]);
+        if (o->verbose) print_draw(o, &r[n]), fflush(stdout);
+        n++;
+    }
+    return n;
 }
 
 static int run(struct sweep *s, struct rates *rates) {
@@ -198,25 +270,36 @@ static int run(struct sweep *s, struct rates *rates) {
     struct peer *peer = o->peer ? peer_start(o) : NULL;
     uint64_t began = os_now_ns();
     struct draw d;
-    int n = 0, bad = 0;
+    int bad = 0;
     draw_make(&d, o, 0, o->most);
     if (!r || !d.row) return fprintf(stderr, "sweep: no operation of that family or name\n"), 2;
-    if (!ask(s, -1, &first) || first.outcome) return fprintf(stderr, "sweep: %s\n", first.text), 1;
-    for (int i = 0; i < o->n; i++) {
-        if (o->seconds > 0 && i > 0 && 1e-9 * (double)(os_now_ns() - began) > o->seconds) break;
-        if (!ask(s, i, &r[n])) break;
-        draw_make(&d, o, i, o->most);
-        if (peer && (r[n].outcome == FINE || r[n].outcome == WRONG)) peer_ask(peer, &d, &r[n]);
-        bad += r[n].outcome != FINE && r[n].outcome != REFUSED;
-        if (o->verbose) print_draw(o, &r[n]), fflush(stdout);
-        n++;
-    }
+    if (o->jobs) prepare(s, r);
+    if (!ask(s, -1, WHOLE, &first) || first.outcome) return fprintf(stderr, "sweep: %s\n", first.text), 1;
+    int n = run_all(s, r, peer, began);
+    for (int i = 0; i < n; i++) bad += r[i].outcome != FINE && r[i].outcome != REFUSED;
     if (s->child.fd >= 0) os_child_stop(&s->child);
     if (peer) peer_end(peer);
     report(o, rates, r, n);
     int failed = o->json ? report_json(o, rates, r, n) : 0;
     free(r);
     return failed || bad ? 1 : 0;
+}
+
+/* Children that prepare leave what they compiled to the one that times. */
+static int run_cached(struct sweep *s, struct rates *rates) {
+    struct err e = {0};
+    struct arena a;
+    char *cache = NULL;
+    arena_init(&a, &e);
+    if (s->o.jobs && os_temp_dir(&e, &a, &cache)) {
+        arena_free(&a);
+        return fprintf(stderr, "sweep: %s\n", e.msg), 1;
+    }
+    if (cache) setenv("RIDGE_CACHE", "1", 1), setenv("RIDGE_CACHE_DIR", cache, 1);
+    int status = run(s, rates);
+    if (cache) os_remove_tree(cache);
+    arena_free(&a);
+    return status;
 }
 
 int main(int argc, char **argv) {
@@ -243,7 +326,7 @@ int main(int argc, char **argv) {
     child[0] = self;
     child[argc] = "--serve", child[argc + 1] = "--rates", child[argc + 2] = path;
     s.argv = child;
-    int status = s.o.only >= 0 ? run_alone(&s.o, rates) : run(&s, rates);
+    int status = s.o.only >= 0 ? run_alone(&s.o, rates) : run_cached(&s, rates);
     unlink(path);
     return status;
 }

@@ -43,7 +43,9 @@ static void families(const struct options *o, const struct result *sorted, int n
     if (!part) return;
     printf("\nshare of the floor\n%-12s %5s %7s %7s %7s %7s %8s %8s %6s%s\n", "family", "draws", "least",
            "tenth", "median", "most", ">= 0.5", ">= 0.2", "< 0.05",
-           o->peer ? "   eager compiled (PyTorch's time / ours)" : "");
+           !o->peer    ? ""
+           : o->graphs ? "   eager   graphs (PyTorch's time / ours)"
+                       : "   eager compiled (PyTorch's time / ours)");
     for (size_t k = 0; k < rows_count; k++) {
         int m = 0;
         if (!strcmp(rows[k].family, seen)) continue;
@@ -75,6 +77,39 @@ static void small(const struct rates *rates, const struct result *r, int n) {
     }
     printf("\nlaunch %.3g us; small programs (floor up to two launches): %d of %d take up to three\n",
            1e6 * rates->launch, fine, all);
+}
+
+static double ratio(const struct result *r) { return r->eager / r->seconds; }
+
+static int by_ratio(const void *a, const void *b) {
+    double x = ratio(a), y = ratio(b);
+    return x < y ? -1 : x > y;
+}
+
+/* Ratios of PyTorch's time to ours, ascending: the distribution and the worst. */
+static void beside_peer(const struct options *o, struct result *r, int n) {
+    int m = 0, below[3] = {0};
+    double logs = 0;
+    char text[TEXT_MOST];
+    struct draw d;
+    for (int i = 0; i < n; i++)
+        if (r[i].eager > 0) r[m++] = r[i];
+    if (!m) return;
+    qsort(r, (size_t)m, sizeof *r, by_ratio);
+    for (int i = 0; i < m; i++) {
+        logs += log(ratio(&r[i]));
+        below[0] += ratio(&r[i]) < 0.9, below[1] += ratio(&r[i]) < 0.8, below[2] += ratio(&r[i]) < 0.5;
+    }
+    printf("\nbeside PyTorch eager: %d draws, geometric mean %.2f, median %.2f; below 0.9: %d, 0.8: %d, "
+           "0.5: %d\n",
+           m, exp(logs / m), ratio(&r[m / 2]), below[0], below[1], below[2]);
+    printf("%6s %10s %10s %10s %6s %7s %s\n", "ratio", "us", "eager us", o->graphs ? "graph us" : "compiled",
+           "share", "kernels", "draw");
+    for (int i = 0; i < RG_MIN(m, o->top); i++) {
+        remake(o, &r[i], &d, text, sizeof text);
+        printf("%6.2f %10.4g %10.4g %10.4g %6.3f %7g #%d %s\n", ratio(&r[i]), 1e6 * r[i].seconds,
+               1e6 * r[i].eager, 1e6 * r[i].compiled, share(&r[i]), r[i].launches, r[i].draw, text);
+    }
 }
 
 void report(const struct options *o, const struct rates *rates, const struct result *r, int n) {
@@ -112,6 +147,7 @@ void report(const struct options *o, const struct rates *rates, const struct res
         printf("\n");
         command(o, sorted[i].draw);
     }
+    beside_peer(o, sorted, m);
     free(sorted);
 }
 
@@ -165,7 +201,9 @@ struct peer *peer_start(const struct options *o) {
                           o->peer,
                           script(),
                           strncmp(o->device, "CUDA", 4) ? "cpu" : "cuda",
-                          o->eager ? "eager" : "both",
+                          o->graphs  ? "graphs"
+                          : o->eager ? "eager"
+                                     : "both",
                           o->cpu_time ? "cpu-time" : "wall",
                           NULL};
     if (p && !os_child_start(&e, argv, &p->child)) return p;

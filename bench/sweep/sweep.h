@@ -86,9 +86,12 @@ struct options {
     double most;     /* operations of a draw */
     double elements; /* of an operand */
     double limit;    /* seconds of the first run */
-    bool cpu_time, least, eager, verbose;
+    bool cpu_time, least, eager, graphs, verbose;
     double patience; /* seconds that a draw may take in all */
+    int jobs; /* processes that compile and check before anything is timed; 0: each draw is done at once */
 };
+
+enum part { WHOLE, PREPARE, TIME }; /* of a draw: PREPARE is the first run and the check */
 
 enum outcome { FINE, WRONG, FAILED, CRASHED, HUNG, REFUSED };
 struct result {
@@ -97,8 +100,8 @@ struct result {
     double seconds, floor, first, launches;
     double by_bytes, by_ops, by_functions; /* parts of the floor */
     double error;                          /* by the tolerance */
-    double eager, compiled;                /* the peer's seconds; 0: none */
-    char text[TEXT_MOST];                  /* what went wrong */
+    double eager, compiled; /* the peer's seconds; 0: none. compiled: of a CUDA graph with --graphs */
+    char text[TEXT_MOST];   /* what went wrong */
 };
 
 /* draw.c */
@@ -118,7 +121,7 @@ double operand_count(const struct operand *);
 bool type_is_float(rg_dtype);
 
 /* work.c */
-void work_draw(rg_ctx *device, rg_ctx *ref, const struct options *, struct rates *, int index,
+void work_draw(rg_ctx *device, rg_ctx *ref, const struct options *, struct rates *, int index, enum part,
                struct result *);
 double work_time(rg_ctx *, rg_jit *, const struct options *, double *launches);
 

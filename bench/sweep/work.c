@@ -257,7 +257,7 @@ double work_time(rg_ctx *c, rg_jit *j, const struct options *o, double *launches
     if (once >= SLOW || !s.kernels)
         return once; /* no kernel: a view, as a scan along an axis of one element is */
     if (o->cpu_time) return cpu_seconds(c, j, 0.03);
-    rg_benchmark(c, call_jit, j, &b, .warmup = 1, .seconds = 0.05);
+    rg_benchmark(c, call_jit, j, &b, .warmup = 1, .seconds = o->jobs ? 0.02 : 0.05);
     *launches = b.kernels;
     return o->least ? b.least : b.median;
 }
@@ -272,7 +272,24 @@ static double first_run(struct program *p, rg_tensor *out) {
     return 1e-9 * (double)(os_now_ns() - t);
 }
 
-static void measure(rg_ctx *c, const struct options *o, struct rates *rates, int index, struct result *r) {
+/* The time of a replay; elements and bytes of the results. */
+static void time_replay(struct program *p, const struct options *o, double *elements, double *bytes,
+                        struct result *r) {
+    rg_tensor out[OUTPUTS_MOST];
+    rg_scope inner = rg_begin(p->c);
+    if (!rg_status_of(p->c) && !build(p, NULL, out))
+        for (int i = 0; i < p->outputs; i++)
+            *elements += (double)rg_size(out[i]), *bytes += (double)rg_bytes(out[i]);
+    if (p->d->grad && p->seed.id) *bytes += (double)rg_bytes(p->seed);
+    rg_end(inner);
+    rg_jit *j = rg_jit_new(p->c, build, p, (size_t)p->outputs);
+    r->seconds = rg_status_of(p->c) ? 0 : work_time(p->c, j, o, &r->launches);
+    if (rg_status_of(p->c)) say(r, FAILED, "", p->c);
+    rg_jit_free(j);
+}
+
+static void measure(rg_ctx *c, const struct options *o, struct rates *rates, int index, enum part part,
+                    struct result *r) {
     struct draw d;
     struct program p;
     rg_tensor out[OUTPUTS_MOST];
@@ -287,19 +304,14 @@ static void measure(rg_ctx *c, const struct options *o, struct rates *rates, int
         rg_end(inner);
     }
     r->first = first_run(&p, out);
-    rg_scope inner = rg_begin(c);
-    if (!rg_status_of(c) && !build(&p, NULL, out))
-        for (int i = 0; i < p.outputs; i++)
-            elements += (double)rg_size(out[i]), bytes += (double)rg_bytes(out[i]);
-    if (d.grad && p.seed.id) bytes += (double)rg_bytes(p.seed);
-    rg_end(inner);
-    rg_jit *j = rg_jit_new(c, build, &p, (size_t)p.outputs);
-    r->seconds = rg_status_of(c) ? 0 : work_time(c, j, o, &r->launches);
-    if (rg_status_of(c)) say(r, FAILED, "", c);
-    rg_jit_free(j);
+    if (part == PREPARE && rg_status_of(c))
+        say(r, FAILED, "", c);
+    else if (part != PREPARE)
+        time_replay(&p, o, &elements, &bytes, r);
     rg_end(s);
     rg_collect(c);
-    if (r->outcome != FAILED) floor_functions(c, o, rates, &d), floor_of(rates, &d, elements, bytes, r);
+    if (part != PREPARE && r->outcome != FAILED)
+        floor_functions(c, o, rates, &d), floor_of(rates, &d, elements, bytes, r);
     if (r->outcome == FINE && r->first > o->limit) {
         r->outcome = HUNG;
         snprintf(r->text, sizeof r->text, "the first run took %.1f s", r->first);
@@ -307,8 +319,8 @@ static void measure(rg_ctx *c, const struct options *o, struct rates *rates, int
 }
 
 void work_draw(rg_ctx *device, rg_ctx *ref, const struct options *o, struct rates *rates, int index,
-               struct result *r) {
+               enum part part, struct result *r) {
     *r = (struct result){.draw = index};
-    measure(device, o, rates, index, r); /* before the check, which may compile the same kernels */
-    if (r->outcome == FINE) check(device, ref, o, index, r);
+    measure(device, o, rates, index, part, r); /* before the check, which may compile the same kernels */
+    if (r->outcome == FINE && part != TIME) check(device, ref, o, index, r);
 }
