@@ -264,6 +264,8 @@ class Reference:
             tag = out[k] if isinstance(out, list) else out
             if tag in INTS:
                 y = wrap(y.to(torch.int64), tag)
+                if tag == "u64" and y.numel() and y.min() < 0 and not self.noise:
+                    raise ValueError("a u64 of 2^63 or more, which the int64 of the reference takes for a negative one")
             elif tag == "bool":
                 y = y.to(torch.bool)
             else:

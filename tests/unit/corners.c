@@ -261,6 +261,61 @@ CORNER(remainders_of_large_quotients) {
     SAME(rg_fmod(I(1185056210, 2147483647), u), 1, 2);
 }
 
+/* u64 elements without a detour through doubles. */
+static void same_u64(rg_ctx *c, const char *what, rg_tensor x, const uint64_t *want, int64_t n) {
+    uint64_t got[16];
+    CHECK_EQ(rg_dtype_of(x), RG_U64);
+    CHECK_EQ(rg_size(x), n);
+    if (rg_read(x, got, sizeof got)) FAIL("%s: %s", what, rg_error(c));
+    for (int64_t i = 0; i < n; i++)
+        if (got[i] != want[i])
+            FAIL("%s on %s: [%lld] is %llu, expected %llu", what, rg_device(c), (long long)i,
+                 (unsigned long long)got[i], (unsigned long long)want[i]);
+}
+#define SAME_U64(x, ...)                                  \
+    same_u64(c, #x, (x), (const uint64_t[]){__VA_ARGS__}, \
+             (int64_t)(sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)))
+
+/* The reference of tests/outside holds integers in int64: what u64 does from 2^63 on is checked here, against C. */
+CORNER(u64_from_2_to_the_63_on) {
+    const uint64_t top = UINT64_MAX, mid = 1ull << 63, p = top, q = mid, r = top - 4, s = 7;
+    const uint64_t k = 3, l = mid + 1, m = mid, n = top;
+    rg_tensor x = rg_from(c, RG_U64, (uint64_t[]){p, q, r, s}, RG_SHAPE(4));
+    rg_tensor y = rg_from(c, RG_U64, (uint64_t[]){k, l, m, n}, RG_SHAPE(4));
+    SAME_U64(rg_add(x, y), p + k, q + l, r + m, s + n);
+    SAME_U64(rg_sub(x, y), p - k, q - l, r - m, s - n);
+    SAME_U64(rg_mul(x, y), p * k, q * l, r * m, s * n);
+    SAME_U64(rg_floordiv(x, y), p / k, q / l, r / m, s / n);
+    SAME_U64(rg_mod(x, y), p % k, q % l, r % m, s % n);
+    SAME_U64(rg_fmod(x, y), p % k, q % l, r % m, s % n);
+    SAME_U64(rg_floordiv(x, 10), p / 10, q / 10, r / 10, s / 10);
+    SAME_U64(rg_mod(x, 7), p % 7, q % 7, r % 7, s % 7);
+    SAME_U64(rg_shr(x, 1), p >> 1, q >> 1, r >> 1, s >> 1);
+    SAME_U64(rg_maximum(x, y), p, l, r, n);
+    SAME_U64(rg_minimum(x, y), k, q, m, s);
+    SAME_U64(rg_clamp(x, 10, rg_from(c, RG_U64, &r, RG_SHAPE())), r, q, r, 10);
+    SAME_U64(rg_max(x), p);
+    SAME_U64(rg_min(x), s);
+    SAME_U64(rg_sum(x), p + q + r + s);
+    SAME_U64(rg_prod(x), p * q * r * s);
+    SAME_U64(rg_cummax(rg_flip(x, RG_SHAPE(0)), 0), s, r, r, p);
+    SAME_U64(rg_sort(x, 0), s, q, r, p);
+    SAME_U64(rg_topk(x, 2, 0), p, r);
+    SAME(rg_argmax(x), 0);
+    SAME(rg_argmin(x), 3);
+    SAME(rg_lt(x, y), 0, 1, 0, 1);
+    SAME(rg_ge(x, rg_from(c, RG_U64, &r, RG_SHAPE())), 1, 0, 1, 0);
+    SAME(rg_cast(x, RG_F32), 0x1p64, 0x1p63, 0x1p64, 7);
+    SAME(rg_cast(x, RG_F64), 0x1p64, 0x1p63, 0x1p64, 7);
+    SAME(rg_cast(x, RG_F16), INFINITY, INFINITY, INFINITY, 7);
+    SAME(rg_div(x, 2), 0x1p63, 0x1p62, 0x1p63, 3.5);
+    SAME_U64(rg_cast(rg_cast(F(0x1p63f, 0x1.8p63f), RG_F64), RG_U64), mid, mid + (mid >> 1));
+    SAME_U64(rg_cast(F(0x1p63f, 0x1.8p63f), RG_U64), mid, mid + (mid >> 1));
+    rg_tensor below = rg_bitcast(rg_from(c, RG_I64, (int64_t[]){-5}, RG_SHAPE()), RG_U64);
+    SAME(rg_sub(below, rg_sum(F(12, 0.75f))), 0x1p64);
+    SAME(rg_mean(x), 0x1p62 * 2.5);
+}
+
 /* ---- empty and broadcast ----------------------------------------------------------------------------------- */
 
 CORNER(empty_tensors) {
