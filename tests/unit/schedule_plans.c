@@ -79,9 +79,10 @@ TEST(schedule_plans_are_never_worse_than_both_baselines) {
 
 TEST(schedule_plans_of_small_regions_are_the_best_there_are) {
     struct tally t = {.gen = {.max_elements = 1 << 20, .min_ops = 2, .max_ops = 6}, .most = 7};
-    CHECK(plan_many(&t, 200001, getenv("SEEDS") ? (uint32_t)atoi(getenv("SEEDS")) : 300));
+    uint32_t seeds = getenv("SEEDS") ? (uint32_t)atoi(getenv("SEEDS")) : 300;
+    CHECK(plan_many(&t, 200001, seeds));
     TEST_INFO("%llu regions of 2 to 7 stores: %llu plans equal to the best of all, worst gap %.1f %%",
               (unsigned long long)t.small, (unsigned long long)t.equal, t.gap * 100);
-    CHECK(t.small > 100);
+    CHECK(t.small * 3 > seeds);
     CHECK(t.equal * 100 >= t.small * 95);
 }

@@ -494,7 +494,7 @@ TEST(ws_many_results) {
     char opts[1024];
     list(opts, sizeof opts, 2, 64, false, true, 3, "WARP_SPECIALIZE(1) PERSISTENT(2)");
     struct finish x = {.m = 128, .n = 128, .k = 128, .opts = opts};
-    struct ref_buf buf[MANY + 2];
+    struct ref_buf buf[MANY + 2] = {0};
     arena_init(&x.arena, &x.err);
     if (err_guard(&x.err, compile_many, &x)) FAIL("%s\n%s", x.opts, x.err.msg);
     for (int i = 0; i < MANY + 2; i++) {
