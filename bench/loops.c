@@ -2,10 +2,10 @@
  *
  *     build/release/bench/loops [DEVICE]      CPU by default
  *
- * On CUDA the loop is timed by events in the stream that the kernels run in, else by the clock around rg_sync. Both are measured
- * in turns, with as many samples of the same length, and neighbours are compared, so that a change of clock rates meets both.
- * How far the loop is from itself shows what the machine allows to be told. Exit status 1 if any differs by more than 2 %:
- * only a machine that runs nothing else can tell. */
+ * On CUDA the loop is timed by events in the stream that the kernels run in, else by the clock around rg_sync. A turn is a
+ * sample of each, of the same length, and neighbours are compared, so that a change of clock rates meets both; turns go on until
+ * the median of their ratios is known to half a percent (95 %), whatever it is. How far the loop is from itself shows what
+ * the machine allows to be told. Exit status 1 if any differs by more than 2 %: only a machine that runs nothing else can tell. */
 #include "base/base.h"
 
 #include <ridge.h> /* before what is internal: calls with their sites */
@@ -14,10 +14,13 @@
 #include "device/cuda/internal.h"
 #include "engine/internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { KINDS = 5, SIZES = 4, TURNS = 15, SAMPLES = 3 };
+enum { KINDS = 5, SIZES = 4, TURNS_LEAST = 21, TURNS_MOST = 101 };
+#define KNOWN 0.005 /* half the interval that the median of the ratios lies in */
 
 struct loop_work {
     rg_ctx *c;
@@ -77,34 +80,43 @@ static double median(double *t, int n) {
     return t[n / 2];
 }
 
+/* Half of the 95 % confidence interval of the median, by order statistics: nothing is assumed of how the ratios are spread. */
+static double half_interval(const double *ratio, int n) {
+    double t[TURNS_MOST];
+    int k = (int)(n / 2.0 - 0.98 * sqrt(n));
+    memcpy(t, ratio, (size_t)n * sizeof *t);
+    qsort(t, (size_t)n, sizeof *t, by_value);
+    return k < 0 ? INFINITY : (t[n - 1 - k] - t[k]) / 2;
+}
+
 static double written_loop(const struct loop_work *w, int calls) {
-    double t[SAMPLES];
-    for (int k = 0; k < SAMPLES; k++) t[k] = w->gpu ? by_events(w, calls) : by_clock(w, calls);
-    return median(t, SAMPLES);
+    return w->gpu ? by_events(w, calls) : by_clock(w, calls);
+}
+
+static double benchmark(struct loop_work *w) {
+    rg_benchmark_result r = {0};
+    if (!rg_benchmark(w->c, one_call, w, &r, .samples = 1)) return r.median;
+    printf("%s\n", rg_error(w->c));
+    exit(1);
 }
 
 /* The difference, as a share of the loop's time: the median of the ratios of neighbours, the loop before and after in turns. */
 static double compare(struct loop_work *w, int64_t size) {
-    double bench[TURNS], loop[TURNS], ratio[TURNS], same[TURNS];
-    rg_benchmark_result r = {0};
-    int calls = 2;
-    for (int i = -1; i < TURNS; i++) {
-        double before = i % 2 ? written_loop(w, calls) : 0;
-        if (rg_benchmark(w->c, one_call, w, &r, .samples = SAMPLES)) {
-            printf("%s\n", rg_error(w->c));
-            exit(1);
-        }
-        calls = (int)RG_MAX(2.0, RG_MIN(1000.0, 0.012 / r.median));
-        if (i < 0) continue;
-        bench[i] = r.median, loop[i] = i % 2 ? before : written_loop(w, calls);
-        ratio[i] = bench[i] / loop[i];
-        same[i] = loop[i] / written_loop(w, calls);
+    double bench[TURNS_MOST], loop[TURNS_MOST], ratio[TURNS_MOST], same[TURNS_MOST];
+    int calls = (int)RG_MAX(2.0, RG_MIN(1000.0, 0.012 / benchmark(w))), n = 0;
+    double was = written_loop(w, calls), half = INFINITY;
+    while (n < TURNS_LEAST || (n < TURNS_MOST && half > KNOWN)) {
+        double before = n % 2 ? written_loop(w, calls) : 0;
+        bench[n] = benchmark(w), loop[n] = n % 2 ? before : written_loop(w, calls);
+        ratio[n] = bench[n] / loop[n], same[n] = loop[n] / was, was = loop[n], n++;
+        half = half_interval(ratio, n);
     }
-    double off = median(ratio, TURNS) - 1;
-    printf(
-        "kind %d size %5lld: rg_benchmark %9.2f us, loop %9.2f us, %+.1f%%, the loop beside itself %+.1f%%\n",
-        w->kind, (long long)size, median(bench, TURNS) * 1e6, median(loop, TURNS) * 1e6, off * 100,
-        (median(same, TURNS) - 1) * 100);
+    double off = median(ratio, n) - 1;
+    printf("kind %d size %5lld: rg_benchmark %9.2f us, loop %9.2f us, %+.1f%% +- %.1f (%d turns), the loop "
+           "beside itself %+.1f%%\n",
+           w->kind, (long long)size, median(bench, n) * 1e6, median(loop, n) * 1e6, off * 100, half * 100, n,
+           (median(same, n) - 1) * 100);
+    fflush(stdout);
     return off;
 }
 
