@@ -252,6 +252,8 @@ int os_work_begin(struct err *, struct arena *, struct os_work *);
 void os_work_keep(struct os_work *); /* for people to look at; instead of .. */
 void os_work_end(struct os_work *);
 char *os_find_program(struct arena *, const char *name); /* first on PATH, or NULL */
+char *
+os_find_cc(struct arena *); /* the C compiler: RIDGE_CC, or the first of clang, gcc and cc on PATH; or NULL */
 /* Runs argv (NULL-terminated), which no shell expands. The host's SIGCHLD does not matter. stdout+stderr go to *out (at most 64 KiB kept, may be
  * NULL). Returns 0 and the exit status in *status (128+n for signal n); error if it cannot start. */
 int os_run(struct err *, struct arena *, const char *const *argv, int *status, char **out);

@@ -290,6 +290,15 @@ char *os_find_program(struct arena *a, const char *name) {
     return NULL;
 }
 
+char *os_find_cc(struct arena *a) {
+    static const char *const names[] = {"clang", "gcc", "cc"};
+    const char *asked = env_str(ENV_CC);
+    char *found = NULL;
+    if (asked && *asked) return os_find_program(a, asked);
+    for (size_t i = 0; i < RG_COUNT(names) && !found; i++) found = os_find_program(a, names[i]);
+    return found;
+}
+
 /* The object whose segments hold this very function: its file, "" for the program itself. */
 struct self {
     uintptr_t at;

@@ -59,6 +59,21 @@ struct mpi_state {
 
 static const char install[] = "install openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev";
 
+/* The compiler that mpicc was configured with may not be there: then Open MPI's and MPICH's take Ridge's. */
+static int run_mpicc(struct err *e, struct arena *a, const char *const *mpicc, int n, int *status,
+                     char **out) {
+    const char *argv[16] = {os_find_program(a, "env")}, *cc = os_find_cc(a);
+    char *other;
+    int again;
+    if (os_run(e, a, mpicc, status, out)) return e->code;
+    if (!*status || !argv[0] || !cc) return 0;
+    argv[1] = arena_printf(a, "OMPI_CC=%s", cc), argv[2] = arena_printf(a, "MPICH_CC=%s", cc);
+    for (int i = 0; i <= n; i++) argv[3 + i] = mpicc[i];
+    if (os_run(e, a, argv, &again, &other)) return e->code;
+    if (!again) *status = 0; /* else the words of the first are the ones to show */
+    return 0;
+}
+
 static int compile_shim(struct err *e, struct arena *a, const char *dir, char **lib) {
     const char *cc = os_find_program(a, "mpicc");
     char *src = arena_printf(a, "%s/shim.c", dir), *out = NULL;
@@ -69,7 +84,7 @@ static int compile_shim(struct err *e, struct arena *a, const char *dir, char **
                        install);
     if (os_write_file(e, src, shim_text, sizeof shim_text - 1, 0600)) return e->code;
     const char *argv[] = {cc, "-O1", "-shared", "-fPIC", "-o", *lib, src, NULL};
-    if (os_run(e, a, argv, &status, &out)) return e->code;
+    if (run_mpicc(e, a, argv, RG_COUNT(argv) - 1, &status, &out)) return e->code;
     if (!status) return 0;
     return err_set(e, RG_ECOMPILE, "%s cannot compile for MPI (%s): %.300s", cc, install, out ? out : "");
 }

@@ -30,7 +30,15 @@ out=$(PATH=/nowhere ./rank 2>&1)
 case $out in *"there is no mpicc on PATH; install openmpi-bin and libopenmpi-dev, or mpich"*) ;; *) fail "without MPI: $out" ;; esac
 command -v mpirun >/dev/null && command -v mpicc >/dev/null || exit $bad
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
-out=$(mpirun -n 3 ./rank 2>&1) || fail "mpirun: $out"
+# where the compiler that mpicc was configured with is missing, it is told of Ridge's
+mkdir bare
+cat >bare/mpicc <<SH
+#!/bin/sh
+[ -n "\$OMPI_CC" ] && [ -n "\$MPICH_CC" ] || { echo "mpicc: gcc: not found"; exit 1; }
+exec "$(command -v mpicc)" "\$@"
+SH
+chmod +x bare/mpicc
+out=$(PATH=$PWD/bare:$PATH mpirun -n 3 ./rank 2>&1) || fail "mpirun: $out"
 case $out in *"mpi 3: 12 1.2e+07 6 2 1.8e+07"*) ;; *) fail "values: $out" ;; esac
 case $out in *"got 27"*) ;; *) fail "message: $out" ;; esac
 out=$(mpirun -n 2 ./rank bad 2>&1) && fail "no failure"

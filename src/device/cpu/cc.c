@@ -63,13 +63,9 @@ static int host_flags(struct arena *a, const char **out) {
 }
 
 static const char *find_compiler(struct arena *a, const char **request) {
-    static const char *const names[] = {"clang", "gcc", "cc"};
     const char *asked = env_str(ENV_CC);
     *request = asked && *asked ? asked : "auto";
-    if (asked && *asked) return os_find_program(a, asked);
-    const char *found = NULL;
-    for (size_t i = 0; i < RG_COUNT(names) && !found; i++) found = os_find_program(a, names[i]);
-    return found;
+    return os_find_cc(a);
 }
 
 static int no_compiler(struct err *e, const char *request) {
