@@ -7,7 +7,8 @@
  * vectorisers and unroller, unwind tables and jump tables have nothing to add. With clang, -O1 kernels ran as
  * fast as -O2 ones wherever both were timed, and compile in 10 % less time; with gcc in a third less, and
  * register-tiled ones run 1.5 times faster (it is -O2's first scheduling pass that costs the speed). On x86 gcc has no such
- * pass, and -O1 makes it spill accumulators that -O2 keeps in registers. The gcc spelling of each flag is one that clang takes too.
+ * pass, and plain -O1 spills accumulators that -O2 keeps in registers: the passes that it lacks for that are asked for in
+ * the text (c_pre.c), as clang knows them by no flag. The gcc spelling of each flag is one that clang takes too.
  * The instruction set comes from os_cpu(), never from `native`.
  * A failed compile keeps the source and says where.
  * Tests: tests/unit/engine.c (errors), tests/unit/cache.c (no compiler); cost: bench/compile.c */
@@ -49,7 +50,7 @@ int cc_flags(struct arena *a, const char *arch, const char *machine, const char 
     for (size_t i = 0; i < RG_COUNT(base_flags); i++) out[n++] = base_flags[i];
     /* Of more than two instructions gcc's combiner makes none that kernels want (c_pre.c: ROL), and it takes seconds for the
      * shuffles of a transposition: max pooling 1.58 s, 0.67. clang ignores it. */
-    if (!strcmp(arch, "x86_64")) out[n++] = "-O2", out[n++] = "--param=max-combine-insns=2";
+    if (!strcmp(arch, "x86_64")) out[n++] = "--param=max-combine-insns=2";
     for (const char *s = machine; *s && n < CC_MAX_FLAGS;) {
         size_t k = strcspn(s, " ");
         if (k) out[n++] = arena_strdup(a, s, k);
