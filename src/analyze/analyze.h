@@ -181,6 +181,13 @@ struct trace_string {
     uint32_t n, hash;
 };
 
+/* A CPU, where it is known: cores 0 is not known; core_flops 0 is any core. */
+struct trace_cpu {
+    uint32_t cores;
+    double core_flops, core_bytes; /* a second: fp32; from memory */
+    bool measured;                 /* by `ridge ceilings` */
+};
+
 struct trace {
     struct err *err;
     struct arena arena;
@@ -196,7 +203,10 @@ struct trace {
     VEC(struct trace_string) strs; /* 0 is "" */
     uint32_t *str_slots, str_mask;
     size_t str_bytes;
-    int64_t base; /* ns of the first event on the file's own clock */
+    int64_t base;         /* ns of the first event on the file's own clock */
+    int64_t epoch;        /* ns from 1970 to the zero of that clock; 0 not known */
+    struct trace_cpu cpu; /* that the program ran on */
+    int threads;          /* that it says it has; 0 not known */
 
     VEC(struct trace_source) sources; /* of a Ridge program: its source files */
 
@@ -243,6 +253,10 @@ int trace_read(struct trace *, struct err *, const char *path);
 /* The same from memory; `limit` caps the events kept (0: the default). */
 int trace_read_mem(struct trace *, struct err *, const void *data, size_t n, uint32_t limit);
 void trace_free(struct trace *);
+/* Fills in the CPU of a trace that was recorded on this machine (recorded_here.c): by a file that was made within minutes after its
+ * last event. */
+void trace_recorded_here(struct trace *, const char *path);
+bool trace_written_after(const struct trace *, int64_t created_ns); /* since 1970 */
 
 const char *trace_str(const struct trace *, uint32_t id);
 size_t trace_str_len(const struct trace *, uint32_t id);
@@ -398,7 +412,7 @@ struct class_row {
     X(IDLE_GPUS,    "idle_gpus",          "measured")                                              \
     X(SHARED,       "gpu_shared",         "measured")                                              \
     X(PRECISION,    "precision",          "model")                                                 \
-    X(THREADS,      "host.threads",       "measured")
+    X(THREADS,      "host.threads",       "model")
 /* clang-format on */
 enum cause_id {
 #define X(name, id, conf) CAUSE_##name,

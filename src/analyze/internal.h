@@ -118,8 +118,12 @@ void clock_align(struct diag *);    /* clock.c: the GPU's times on the host's cl
 void list_processes(struct diag *); /* devices.c */
 void idle_gpus_cause(struct diag *);
 void shared_gpu_cause(struct diag *);
-void cpu_rows(struct diag *);         /* cpu.c: operators as the kernels of a program without a device */
-void cpu_causes(struct diag *);       /* .. and what its time went to */
+void cpu_rows(struct diag *);    /* cpu.c: operators as the kernels of a program without a device */
+void cpu_causes(struct diag *);  /* .. and what its time went to */
+void cpu_threads(struct diag *); /* cpu_threads.c: .. and whether its threads work */
+enum {
+    CPU_FIXED_OP_NS = 100000
+}; /* mean own time of an operator whose preparation is not small beside its work */
 void transfer_causes(struct diag *);  /* transfers.c: copies between host and device, and on the device */
 void allocator_cause(struct diag *);  /* .. and the driver's allocations */
 void foreign_checks(struct diag *);   /* checks.c: the checklist */

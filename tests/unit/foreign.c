@@ -14,6 +14,7 @@ static struct str out;
 static struct trace t;
 static struct diag d;
 static uint32_t events, correlation;
+static struct trace_cpu here; /* cores 0: not known */
 
 #define H200                                                                                         \
     "{\"id\": 0, \"name\": \"NVIDIA H200\", \"totalGlobalMem\": 150109880320, \"computeMajor\": 9, " \
@@ -88,7 +89,9 @@ static void work(const char *operator, const char * name, double ts, double at, 
 }
 static void diagnosed(void) {
     str_add(&out, "]}");
-    if (trace_read_mem(&t, &err, out.p, out.n, 0) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
+    if (trace_read_mem(&t, &err, out.p, out.n, 0)) FAIL("%s", err.msg);
+    if (here.cores) t.cpu = here;
+    if (diagnose(&d, &t, &err)) FAIL("%s", err.msg);
     int64_t sum = 0;
     for (int k = 0; k < BUDGET_KEYS; k++) sum += d.budget[k];
     CHECK_EQ(sum, d.wall_ns);
@@ -594,6 +597,77 @@ TEST(foreign_threads_without_cores) {
     CHECK_STR(verdict(), "host.threads");
     CHECK(d.causes.p[0].gain_ns > 50 * 4900000LL && d.causes.p[0].gain_ns < 50 * 5000000LL);
     CHECK(strstr(d.causes.p[0].fix, "set_num_threads"));
+    forget();
+}
+
+static void products(int64_t m, int64_t k, double us) {
+    char dims[80];
+    snprintf(dims, sizeof dims, "[[%lld, %lld], [%lld, %lld]]", (long long)m, (long long)k, (long long)k,
+             (long long)k);
+    for (int i = 0; i < 20; i++)
+        shaped("aten::mm", 1000 + (us + 1) * i, us, dims, "[\"float\", \"float\"]", "[]");
+}
+
+/* Products at the rate of one core of 16: told where the cores are known, by the program's word or because the machine is this one. */
+TEST(foreign_few_threads_of_known_cores) {
+    const struct {
+        const char *more;
+        double us, core_flops;
+        const char *verdict;
+    } c[] = {
+        {"", 16200, 0, "healthy"},
+        {"\"num_threads\": 1, \"num_cores\": \"16\",", 16200, 0, "host.threads"},
+        {"\"num_threads\": \"16\", \"num_cores\": 16,", 1900, 0, "healthy"},
+        {"\"num_threads\": 1,", 16200, 0, "healthy"},
+        {"", 16200, 243e9, "host.threads"},
+        {"", 8200, 243e9, "host.threads"},
+        {"", 1900, 243e9, "healthy"},
+    };
+    for (size_t i = 0; i < RG_COUNT(c); i++) {
+        here = (struct trace_cpu){c[i].core_flops > 0 ? 16 : 0, c[i].core_flops, 10e9, false};
+        begin("", c[i].more);
+        products(1024, 1024, c[i].us);
+        diagnosed();
+        CHECK_STR(verdict(), c[i].verdict);
+        bool found = !strcmp(c[i].verdict, "host.threads");
+        CHECK_EQ(d.abstained.n > 0 && !strcmp(d.abstained.p[0].id, "threads"), i == 0 || i == 3);
+        if (found)
+            CHECK(d.causes.p[0].gain_ns > d.wall_ns * 8 / 10 && d.causes.p[0].gain_ns < d.wall_ns * 95 / 100);
+        forget();
+    }
+    here = (struct trace_cpu){0};
+}
+
+/* 64 threads on 16 cores: a product of 8.4 MFLOP takes 194 us, which one core does in 35. Without the core's figures it might be a
+ * slow one that takes 260. */
+TEST(foreign_more_threads_than_known_cores) {
+    for (int known = 0; known < 2; known++) {
+        here = (struct trace_cpu){known ? 16 : 0, 243e9, 20e9, false};
+        begin("", "");
+        products(64, 256, 194);
+        diagnosed();
+        CHECK_STR(verdict(), known ? "host.threads" : "healthy");
+        if (known) CHECK(strstr(d.causes.p[0].fix, "no more threads than free cores"));
+        forget();
+    }
+    here = (struct trace_cpu){0};
+}
+
+/* A file that came to be within minutes after its last event was written where it was recorded. */
+TEST(foreign_recorded_here) {
+    const int64_t s = 1000000000, base = 1790857026 * s;
+    begin("", "\"baseTimeNanoseconds\": 1790857026000000000,");
+    op("aten::mm", 4000000, 1000000);
+    diagnosed();
+    CHECK(trace_written_after(&t, base + 6 * s));
+    CHECK(trace_written_after(&t, base + 300 * s));
+    CHECK(!trace_written_after(&t, base + 3600 * s));
+    CHECK(!trace_written_after(&t, base + 2 * s));
+    forget();
+    begin("", "");
+    op("aten::mm", 4000000, 1000000);
+    diagnosed();
+    CHECK(!trace_written_after(&t, 6 * s));
     forget();
 }
 

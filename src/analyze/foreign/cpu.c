@@ -9,13 +9,10 @@
 
 enum {
     SMALL_OP_NS = 20000,     /* mean own time of operators that are dominated by their dispatch */
-    FIXED_OP_NS = 100000,    /* .. of one whose preparation is not small beside its work */
     CHAIN_BYTES = 1 << 20,   /* of an operator's traffic, for fusion to matter */
-    LARGE_FLOPS = 200000000, /* of a product whose rate says something about threads */
     MAPPED_BYTES = 32 << 20, /* glibc: DEFAULT_MMAP_THRESHOLD_MAX */
     PAGE_BYTES = 4096,
 };
-#define STALLED 20      /* times what one core needs: its threads wait for cores or for one another */
 #define FAULT_NS 120.0  /* a page faulted in and cleared, with several threads at it */
 #define WIDE_SHARE 0.15 /* of the wall time */
 
@@ -116,7 +113,7 @@ static int64_t fixed_costs(const struct diag *d) {
     double lost = 0;
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
-        if (!k->modelled || !k->count || k->ns / k->count >= FIXED_OP_NS) continue;
+        if (!k->modelled || !k->count || k->ns / k->count >= CPU_FIXED_OP_NS) continue;
         double least = RG_MAX(k->flops / MODEL_ANY_CORE_FLOPS, k->bytes / MODEL_ANY_CORE_BYTES) * 1e9;
         lost += RG_MAX((double)(k->ns - k->small_ns) - least * k->count, 0);
     }
@@ -260,52 +257,6 @@ static void attention(struct diag *d) {
         ->bound = "the time of the operators between the two products, and of freeing what they made";
 }
 
-/* Operators with a known amount of work that take many times what one core needs for it. */
-static void stalled_threads(struct diag *d) {
-    int64_t lost = 0, best = 0;
-    const struct kernel_row *top = NULL;
-    for (uint32_t i = 0; i < d->kernels.n; i++) {
-        const struct kernel_row *k = &d->kernels.p[i];
-        if (!k->modelled || k->wrapper || !k->count || k->ns / k->count < FIXED_OP_NS) continue;
-        double least =
-            RG_MAX(k->flops / MODEL_ANY_CORE_FLOPS, k->bytes / MODEL_ANY_CORE_BYTES) * 1e9 * k->count;
-        if (least <= 0 || (double)k->ns < STALLED * least) continue;
-        lost += k->ns - (int64_t)least;
-        if (k->ns > best) best = k->ns, top = k;
-    }
-    if (!top || !cause_worth(d, lost)) return;
-    struct cause *c = cause_add(
-        d, CAUSE_THREADS, lost, lost, trace_str(d->t, top->where ? top->where : top->op),
-        arena_printf(
-            &d->arena,
-            "%.40s takes %.2f ms for %.3f MFLOP and %.3f MB, which one core does in a %dth of it or less: "
-            "its threads wait for cores or for one another",
-            trace_str(d->t, top->op), (double)top->ns / 1e6 / top->count, top->flops / 1e6, top->bytes / 1e6,
-            STALLED),
-        "no more threads than free cores: torch.set_num_threads(n), OMP_NUM_THREADS, fewer processes at once "
-        "(workers of a loader have threads too)");
-    c->bound = "the time beyond what one core needs";
-    c->confirm = "torch.set_num_threads(1): the step is faster";
-}
-
-/* The rate of the largest product: threads are not in the file, but this shows what they reach together. */
-static void rate_of_products(struct diag *d) {
-    const struct kernel_row *top = NULL;
-    for (uint32_t i = 0; i < d->kernels.n; i++) {
-        const struct kernel_row *k = &d->kernels.p[i];
-        if (k->modelled && k->cls <= KC_ATTENTION && k->flops >= LARGE_FLOPS && (!top || k->ns > top->ns))
-            top = k;
-    }
-    if (!top || !top->ns) return;
-    struct note n = {"threads",
-                     arena_printf(&d->arena,
-                                  "%.40s runs at %.0f GFLOPS; how many threads did that is not recorded",
-                                  trace_str(d->t, top->op), top->flops * top->count / (double)top->ns),
-                     "compare with torch.set_num_threads(1): as fast means one thread works "
-                     "(OMP_NUM_THREADS, MKL_NUM_THREADS)"};
-    vec_push(&d->arena, &d->abstained, n);
-}
-
 static void elsewhere(struct diag *d) {
     int64_t lost = d->budget[BUDGET_LOADER];
     if (cause_worth(d, lost))
@@ -391,7 +342,6 @@ void cpu_causes(struct diag *d) {
     mapped_blocks(d);
     chains(d);
     attention(d);
-    stalled_threads(d);
+    cpu_threads(d);
     elsewhere(d);
-    rate_of_products(d);
 }

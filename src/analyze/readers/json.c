@@ -473,6 +473,12 @@ static int64_t find_int(const struct slice *v, const char *key) {
     return r.n && (uint8_t)(*r.p - '0') < 10 ? js_slice_int(&r) : -1;
 }
 
+/* Metadata of a program: add_metadata_json writes a number, add_metadata a string. */
+static int64_t quoted_int(struct slice v) {
+    if (v.n && *v.p == '"') v.p++, v.n--;
+    return v.n && (uint8_t)(*v.p - '0') < 10 ? js_slice_int(&v) : 0;
+}
+
 static void take_header(struct json *j, struct slice k, struct slice v) {
     struct trace *t = j->t;
     int flag = v.n && (v.p[0] == '1' || v.p[0] == 't');
@@ -492,6 +498,12 @@ static void take_header(struct json *j, struct slice k, struct slice v) {
         t->own_export = t->has_header = true;
     else if (KEY("schemaVersion") || KEY("displayTimeUnit"))
         t->has_header = true;
+    else if (KEY("baseTimeNanoseconds"))
+        t->epoch = js_slice_int(&v);
+    else if (KEY("num_threads"))
+        t->threads = (int)RG_MIN(RG_MAX(quoted_int(v), 0), 1 << 20);
+    else if (KEY("num_cores"))
+        t->cpu.cores = (uint32_t)RG_MIN(RG_MAX(quoted_int(v), 0), 1 << 20);
     else if (KEY("distributedInfo")) {
         t->rank = (int)find_int(&v, "\"rank\"");
         t->world = (int)find_int(&v, "\"world_size\"");

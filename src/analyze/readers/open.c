@@ -86,7 +86,9 @@ static int read_job(struct open_job *job, struct err *e, uint32_t limit) {
 
 int trace_read(struct trace *t, struct err *e, const char *path) {
     struct open_job job = {.t = t, .path = path, .in = {.fd = -1}};
-    return read_job(&job, e, 0);
+    int rc = read_job(&job, e, 0);
+    if (!rc) trace_recorded_here(t, path);
+    return rc;
 }
 
 int trace_read_mem(struct trace *t, struct err *e, const void *data, size_t n, uint32_t limit) {
