@@ -1,4 +1,4 @@
-"""The code of docs/python.md runs, one block after the other; so do the cells of examples/guide.ipynb."""
+"""The code of README.md and docs/python.md runs, one block after the other; so do the cells of examples/guide.ipynb."""
 import ast
 import contextlib
 import io
@@ -16,17 +16,28 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 class Docs(Case):
-    def test_guide(self):
-        with open(os.path.join(ROOT, "docs", "python.md")) as f:
+    def run_page(self, page):
+        """Runs its blocks in one namespace: how many there are, and what they print."""
+        with open(os.path.join(ROOT, page)) as f:
             text = f.read()
         blocks = [(text[: m.start(1)].count("\n"), m.group(1)) for m in re.finditer(r"```python\n(.*?)```", text, re.S)]
-        self.assertGreater(len(blocks), 6)
         names, printed = {"__name__": "guide"}, io.StringIO()
         with contextlib.redirect_stdout(printed):
             for line, block in blocks:
-                exec(compile("\n" * line + block, "docs/python.md", "exec"), names)
+                exec(compile("\n" * line + block, page, "exec"), names)
+        return text, len(blocks), printed.getvalue()
+
+    def test_guide(self):
+        _, blocks, printed = self.run_page("docs/python.md")
+        self.assertGreater(blocks, 6)
         for words in ("tensor([16., 36.])", "python.md", "the last axis of the first has size 3"):
-            self.assertIn(words, printed.getvalue())
+            self.assertIn(words, printed)
+
+    def test_readme(self):
+        """It prints what its comment says."""
+        text, blocks, printed = self.run_page("README.md")
+        self.assertEqual(blocks, 1)
+        self.assertEqual(printed.strip(), re.search(r"tolist\(\)\)\s*# (.*)", text).group(1))
 
     def test_reference(self):
         """The generated reference has every public function of the package, with its arguments."""
