@@ -125,6 +125,12 @@ const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
         if (dt != DT_I64 && (dt != DT_I32 || *last > INT32_MAX)) return "i64, or i32 if the indices fit";
         *last = flag;
         return NULL;
+    case CALL_nonzero:
+        if (n->src[0]->dt != DT_BOOL) return "a mask is of bools";
+        if (flag < 0) return "a size of 0 or more";
+        if (dt != DT_I64 && (dt != DT_I32 || *last > INT32_MAX)) return "i64, or i32 if the indices fit";
+        *last = flag;
+        return NULL;
     case CALL_scatter_sum: return sum_error(s, n, flag, last);
     default: return scatter_error(s, n);
     }

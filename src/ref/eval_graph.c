@@ -658,6 +658,26 @@ static struct tensor ev_winner(struct eval *e, const uop *n, struct tensor *inde
     return r;
 }
 
+static struct tensor ev_nonzero(struct eval *e, const uop *n, struct tensor *mask, const struct shape *s) {
+    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
+    uint32_t last = s->n - 1;
+    struct walk w;
+    walk_start(&w, s, 1u << last), walk_with(&w, &r), walk_with(&w, mask);
+    if (!s->d[last]) w.more = false;
+    for (; w.more; walk_next(&w)) {
+        int64_t i = 0;
+        bool unsure = false;
+        for (int64_t j = 0; j < mask->shape->d[last]; j++) {
+            struct cell c = get(mask, w.at[1] + j * mask->stride[last]);
+            unsure |= c.unsure;
+            if (c.v.i && i < s->d[last])
+                put(&r, w.at[0] + i++, (struct cell){.v = {.i = j}, .unsure = unsure});
+        }
+        for (; i < s->d[last]; i++) put(&r, w.at[0] + i, (struct cell){.v = {.i = -1}, .unsure = unsure});
+    }
+    return r;
+}
+
 /* Each target of a row is a fold of its own: of x, unless dropped, and of what is scattered there. */
 static void row_scattered(struct eval *e, const uop *n, const int64_t *at, struct tensor *r) {
     static const enum op op[CALL_COUNT] = {
@@ -723,6 +743,7 @@ static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, co
     if (id <= CALL_topk_index) return ev_sort(e, n, in, s);
     if (id == CALL_collective) return ev_collective(e, n, in, s);
     if (id == CALL_winner) return ev_winner(e, n, in, s);
+    if (id == CALL_nonzero) return ev_nonzero(e, n, in, s);
     bool sum = id == CALL_scatter_sum;
     struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
     struct walk w;

@@ -2,7 +2,7 @@
  *
  * Writing is inverted: the device says for each element of the result which source wrote it last (CALL[winner]); the rest is a
  * gather and a WHERE, so that gradients come from the rules: to the source that won, and to x where none wrote.
- * A mask selects in the same way: its cumulative sum is the index that each element goes to.
+ * A mask selects by the indices of its true elements (CALL[nonzero]) and a gather.
  * Sums and means are additions (SCATTER). Maximum, minimum and product are functions of the device; what flows back through
  * them is a sum of the operands with weights that do not depend on them (GRAD_THROUGH). For maximum and minimum the weights
  * are steps, so gradients of gradients are right; those of products are not defined here.
@@ -179,21 +179,12 @@ const uop *t_scatter_reduce(struct tg *g, const uop *x, int64_t axis, const uop 
 
 /* ---- by a mask ------------------------------------------------------------------------------------------------------- */
 
-enum { PICKED_PAST = 1 << 16 };
-
-/* For each of the `size` results the index of the element of the flat mask that goes there, or -1. What is not picked goes past
- * them, spread over many indices: a GPU's atomics on one would wait for each other. */
-static const uop *picked(struct tg *g, const uop *mask, int64_t size) {
+/* For each of the `size` results the index of the element of the flat mask that goes there, or -1. */
+static const uop *picked(struct tg *g, const uop *mask, int64_t size, bool wide) {
     if (size < 0 || size >= UINT32_MAX)
         tg_bad(g, "room for %lld elements; expected 0 to 2^32 - 2", (long long)size);
-    int64_t n = tg_shape(g, mask)->d[0],
-            past = RG_MAX(RG_MIN(RG_MIN(n, PICKED_PAST), (int64_t)UINT32_MAX - size), 1);
-    enum dtype dt = n < INT32_MAX && size < INT32_MAX - past ? DT_I32 : DT_I64;
-    const uop *to = tg_op_k(g, OP_SUB, tg_scan(g, OP_ADD, mask, 0, dt), 1);
-    const uop *rest = tg_op2(g, OP_MOD, t_cast(g, tg_iota(g, n, 1, 0), dt), uop_int(g->ir, dt, past));
-    const uop *room = tg_op2(g, OP_LT, to, uop_int(g->ir, dt, size));
-    to = tg_op3(g, OP_WHERE, tg_op2(g, OP_AND, mask, room), to, tg_op_k(g, OP_ADD, rest, (double)size));
-    return t_slice(g, winner(g, t_cast(g, to, DT_I64), size + past), &(struct t_slice){.stop = size}, 1);
+    wide |= tg_shape(g, mask)->d[0] > INT32_MAX;
+    return call(g, "nonzero", wide ? DT_I64 : DT_I32, &mask, 1, size);
 }
 
 const uop *t_masked_select(struct tg *g, const uop *x, const uop *mask, int64_t size) {
@@ -202,8 +193,9 @@ const uop *t_masked_select(struct tg *g, const uop *x, const uop *mask, int64_t 
     tg_broadcast(g, v, 2);
     const struct shape *s = tg_shape(g, tg_shape(g, v[0])->n ? v[0] : v[1]);
     v[0] = t_flatten(g, tg_to_shape(g, v[0], s), 0, -1), v[1] = t_flatten(g, tg_to_shape(g, v[1], s), 0, -1);
-    if (!shape_size(s) && size >= 0) return t_reaches(g, t_full(g, tg_like(g, v[0], 0), &size, 1), v[0]);
-    const uop *w = picked(g, v[1], size);
+    if (size == 0 || (!shape_size(s) && size > 0))
+        return t_reaches(g, t_full(g, tg_like(g, v[0], 0), &size, 1), v[0]);
+    const uop *w = picked(g, v[1], size, false);
     return t_where(g, not_below(g, w, 0), t_gather(g, v[0], 0, tg_op_k(g, OP_MAX, w, 0)),
                    tg_like(g, v[0], 0));
 }
@@ -211,12 +203,14 @@ const uop *t_masked_select(struct tg *g, const uop *x, const uop *mask, int64_t 
 const uop *t_nonzero(struct tg *g, const uop *x, int64_t size) {
     const uop *mask = tg_bool(g, x), *column[SHAPE_MAX];
     const struct shape *s = tg_shape(g, mask);
-    if (!s->n || !shape_size(s))
+    if (!s->n || !shape_size(s) || !size)
         return t_full(g, t_int(g, DT_I64, -1), (int64_t[]){RG_MAX(size, 0), s->n}, 2);
-    const uop *w = t_cast(g, picked(g, t_flatten(g, mask, 0, -1), size), DT_I64), *at = w;
+    const uop *w = picked(g, t_flatten(g, mask, 0, -1), size, s->n == 1), *at = w;
+    enum dtype dt = (enum dtype)w->dt;
+    if (s->n == 1) return t_unsqueeze(g, w, 1);
     for (uint32_t i = s->n; i-- > 0;) {
-        const uop *n = uop_int(g->ir, DT_I64, s->d[i]), *c = tg_op2(g, OP_MOD, at, n);
-        column[i] = tg_op3(g, OP_WHERE, not_below(g, w, 0), c, uop_int(g->ir, DT_I64, -1));
+        const uop *n = uop_int(g->ir, dt, s->d[i]), *c = i ? tg_op2(g, OP_MOD, at, n) : at;
+        column[i] = t_cast(g, tg_op3(g, OP_WHERE, not_below(g, w, 0), c, uop_int(g->ir, dt, -1)), DT_I64);
         at = tg_op2(g, OP_IDIV, at, n);
     }
     return t_stack(g, column, s->n, 1);

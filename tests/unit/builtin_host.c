@@ -1,6 +1,6 @@
-/* builtin_host.c: kernels of the sorts of GPUs (src/device/cuda/sort_kernels.c) on the host, launch by launch as builtin.c says, with
- * memory that is not cleared: sorts and indices of random rows are those of a plain stable sort. Needs a C++ compiler; what
- * stands for CUDA is in tests/cuda_host.hpp. */
+/* builtin_host.c: kernels of the sorts of GPUs (src/device/cuda/sort_kernels.c) and of compaction on the host, launch by launch as
+ * builtin.c says, with memory that is not cleared: sorts and indices of random rows are those of a plain stable sort, indices
+ * of true elements those of a loop. Needs a C++ compiler; what stands for CUDA is in tests/cuda_host.hpp. */
 #include "device/cuda/internal.h"
 #include "test.h"
 
@@ -33,21 +33,29 @@ static const struct kind {
              {"topk", "bf16", 2, .top = true, .inf = 0x7f80, .row = 8},
              {"sort", "f32", 4, .inf = 0x7f800000, .row = 64}};
 
-/* The kernels of all kinds in one library, function k of kind i as "k<i>_<k>". */
+static void add_kernels(struct str *s, size_t i, const struct dev_call *c) {
+    struct dev_kernel_text t[DEV_KERNELS];
+    uint32_t n = cuda_call_kernels(&arena, c, t);
+    for (uint32_t k = 0; k < RG_MIN(n, CUDA_SELECT); k++) {
+        size_t head = (size_t)(strstr(t[k].text, t[k].name) - t[k].text);
+        str_printf(s, "%.*sk%zu_%u%s", (int)head, t[k].text, i, k, t[k].text + head + strlen(t[k].name));
+    }
+}
+
+/* The kernels of all kinds in one library, function k of kind i as "k<i>_<k>"; after the sorts nonzero to i32 and i64. */
 static void *library(void) {
     struct str s;
     str_init(&s, &arena);
     str_add(&s, "#include \"tests/cuda_host.hpp\"\n");
     for (size_t i = 0; i < RG_COUNT(kinds); i++) {
-        struct dev_kernel_text t[DEV_KERNELS];
         const char *types[2] = {kinds[i].type, kinds[i].type};
         struct dev_call c = {.name = kinds[i].name, .type = types, .nbuf = 2};
         if (kinds[i].row) c.num = &kinds[i].row;
-        uint32_t n = cuda_call_kernels(&arena, &c, t);
-        for (uint32_t k = 0; k < RG_MIN(n, CUDA_SELECT); k++) {
-            size_t head = (size_t)(strstr(t[k].text, t[k].name) - t[k].text);
-            str_printf(&s, "%.*sk%zu_%u%s", (int)head, t[k].text, i, k, t[k].text + head + strlen(t[k].name));
-        }
+        add_kernels(&s, i, &c);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const char *types[2] = {i ? "i64" : "i32", "bool"};
+        add_kernels(&s, RG_COUNT(kinds) + i, &(struct dev_call){.name = "nonzero", .type = types, .nbuf = 2});
     }
     char dir[] = "/tmp/ridge-host.XXXXXX", *out;
     int status;
@@ -130,17 +138,21 @@ static void check_rows(const struct kind *k, const uint8_t *x, const uint8_t *go
     free(row);
 }
 
-static void check_draw(void *lib, size_t which) {
-    const struct kind *k = &kinds[which];
-    struct cuda_device d = {0};
-    struct dev_builtin b;
-    dev_fn *fn[DEV_KERNELS] = {0};
-    for (int i = 0; i <= (k->row ? CUDA_ROWS : CUDA_PASS); i++) {
+static void find_kernels(void *lib, size_t which, int n, dev_fn **fn) {
+    for (int i = 0; i < n; i++) {
         char name[20];
         snprintf(name, sizeof name, "k%zu_%d", which, i);
         fn[i] = (dev_fn *)(uintptr_t)os_dlsym(lib, name);
         CHECK(fn[i]);
     }
+}
+
+static void check_draw(void *lib, size_t which) {
+    const struct kind *k = &kinds[which];
+    struct cuda_device d = {0};
+    struct dev_builtin b;
+    dev_fn *fn[DEV_KERNELS] = {0};
+    find_kernels(lib, which, (k->row ? CUDA_ROWS : CUDA_PASS) + 1, fn);
     int64_t rows = 1 + (int64_t)draw(2), len = CUDA_SELECT_MOST + 1 + (int64_t)draw(draw(3) ? 9000 : 3000);
     if (!draw(12)) len += 40000; /* more tiles than a look-back window */
     if (k->row) rows = 1 + (int64_t)draw(30), len = k->row / 2 + 1 + (int64_t)draw((uint64_t)k->row / 2);
@@ -172,14 +184,65 @@ static void check_draw(void *lib, size_t which) {
     cuda_calls_free(d.calls);
 }
 
+static void check_indices(const uint8_t *mask, const uint8_t *got, bool wide, int64_t rows, int64_t len,
+                          int64_t size) {
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0, j = 0; i < size; i++) {
+            int64_t want, have = 0;
+            while (j < len && !mask[r * len + j]) j++;
+            want = j < len ? j++ : -1;
+            if (wide)
+                have = ((const int64_t *)got)[r * size + i];
+            else
+                have = ((const int32_t *)got)[r * size + i];
+            if (have != want)
+                FAIL("nonzero, row %lld of %lld, result %lld of %lld, length %lld: %lld, expected %lld",
+                     (long long)r, (long long)rows, (long long)i, (long long)size, (long long)len,
+                     (long long)have, (long long)want);
+        }
+}
+
+/* Few, some, most, all or no true elements; rows of one and of many tiles; room for less than there are, or more. */
+static void check_nonzero(void *lib, int i) {
+    struct cuda_device d = {0};
+    struct dev_builtin b;
+    dev_fn *fn[DEV_KERNELS] = {0};
+    bool wide = i % 2;
+    find_kernels(lib, RG_COUNT(kinds) + wide, CUDA_NONZERO + 1, fn);
+    int64_t rows = 1 + (int64_t)draw(3), len = 1 + (int64_t)draw(i % 3 ? 20000 : 5000);
+    if (i % 5 == 4) rows = 1, len += 36 * CUDA_NONZERO_TILE; /* more tiles than a look-back window */
+    int64_t num[3] = {len, 1 + (int64_t)draw((uint64_t)len + 1000), 0};
+    const char *types[2] = {wide ? "i64" : "i32", "bool"};
+    struct dev_call call = {.name = "nonzero", .type = types, .nbuf = 2, .rows = rows, .num = num};
+    if (cuda_builtin(&d.dev, &err, &call, fn, &b)) FAIL("%s", err.msg);
+    size_t room = (size_t)(rows * num[1]) * (wide ? 8 : 4);
+    uint8_t *x = malloc((size_t)(rows * len)), *got = malloc(room), *scratch = malloc((size_t)b.scratch + 1);
+    uint64_t part = (uint64_t[]){0, 1, 50, 99, 100}[draw(5)];
+    for (int64_t k = 0; k < rows * len; k++) x[k] = draw(100) < part;
+    memset(scratch, 0xa7, (size_t)b.scratch), memset(got, 0xa7, room);
+    void *buf[2] = {got, x};
+    struct dev_launch l = {.fn = b.fn,
+                           .buf = buf,
+                           .nbuf = 2,
+                           .var = num,
+                           .nvar = 3,
+                           .grid = (uint32_t)rows,
+                           .scratch = (char *)scratch};
+    launch_all((runner *)(uintptr_t)os_dlsym(lib, "run_kernel"), &b, &l);
+    check_indices(x, got, wide, rows, len, num[1]);
+    free(x), free(got), free(scratch);
+    cuda_calls_free(d.calls);
+}
+
 static void check_draws(uint64_t from, int n) {
     arena_init(&arena, &err);
     seed = from;
     void *lib = library();
     for (int i = 0; i < n; i++) check_draw(lib, (size_t)i % RG_COUNT(kinds));
+    for (int i = 0; i < n; i++) check_nonzero(lib, i);
     os_dlclose(lib);
     arena_free(&arena);
-    TEST_COUNT(n, "sorts as a stable sort has them");
+    TEST_COUNT(n, "sorts as a stable sort has them, and as many compactions");
 }
 
 TEST(builtin_host_sorts) { check_draws(20261117, 10); }

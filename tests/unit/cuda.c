@@ -66,9 +66,11 @@ static void compile_calls(size_t every) {
             struct dev_call c = {.name = name[i], .type = types, .nbuf = i < 4 ? 2 : i < 7 ? 4 : 3};
             cuda_add_calls(&t, &c);
         }
-    for (int wide = 0; wide < 2; wide++)
-        cuda_add_calls(
-            &t, &(struct dev_call){"winner", (const char *const[]){wide ? "i64" : "i32", "i64"}, 2, 1, NULL});
+    for (int wide = 0; wide < 2; wide++) {
+        const char *to = wide ? "i64" : "i32";
+        cuda_add_calls(&t, &(struct dev_call){"winner", (const char *const[]){to, "i64"}, 2, 1, NULL});
+        cuda_add_calls(&t, &(struct dev_call){"nonzero", (const char *const[]){to, "bool"}, 2, 1, NULL});
+    }
     t.whole = t.text.n;
     TEST_COUNT(cuda_compile_texts(&t), "kernels of functions compiled by NVRTC");
     arena_free(&arena);

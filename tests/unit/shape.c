@@ -158,6 +158,7 @@ TEST(shape_errors_name_the_node_and_the_reason) {
         {"(CALL<f32>[argsort] x 0)", "indices are i64, values keep their dtype"},
         {"(CALL<f32>[topk] x 1 5)", "k is 0 to the size of the last axis"},
         {"(CALL<i64>[winner] x 4)", "the index of a function is i64"},
+        {"(CALL<i64>[nonzero] x 4)", "a mask is of bools"},
         {"(CALL<f32>[scatter_max] x x x 0)", "the index of a function is i64"},
     };
     for (size_t k = 0; k < RG_COUNT(row); k++) {

@@ -1,5 +1,5 @@
 /* scatter.c: scatter along a row: what several elements do to one index: the last writer (winner), maximum, minimum,
- * product, sum. One iteration is one row, in order: the result does not depend on threads. An index out of range is
+ * product, sum; and the indices of a mask's true elements (nonzero). One iteration is one row, in order: the result does not depend on threads. An index out of range is
  * clamped, as a gather's is. 16-bit floats are rounded each time, as additions to memory are.
  * Tests: tests/unit/call.c, tests/values/index.txt */
 #include "device/cpu/internal.h"
@@ -20,6 +20,22 @@ static inline int64_t clamp_index(int64_t i, int64_t size) { return i < 0 ? 0 : 
     }
 WINNER(i32, int32_t)
 WINNER(i64, int64_t)
+
+/* var: row size of the mask, of the result. A false element is overwritten by the next: no branch. */
+#define NONZERO(T, U)                                                                                        \
+    static void nonzero_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
+        int64_t n = var[0], size = var[1];                                                                   \
+        (void)scratch;                                                                                       \
+        for (; t0 < t1; t0++) {                                                                              \
+            U *out = (U *)buf[0] + t0 * size;                                                                \
+            const uint8_t *mask = (const uint8_t *)buf[1] + t0 * n;                                          \
+            int64_t at = 0;                                                                                  \
+            for (int64_t j = 0; j < n && at < size; j++) out[at] = (U)j, at += mask[j] != 0;                 \
+            memset(out + at, 0xff, (size_t)(size - at) * sizeof *out); /* -1 */                              \
+        }                                                                                                    \
+    }
+NONZERO(i32, int32_t)
+NONZERO(i64, int64_t)
 
 #define PLAIN(x) (x)
 
@@ -94,6 +110,8 @@ static const struct {
     dev_fn *fn;
 } function[] = {{"winner", "i32", winner_i32},
                 {"winner", "i64", winner_i64},
+                {"nonzero", "i32", nonzero_i32},
+                {"nonzero", "i64", nonzero_i64},
                 {"scatter_sum", "f16", scatter_sum_f16},
                 {"scatter_sum", "bf16", scatter_sum_bf16},
                 {"scatter_sum", "f32", scatter_sum_f32},

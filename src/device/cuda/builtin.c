@@ -1,4 +1,4 @@
-/* builtin.c: builtins of the GPU (sort, scatter in a fixed order, last writer of an index), each a sequence of
+/* builtin.c: builtins of the GPU (sort, scatter in a fixed order, last writer of an index, compaction), each a sequence of
  * kernels. The kernels are source text (builtin_kernels.c) that the engine compiles and caches as its own; this file says
  * with what arguments and in which order they are launched. Step i of a sequence is a function of the launch alone, so
  * single launches and graphs with changing addresses share the code. Intermediate keys and indices (twice), digit counts,
@@ -30,7 +30,7 @@ enum { LEAST_CHUNK = 64, MOST_CHUNK = 512 }; /* sorted indices whose sum is a pa
 
 enum { SHORT_ROW = 16 }; /* indices of a row of a scatter that each result looks through */
 
-enum builtin_kind { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, SCATTER, SCATTER_SUM };
+enum builtin_kind { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, NONZERO, SCATTER, SCATTER_SUM };
 struct cuda_call {
     struct cuda_call *next;
     enum builtin_kind what;
@@ -79,6 +79,13 @@ static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, cons
     uint32_t bits = c->element * 8;
     bool pairs = c->what != SORT && c->what != TOPK;
     if (c->what == WINNER || selects(c, rows, num)) return p;
+    if (c->what == NONZERO) {
+        p.tiles = (p.len + CUDA_NONZERO_TILE - 1) / CUDA_NONZERO_TILE;
+        p.hist = piece(&p.all, p.tiles > 1 ? COUNTERS : 0, 4);
+        p.state = piece(&p.all, p.tiles > 1 ? rows * p.tiles : 0, 8);
+        p.begin = p.all;
+        return p;
+    }
     if (is_scatter(c->what)) {
         p.size = c->what == SCATTER_SUM ? num[2] : num[1];
         p.inner = c->what == SCATTER_SUM && p.size ? num[1] / p.size : 1;
@@ -110,7 +117,8 @@ static bool same_call(const struct cuda_call *a, const struct cuda_call *b) {
 int cuda_builtin(struct device *dev, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
                  struct dev_builtin *out) {
     struct cuda_device *d = cuda_of(dev);
-    static const char *const name[] = {"sort", "argsort", "topk", "topk_index", "winner", "scatter_"};
+    static const char *const name[] = {"sort",   "argsort", "topk",    "topk_index",
+                                       "winner", "nonzero", "scatter_"};
     struct cuda_call want = {.element = cuda_call_bytes(c->type[1])};
     while (want.what < SCATTER && strcmp(name[want.what], c->name)) want.what++;
     if (!strcmp(c->name, "scatter_sum")) want.what = SCATTER_SUM, want.element = cuda_call_bytes(c->type[0]);
@@ -282,9 +290,18 @@ static void winner_step(const struct cuda_call *c, const struct builtin_plan *p,
     add_num(s, count);
 }
 
+static void nonzero_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
+                         struct cuda_step *s) {
+    give(s, c->kernel[CUDA_NONZERO], p->rows * p->tiles, THREADS);
+    add_buf(s, l->buf[0]), add_buf(s, l->buf[1]);
+    add_buf(s, l->scratch + p->hist), add_buf(s, l->scratch + p->state);
+    add_num(s, p->len), add_num(s, l->var[1]);
+}
+
 uint32_t cuda_call_steps(const struct cuda_call *c, const struct dev_launch *l) {
     struct builtin_plan p = plan_of(c, l->grid, l->var);
     if (c->what == WINNER) return 2;
+    if (c->what == NONZERO) return p.tiles > 1 ? 2 : 1;
     if (is_short(c, l->var) || selects(c, l->grid, l->var)) return 1;
     return (p.tiles > 1 ? 2 : 0) + p.passes + (is_scatter(c->what) ? 3u + (p.chunks > 1) : 0);
 }
@@ -296,6 +313,8 @@ void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint3
     s->l.buf = s->buf, s->l.var = s->var;
     if (c->what == WINNER)
         winner_step(c, &p, l, i, s);
+    else if (c->what == NONZERO)
+        (p.tiles > 1 && !i ? clear_step : nonzero_step)(c, &p, l, s);
     else if (is_short(c, l->var))
         short_step(c, &p, l, s);
     else if (selects(c, l->grid, l->var))

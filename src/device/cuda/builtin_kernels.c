@@ -4,7 +4,8 @@
  * (scatter_fold, scatter_sum), or to a block where few results have long segments (scatter_long); of short rows each result looks
  * through all indices (scatter_short): the same bits in every run. Sorted indices are cut into chunks: what a chunk adds to a
  * segment that does not end in it, or did not begin in it, is summed before (scatter_part), so that no thread sums a long segment alone.
- * Short rows, and the first few of long ones, are one kernel (topk_select).
+ * Short rows, and the first few of long ones, are one kernel (topk_select). The indices of a mask's true elements are found by
+ * stream compaction (nonzero_pass).
  * The text uses the preamble (render/cuda_pre.c); each kernel stands alone, since any may share a unit with others.
  * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda.c (cuda_compile_calls) */
 #include "device/cuda/internal.h"
@@ -288,6 +289,71 @@ static const char put[] =
     "    }\n"
     "}\n";
 
+/* Stream compaction in one pass: a block takes a tile of a row, each thread 16 neighbours. The count of a tile is published at
+ * once; how many true ones precede it is found by decoupled look-back, 32 tiles at a time. A word of it: 1 << 33 if it counts
+ * all tiles up to this one, 1 << 32 if this one alone, the count. The f-th false element of the row writes -1 to the f-th
+ * result from the end, if there is one: every result is written once. */
+static const char nonzero[] =
+    "extern \"C\" __global__ __launch_bounds__(256) void nonzero_pass(T *out, const u8 *mask, u32 *counter, u64 *state, i64 "
+    "len, i64 size, u64 n, char *s, u64 d) {\n"
+    "    __shared__ u16 slot[TILE];\n"
+    "    __shared__ u32 sums[8], taken, before;\n"
+    "    const u32 tid = threadIdx.x, lane = tid % 32, warp = tid / 32;\n"
+    "    const i64 tiles = (len + TILE - 1) / TILE;\n"
+    "    pdl_wait();\n"
+    "    if (!tid) taken = tiles > 1 ? atomicAdd(counter, 1u) : blockIdx.x;\n"
+    "    __syncthreads();\n"
+    "    const i64 row = taken / tiles, tile = taken % tiles, at = tile * TILE;\n"
+    "    const u32 m = len - at < TILE ? (u32)(len - at) : TILE;\n"
+    "    const u8 *const x = mask + row * len + at + tid * 16;\n"
+    "    u32 bits = 0;\n"
+    "    if (tid * 16 + 16 <= m && !((u64)x & 15)) {\n"
+    "        union { u64 w[2]; u8 b[16]; } v;\n"
+    "        v.w[0] = ((const u64 *)x)[0], v.w[1] = ((const u64 *)x)[1];\n"
+    "        #pragma unroll\n"
+    "        for (u32 k = 0; k < 16; k++) bits |= (u32)(v.b[k] != 0) << k;\n"
+    "    } else\n"
+    "        for (u32 k = 0; k < 16; k++) bits |= (u32)(tid * 16 + k < m && x[k]) << k;\n"
+    "    const u32 mine = __popc(bits);\n"
+    "    u32 upto = mine, all = 0;\n"
+    "    for (u32 o = 1; o < 32; o *= 2) { const u32 y = __shfl_up_sync(0xffffffffu, upto, o); if (lane >= o) upto += y; }\n"
+    "    if (lane == 31) sums[warp] = upto;\n"
+    "    __syncthreads();\n"
+    "    for (u32 w = 0; w < 8; w++) { if (w < warp) upto += sums[w]; all += sums[w]; }\n"
+    "    u32 p = upto - mine;\n"
+    "    #pragma unroll\n"
+    "    for (u32 k = 0; k < 16; k++) if (bits >> k & 1) slot[p++] = (u16)(tid * 16 + k);\n"
+    "    if (!warp) {\n"
+    "        const u64 one = (u64)1 << 32, full = (u64)1 << 33;\n"
+    "        volatile u64 *const word = state + row * tiles;\n"
+    "        u32 ahead = 0, waits = 0;\n"
+    "        if (!lane && tiles > 1) word[tile] = (tile ? one : full) | all;\n"
+    "        for (i64 q = tile - 1; q >= 0;) {\n"
+    "            const u64 w = q >= lane ? word[q - lane] : full;\n"
+    "            const u32 known = __ballot_sync(0xffffffffu, w >> 32), ends = __ballot_sync(0xffffffffu, (w & full) != 0);\n"
+    "            const u32 end = ends & (0u - ends), need = ends ? end | (end - 1) : 0xffffffffu;\n"
+    "            if ((known & need) != need) {\n"
+    "                __nanosleep(32);\n"
+    "                if (++waits >> 24) __trap();\n"
+    "                continue;\n"
+    "            }\n"
+    "            u32 sum = need >> lane & 1 ? (u32)w : 0;\n"
+    "            for (u32 o = 16; o; o /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, o);\n"
+    "            ahead += sum;\n"
+    "            if (ends) break;\n"
+    "            q -= 32;\n"
+    "        }\n"
+    "        if (!lane && tile) word[tile] = full | (ahead + all);\n"
+    "        if (!lane) before = ahead;\n"
+    "    }\n"
+    "    __syncthreads();\n"
+    "    out += row * size;\n"
+    "    const i64 ahead = before, last = len - 1 - (at - ahead);\n"
+    "    for (u32 j = tid; j < all; j += 256) if (ahead + j < size) out[ahead + j] = (T)(at + slot[j]);\n"
+    "    for (u32 j = tid; j < m - all; j += 256) if (last - j < size) out[last - j] = -1;\n"
+    "    for (i64 j = len + tile * 256 + tid; j < size; j += tiles * 256) out[j] = -1;\n"
+    "}\n";
+
 /* What the macros of the texts mean for a type: its bits, its keys, the type computed with. */
 static const struct type {
     const char *name, *bits, *key, *element, *calc, *up, *down, *all, *top, *inf;
@@ -432,10 +498,18 @@ static uint32_t winner_texts(struct arena *a, const struct dev_call *c, struct d
     return CUDA_PUT + 1;
 }
 
+static uint32_t nonzero_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
+    struct macro w[] = {{"T", c->type[0]}, {"TILE", arena_printf(a, "%d", CUDA_NONZERO_TILE)}};
+    out[CUDA_CLEAR] = (struct dev_kernel_text){"sort_clear", cuda_sort_clear};
+    out[CUDA_NONZERO] = (struct dev_kernel_text){"nonzero_pass", with(a, w, RG_COUNT(w), nonzero)};
+    return CUDA_NONZERO + 1;
+}
+
 uint32_t cuda_call_kernels(struct arena *a, const struct dev_call *c,
                            struct dev_kernel_text out[static DEV_KERNELS]) {
     for (uint32_t i = 0; i < c->nbuf; i++)
         if (!type_of(c->type[i])) return 0;
     if (!strcmp(c->name, "winner")) return winner_texts(a, c, out);
+    if (!strcmp(c->name, "nonzero")) return nonzero_texts(a, c, out);
     return !strncmp(c->name, "scatter", 7) ? scatter_texts(a, c, out) : sort_texts(a, c, out);
 }

@@ -257,7 +257,8 @@ enum { CUDA_SELECT_MOST = 2048 };     /* elements that it sorts in shared memory
 enum { CUDA_SORT_TILE = 4096 };       /* elements that a block of the radix sort has */
 enum { CUDA_ROWS };                   /* of sorts of short rows */
 enum { CUDA_FILL, CUDA_PUT };
-struct cuda_step { /* a kernel of it, ready to launch */
+enum { CUDA_NONZERO = CUDA_CLEAR + 1, CUDA_NONZERO_TILE = 4096 }; /* elements that a block has */
+struct cuda_step {                                                /* a kernel of it, ready to launch */
     struct dev_launch l;
     void *buf[6];
     int64_t var[5];
