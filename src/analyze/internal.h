@@ -120,6 +120,7 @@ void idle_gpus_cause(struct diag *);
 void shared_gpu_cause(struct diag *);
 void cpu_rows(struct diag *);    /* cpu.c: operators as the kernels of a program without a device */
 void cpu_causes(struct diag *);  /* .. and what its time went to */
+void cpu_layout(struct diag *);  /* cpu_layout.c: .. operators against the order of memory */
 void cpu_threads(struct diag *); /* cpu_threads.c: .. and whether its threads work */
 enum {
     CPU_FIXED_OP_NS = 100000

@@ -35,6 +35,36 @@ static void blank(struct shape_text *t) {
     while (t->p < t->end && (*t->p == ' ' || *t->p == ',' || *t->p == '\n' || *t->p == '\t')) t->p++;
 }
 
+static int64_t number(struct shape_text *t) {
+    int64_t v = 0;
+    for (; t->p < t->end && *t->p >= '0' && *t->p <= '9'; t->p++)
+        if (v < (int64_t)1 << 40) v = v * 10 + (*t->p - '0');
+    return v;
+}
+
+static int64_t times(int64_t a, int64_t b) { return b && a > ((int64_t)1 << 56) / b ? 0 : a * b; }
+
+/* "[64, 4096]", or a list of these. */
+static void parse_tensor(struct shape_text *t, struct tensor_shape *x) {
+    int64_t one = 1, sum = 0;
+    bool nested = false, any = false;
+    for (int depth = 0; t->p < t->end;) {
+        if (*t->p >= '0' && *t->p <= '9') {
+            int64_t v = number(t);
+            one = times(one, v), any = true;
+            if (!nested && x->nd < 8) x->d[x->nd++] = v, x->numel = one;
+            continue;
+        }
+        char c = *t->p++;
+        if (c == '[') nested |= ++depth > 1;
+        if (c != ']') continue;
+        if (nested && any) sum += RG_MIN(one, (int64_t)1 << 56), x->most = RG_MAX(x->most, one);
+        one = 1, any = false;
+        if (--depth == 0) break;
+    }
+    if (nested) x->nd = -1, x->numel = RG_MIN(sum, (int64_t)1 << 56);
+}
+
 static void parse_dims(struct shape_text t, struct op_shapes *s) {
     blank(&t);
     if (t.p >= t.end || *t.p != '[') return;
@@ -44,35 +74,10 @@ static void parse_dims(struct shape_text t, struct op_shapes *s) {
         if (t.p >= t.end || *t.p == ']') return;
         struct tensor_shape *x = &s->in[s->n++];
         *x = (struct tensor_shape){.numel = 1};
-        if (*t.p != '[') { /* not a list: nothing we know */
+        if (*t.p == '[')
+            parse_tensor(&t, x);
+        else /* not a list: nothing we know */
             while (t.p < t.end && *t.p != ',' && *t.p != ']') t.p++;
-            continue;
-        }
-        int depth = 0;
-        bool nested = false;
-        for (; t.p < t.end; t.p++) {
-            if (*t.p == '[')
-                nested |= ++depth > 1;
-            else if (*t.p == ']') {
-                if (--depth == 0) {
-                    t.p++;
-                    break;
-                }
-            } else if (*t.p >= '0' && *t.p <= '9' && !nested) {
-                int64_t v = 0;
-                while (t.p < t.end && *t.p >= '0' && *t.p <= '9') {
-                    if (v < (int64_t)1 << 40) v = v * 10 + (*t.p - '0');
-                    t.p++;
-                }
-                t.p--;
-                if (x->nd < 8) {
-                    x->d[x->nd++] = v;
-                    if (v && x->numel > ((int64_t)1 << 56) / v) x->numel = 0;
-                    x->numel *= v;
-                }
-            }
-        }
-        if (nested) x->nd = -1; /* a list of tensors */
     }
 }
 
@@ -252,6 +257,19 @@ static bool only_writes(const char *name) {
     return false;
 }
 
+/* More than one pass over its input: what it must compute and move does not follow from its size. */
+static bool many_passes(const char *name) {
+    static const char *const parts[] = {
+        "svd",     "eig",       "qr",        "chole",       "inv",          "lu_",        "solve",
+        "lstsq",   "slogdet",   "matrix",    "fft",         "sort",         "topk",       "unique",
+        "nonzero", "kthval",    "median",    "multinomial", "histc",        "bincou",     "cdist",
+        "pdist",   "searchsor", "bucketize", "lstm",        "gru",          "grid_sampl", "upsam",
+        "unfold",  "im2col",    "col2im",    "randperm",    "masked_selec", "einsum",     "ctc_loss"};
+    for (size_t i = 0; i < RG_COUNT(parts); i++)
+        if (strstr(name, parts[i])) return true;
+    return false;
+}
+
 static bool alike(const struct tensor_shape *x, const struct tensor_shape *y) {
     return x->nd == y->nd && x->elt == y->elt && x->type == y->type && x->strided == y->strided &&
            !memcmp(x->d, y->d, (size_t)x->nd * sizeof x->d[0]) &&
@@ -310,7 +328,7 @@ struct op_cost op_cost(const char *op, int cls, const struct op_shapes *s) {
         /* Gathers read a part of their input: the input's size says nothing. */
         if (strstr(name, "index") || strstr(name, "embedding") || strstr(name, "gather"))
             return (struct op_cost){0};
-        if (strstr(name, "conv") || strstr(name, "mm")) return (struct op_cost){0};
+        if (strstr(name, "conv") || strstr(name, "mm") || many_passes(name)) return (struct op_cost){0};
         if (only_writes(name)) return writing(s);
         return streaming(s, cls);
     case KC_COPY:

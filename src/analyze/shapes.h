@@ -6,8 +6,9 @@
 #include "analyze/internal.h"
 
 struct tensor_shape {
-    int nd, elt; /* elt: bytes per element, 0 when it is no tensor */
+    int nd, elt; /* nd: -1 a list of tensors; elt: bytes per element, 0 when it is no tensor */
     int64_t d[8], numel;
+    int64_t most;      /* of a list: elements of its largest tensor; numel is those of all */
     int64_t stride[8]; /* in elements, where `strided` */
     bool strided;      /* the strides are known */
     char type;         /* 'f' float, 'd' double, 'h' 16-bit float, '8' 8-bit float, 'i' anything else */

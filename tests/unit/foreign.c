@@ -653,6 +653,66 @@ TEST(foreign_more_threads_than_known_cores) {
     here = (struct trace_cpu){0};
 }
 
+/* x.t() * y + z: the product of two orders takes 8 ms, the sum of two that agree 1. */
+TEST(foreign_cpu_inputs_of_different_orders) {
+    static const char *const dims = "[[2048, 2048], [2048, 2048]]", *const f32 = "[\"float\", \"float\"]";
+    begin("", "");
+    for (int i = 0; i < 10; i++) {
+        shaped("aten::mul", 1000 + 9010.0 * i, 8000, dims, f32, "[[1, 2048], [2048, 1]]");
+        shaped("aten::add", 9005 + 9010.0 * i, 1000, dims, f32, "[[1, 2048], [1, 2048]]");
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "layout");
+    CHECK_EQ(d.causes.p[0].gain_ns, 10 * 7000000); /* at the rate of the sum */
+    const struct cause *c = cause_of(CAUSE_TRAFFIC);
+    CHECK(c && c->gain_ns <= 20 * 1000000); /* fused, the slower one remains */
+    forget();
+    begin("", "");
+    for (int i = 0; i < 10; i++) { /* x.t().contiguous() @ y */
+        shaped("aten::copy_", 1000 + 9010.0 * i, 4000, dims, f32, "[[2048, 1], [1, 2048]]");
+        shaped("aten::mm", 5005 + 9010.0 * i, 5000, dims, f32, "[[2048, 1], [2048, 1]]");
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "layout");
+    CHECK_EQ(d.causes.p[0].gain_ns, 10 * 4000000);
+    forget();
+}
+
+/* out = torch.cat([out, x]), eight times a step: all but the last copy are for nothing. The same cat again and again is none. */
+TEST(foreign_cpu_cat_in_a_loop) {
+    for (int loop = 0; loop < 2; loop++) {
+        double now = 1000;
+        begin("", "");
+        for (int i = 0; i < 32; i++) {
+            int k = i % 8 + 1, us = 100 * (k + 1) - 1;
+            char dims[80];
+            snprintf(dims, sizeof dims, "[[[%d, 4096], [64, 4096]], []]", loop ? 64 * k : 64);
+            shaped("aten::cat", now, us, dims, "[\"TensorList\", \"Scalar\"]",
+                   "[[[4096, 1], [4096, 1]], []]");
+            now += us + 1;
+        }
+        diagnosed();
+        CHECK_STR(verdict(), loop ? "memory_traffic" : "healthy");
+        if (loop) CHECK_EQ(d.causes.p[0].gain_ns, 4 * (200 + 300 + 400 + 500 + 600 + 700 + 800 - 7) * 1000);
+        forget();
+    }
+}
+
+/* A decomposition of 96 x 96 takes 3 ms on one thread: its size says nothing about its work. */
+TEST(foreign_cpu_decompositions_are_not_judged_by_size) {
+    static const char *const ops[] = {"aten::_linalg_svd", "aten::linalg_inv_ex", "aten::sort",
+                                      "aten::nonzero"};
+    for (size_t k = 0; k < RG_COUNT(ops); k++) {
+        begin("", "");
+        for (int i = 0; i < 20; i++)
+            shaped(ops[k], 1000 + 3001.0 * i, 3000, "[[96, 96], [], []]", "[\"float\", \"Scalar\", \"\"]",
+                   "[[96, 1], [], []]");
+        diagnosed();
+        CHECK_STR(verdict(), "healthy");
+        forget();
+    }
+}
+
 /* A file that came to be within minutes after its last event was written where it was recorded. */
 TEST(foreign_recorded_here) {
     const int64_t s = 1000000000, base = 1790857026 * s;

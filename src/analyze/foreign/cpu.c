@@ -169,9 +169,9 @@ static struct cpu_chain find_chains(const struct diag *d) {
             if (!a || !stream) continue;
             double ratio = a->bytes > b->bytes ? b->bytes / a->bytes : a->bytes / b->bytes;
             if (ratio <= 0.45) continue;
-            int64_t x =
-                (int64_t)((ratio > 0.9 ? 0.5 : 1.0 / 3) * (double)(a->ns / a->count + b->ns / b->count));
-            c.lost += x;
+            int64_t one = a->ns / a->count, two = b->ns / b->count; /* the slower of them remains */
+            c.lost += (int64_t)RG_MIN((ratio > 0.9 ? 0.5 : 1.0 / 3) * (double)(one + two),
+                                      (double)RG_MIN(one, two));
             c.pairs++;
             if (b->ns > best) best = b->ns, c.row = row;
         }
@@ -340,6 +340,7 @@ void cpu_causes(struct diag *d) {
     between_operators(d);
     wide_products(d);
     mapped_blocks(d);
+    cpu_layout(d);
     chains(d);
     attention(d);
     cpu_threads(d);
