@@ -252,21 +252,63 @@ static bool cuts_rows_first(const struct view *v, const struct cpu_conv *k) {
     return image + parts * filters < tiles * image + filters;
 }
 
-/* For more grid iterations: the rows of the image in parts, without the channels if the image is packed for all of them. Returns the
- * loop over the rows of a part, "": it has one row, NULL: all rows are a loop. */
-static const char *tile_image_rows(struct view *v, struct cpu_conv *k, struct str *out, bool copy) {
-    struct contraction *c = &k->c;
+/* How the grid cuts images that are packed: rows of a part; channels by tiles, or all of them in a loop. */
+struct image_cut {
+    int64_t part;
+    bool channels;
+};
+
+/* Time of a cut: rounds of tasks, each of which packs its filters and its rows with their halo. */
+static double cut_time(const struct view *v, const struct cpu_conv *k, struct image_cut cut) {
+    enum { COPY = 4 }; /* FMAs in the time to copy an element of the image */
+    const struct contraction *c = &k->c;
     int row = k->pos[0];
-    int64_t n = size_of(v, row), want = (int64_t)ceil(v->tasks / tiles_in_grid(v, k, !copy));
-    if (k->phases || k->windows < 2 || want < 2) return NULL;
-    if (v->finer < FINER_AXES && !(copy && cuts_rows_first(v, k))) return NULL;
-    int64_t part = divisor(n, RG_MAX(n / want, 1));
+    double tasks = tiles_in_grid(v, k, cut.channels) * (double)(size_of(v, row) / cut.part),
+           share = cut.channels ? tiles_in_grid(v, k, false) / tiles_in_grid(v, k, true) : 1;
+    double channels = (double)size_of(v, k->channel) * share, rows = (double)cut.part,
+           fma = c->depth * channels * rows;
+    for (int i = 1; i < k->windows; i++) fma *= (double)size_of(v, k->pos[i]);
+    double lines = ((rows - 1) * window_step(v, k, 0) + (double)size_of(v, k->tap[0])) / window_size(v, k, 0);
+    double packed = c->pack_a * c->depth * channels +
+                    COPY * lines * image_bytes(v, k, 0) / (double)k->image.access->bytes;
+    return grid_time(v, tasks) * (1 + packed / fma);
+}
+
+/* The cut of least time, of those that make no more tasks than the threads need. */
+static struct image_cut best_cut(const struct view *v, const struct cpu_conv *k) {
+    int64_t n = size_of(v, k->pos[0]);
+    struct image_cut best = {n, tiles_in_grid(v, k, false) < v->tasks};
+    double least = cut_time(v, k, best);
+    for (int channels = 0; channels < 2; channels++)
+        for (int64_t part = n; part >= 1; part--) {
+            struct image_cut cut = {part, channels};
+            double tasks = tiles_in_grid(v, k, channels) * (double)(n / part);
+            if (n % part || tasks > 2 * v->tasks) continue;
+            double time = cut_time(v, k, cut);
+            if (time < 0.98 * least) least = time, best = cut;
+        }
+    return best;
+}
+
+/* For more grid iterations: the rows of the image in parts. Returns the loop over the rows of a part, "": it has one row, NULL: all
+ * rows are a loop. */
+static const char *tile_image_rows(struct view *v, struct cpu_conv *k, struct str *out, int64_t part) {
+    int row = k->pos[0];
+    int64_t n = size_of(v, row);
     if (part == n) return NULL;
-    c->in_grid[row] = (double)(n / part);
+    k->c.in_grid[row] = (double)(n / part);
     if (part == 1) return "";
     const char *loop = view_new_axis(v, v->axis[row].name, "l");
     str_printf(out, " TILE(%s,%lld,%s)", v->axis[row].name, (long long)part, loop);
     return loop;
+}
+
+/* Rows of a part of the image, without regard to what is packed. */
+static int64_t even_rows(const struct view *v, const struct cpu_conv *k, bool copy) {
+    int64_t n = size_of(v, k->pos[0]), want = (int64_t)ceil(v->tasks / tiles_in_grid(v, k, !copy));
+    if (k->phases || k->windows < 2 || want < 2) return n;
+    if (v->finer < FINER_AXES && !(copy && cuts_rows_first(v, k))) return n;
+    return divisor(n, RG_MAX(n / want, 1));
 }
 
 /* Several images per grid iteration amortize the packing of filters. Returns the loop over them. */
@@ -338,13 +380,17 @@ static void stage_filter(struct view *v, struct cpu_conv *k, struct str *out, co
 static bool write_by_position(struct view *v, struct cpu_conv *k, struct str *out, bool copy) {
     struct contraction *c = &k->c;
     int inner = k->pos[k->windows - 1], tap = k->tap[k->windows - 1];
-    const char *cut = tile_image_rows(v, k, out, copy);
+    bool priced = copy && !v->isa->by_lane && !k->phases && k->windows > 1 && c->n == k->channel &&
+                  tiles_in_grid(v, k, false) < v->tasks;
+    struct image_cut best = priced ? best_cut(v, k) : (struct image_cut){even_rows(v, k, copy), true};
+    const char *cut = tile_image_rows(v, k, out, best.part);
     for (int i = cut != NULL; i < k->windows; i++) make_loop(v, c, out, k->pos[i]);
     double filters = c->depth * (double)size_of(v, k->channel) * k->filter.access->bytes;
     for (int i = 0; i < k->phases; i++) filters *= (double)size_of(v, k->phase[i]);
     double each = grid_size(v, c) / c->in_grid[k->channel];
     double need = v->finer ? v->tasks : RG_MIN(2.0 * v->threads, c->in_grid[k->channel]);
-    if (copy && each >= need && filters <= (double)v->l2 / 2) make_loop(v, c, out, k->channel);
+    if (copy && (priced ? !best.channels : each >= need) && filters <= (double)v->l2 / 2)
+        make_loop(v, c, out, k->channel);
     const char *loop = tile_batch(v, k, out, copy ? 8 : 64), *at;
     if (copy && !(at = loop ? loop : grid_axis(v, c))) return false;
     if (copy) stage_image(v, k, out, at, cut);

@@ -34,12 +34,14 @@ static const char *list_at(struct view *v, int recipe, int level) {
     return s.n ? s.p + (s.p[0] == ' ') : "";
 }
 
-/* Time, relative to one thread's at its best: rounds of tasks, and part of a task because some thread is late, the more of them there
- * are. */
+double grid_time(const struct view *v, double grid) {
+    double late = RG_MIN(v->threads / 64.0, 0.25);
+    return (ceil(grid / v->threads) + late) / grid;
+}
+
 static double time_of(const struct view *v, double grid, int finer) {
     static const double cost[FINER_STEPS] = {1, 1.02, 1.08, 1.3, 1.7};
-    double late = RG_MIN(v->threads / 64.0, 0.25);
-    return (ceil(grid / v->threads) + late) / grid * cost[finer];
+    return grid_time(v, grid) * cost[finer];
 }
 
 /* A grid of fewer than v->tasks iterations leaves threads idle: the recipe is asked again for smaller ones, as long as that pays. The

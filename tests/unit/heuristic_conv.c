@@ -1,0 +1,84 @@
+/* heuristic_conv.c: how the grid cuts convolutions whose image is packed with its halo (src/tune/choose/cpu_conv.c). A task packs its
+ * filters and its rows; what is left of the threads' time is counted from the list, without a clock. */
+#include "codegen/sched.h"
+#include "test.h"
+#include "tune/tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct conv_case {
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    int64_t images, channels, rows, cols, inputs;
+    int threads;
+    double grid, share;
+    const char *opts;
+};
+
+static void note_grid(void *cx, struct sched *s, const uop *sink) {
+    double *grid = cx;
+    (void)sink;
+    *grid = 1;
+    for (uint32_t i = 0; i < s->axis.n; i++)
+        if (axis_is_grid(&s->axis.p[i])) *grid *= (double)s->axis.p[i].most;
+}
+
+/* A 3x3 convolution of padded images. */
+static const char *conv_text(struct conv_case *c) {
+    long long n = c->images, ch = c->channels, h = c->rows, w = c->cols, in = c->inputs;
+    return arena_printf(
+        &c->arena,
+        "kernel conv\no = (PARAM<f32>[0 o] %lld)\nx = (PARAM<f32>[1 x] %lld)\nf = (PARAM<f32>[2 f] %lld)\n"
+        "n = (RANGE[n GRID 0] %lld)\nc = (RANGE[c GRID 1] %lld)\ni = (RANGE[i GRID 2] %lld)\n"
+        "j = (RANGE[j GRID 3] %lld)\nk = (RANGE[k REDUCE 4] %lld)\ns = (RANGE[s REDUCE 5] 3)\n"
+        "t = (RANGE[t REDUCE 6] 3)\n"
+        "p = (AND (AND (LT 0 (ADD i s)) (LT (ADD i s) %lld)) (AND (LT 0 (ADD j t)) (LT (ADD j t) %lld)))\n"
+        "a = (ADD (ADD (ADD j t) (MUL (ADD i s) %lld)) (ADD (ADD (MUL k %lld) (MUL n %lld)) %lld))\n"
+        "l = (WHERE p (LOAD (INDEX x (WHERE p a (INVALID<idx>)))) 0.0)\n"
+        "r = (REDUCE[ADD] (MUL l (LOAD (INDEX f (ADD (ADD t (MUL s 3)) (ADD (MUL k 9) (MUL c %lld)))))) k s "
+        "t)\n"
+        "(SINK (STORE (INDEX o (ADD (ADD j (MUL i %lld)) (ADD (MUL c %lld) (MUL n %lld)))) r))\n",
+        n * ch * h * w, n * in * h * w, ch * in * 9, n, ch, h, w, in, h + 1, w + 1, w, h * w, in * h * w,
+        -w - 1, in * 9, w, h * w, ch * h * w);
+}
+
+/* FMAs of results / (FMAs and packing of the busiest thread * threads); packing an element of a filter takes as long as 8 FMAs. */
+static void conv_share(void *arg) {
+    struct conv_case *c = arg;
+    struct program prog;
+    const char *text = conv_text(c);
+    ir_init(&c->ir, &c->arena);
+    ir_parse(&c->ir, text, strlen(text), "conv", &prog);
+    c->opts = opts_heuristic(&c->ir, &prog.kernel.p[0], 64, c->threads);
+    CHECK(opts_axes(&c->ir, &prog.kernel.p[0], c->opts, note_grid, &c->grid));
+    double all = (double)(c->images * c->channels * c->rows * c->cols * c->inputs * 9), tile = 1;
+    const char *cols = strstr(c->opts, "TILE(c,"); /* its channels stay in the grid unless they are a loop */
+    if (!strstr(c->opts, "LOOP(c)")) tile = cols ? atof(cols + 7) / (double)c->channels : 0;
+    double filters = (tile > 0 ? tile : 1) * (double)(c->channels * c->inputs * 9);
+    double task = all / c->grid + 8 * filters;
+    c->share = all / (ceil(c->grid / c->threads) * c->threads * task);
+}
+
+TEST(heuristic_conv_cuts_balance_and_pack_little) {
+    static const int64_t sizes[] = {14, 20, 24, 28, 32, 40, 56};
+    static const int threads[] = {8, 16, 32};
+    double sum = 0, least = 1;
+    int n = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        uint64_t r = hash_u64(seed);
+        struct conv_case c = {.images = 1 + (int64_t)(r % 4),
+                              .channels = 32 * (1 + (int64_t)(r >> 8) % 4),
+                              .inputs = 16 * (1 + (int64_t)(r >> 16) % 4),
+                              .rows = sizes[(r >> 24) % RG_COUNT(sizes)],
+                              .threads = threads[(r >> 32) % RG_COUNT(threads)]};
+        c.cols = c.rows;
+        arena_init(&c.arena, &c.err);
+        if (err_guard(&c.err, conv_share, &c)) FAIL("%s", c.err.msg);
+        sum += c.share, n++, least = RG_MIN(least, c.share);
+        arena_free(&c.arena);
+    }
+    TEST_INFO("%d convolutions: %.3f of the threads' time are results, at least %.3f", n, sum / n, least);
+    CHECK(sum / n > 0.82); /* 0.75 where rows are cut before anything is counted */
+}
