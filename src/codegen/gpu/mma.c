@@ -22,69 +22,33 @@
  * order of the layout; an operand in brackets (ir/mma.def) is an address. Where one vector holds several rows of the result
  * (BFMMLA: 2 x 2), other statements are unrolled and take elements out of it.
  * Requires: tree_build. Gives: no range of kind MMA. Tests: tests/unit/gpu_threads.c, tests/unit/cpu_mma.c */
-#include "codegen/internal.h"
-
-enum { LANE_POS = 249, REG_POS = 232, LAID_MAX = 6, PARTIAL_K = 128 };
-
-/* An axis along m or n of the accumulators: digits of the lane and of registers. */
-struct laid {
-    const uop *range;
-    int side;                  /* MMA_M, MMA_N */
-    const struct mma_map *map; /* layout of the accumulators */
-    /* a RANGE for each digit of this side, in the layout's order; the first of n is a vector's */
-    const uop *reg[4];
-    unsigned nreg;
-};
-
-struct mma_gemm { /* an instruction and the RANGEs of its sides */
-    enum mma instr;
-    const uop *side[3];
-    struct mma_map map[3];
-};
-
-struct mma_cx {
-    struct sched *s;
-    struct ir *ir;
-    struct rw *rw;
-    struct arena *a;
-    struct free_ranges fr;
-    struct mma_gemm gemm[4], *p; /* p: the one being emitted */
-    uint32_t ngemm;
-    struct laid laid[LAID_MAX];
-    uint32_t nlaid;
-    const uop *lane;
-    unsigned vec;           /* digits of d in one vector */
-    struct map accumulated; /* ids of accumulators of MMA instructions */
-    uint32_t accs;
-};
-
-static const uop *constant(struct mma_cx *t, int64_t v) { return uop_idx(t->ir, v); }
+#include "codegen/gpu/mma.h"
 
 /* The coordinate along one side that the digits of x give. */
-static const uop *digits(struct mma_cx *t, const struct mma_digit *d, unsigned n, const uop *x, int side) {
-    const uop *sum = constant(t, 0);
+const uop *mma_digits(struct mma_cx *t, const struct mma_digit *d, unsigned n, const uop *x, int side) {
+    const uop *sum = mma_idx(t, 0);
     for (unsigned i = 0; i < n; i++) {
-        const uop *v = rw2(t->rw, OP_MOD, x, constant(t, d[i].extent));
-        x = rw2(t->rw, OP_IDIV, x, constant(t, d[i].extent));
-        if (d[i].dim == side) sum = rw2(t->rw, OP_ADD, sum, rw2(t->rw, OP_MUL, v, constant(t, d[i].stride)));
+        const uop *v = rw2(t->rw, OP_MOD, x, mma_idx(t, d[i].extent));
+        x = rw2(t->rw, OP_IDIV, x, mma_idx(t, d[i].extent));
+        if (d[i].dim == side) sum = rw2(t->rw, OP_ADD, sum, rw2(t->rw, OP_MUL, v, mma_idx(t, d[i].stride)));
     }
     return sum;
 }
 
-static const uop *range(struct mma_cx *t, const char *name, enum axis_kind kind, uint8_t pos, int64_t size) {
-    const uop *n = constant(t, size);
+const uop *mma_range(struct mma_cx *t, const char *name, enum axis_kind kind, uint8_t pos, int64_t size) {
+    const uop *n = mma_idx(t, size);
     union arg arg = {.range = {ir_sym(t->ir, name, strlen(name)), (uint8_t)kind, pos, 0}};
     return uop_new(t->ir, OP_RANGE, DT_IDX, 1, &n, 1, arg);
 }
 
-static struct laid *laid_of(struct mma_cx *t, const uop *range) {
+struct laid *mma_laid_of(struct mma_cx *t, const uop *range) {
     for (uint32_t i = 0; i < t->nlaid; i++)
         if (t->laid[i].range == range) return &t->laid[i];
     return NULL;
 }
 
 static void lay_out(struct mma_cx *t, const uop *side, int which, const struct mma_map *d) {
-    struct laid *l = laid_of(t, side);
+    struct laid *l = mma_laid_of(t, side);
     if (l && (l->side != which || memcmp(l->map, d, sizeof *d)))
         opt_fail(t->s, "TC", "axis %s would need two register layouts", ir_name(t->ir, side->arg.range.cls));
     if (l) return;
@@ -95,44 +59,39 @@ static void lay_out(struct mma_cx *t, const uop *side, int which, const struct m
         if (d->reg[i].dim != which) continue;
         snprintf(name, sizeof name, "mma%u.%.50s", l->nreg, ir_name(t->ir, side->arg.range.cls));
         enum axis_kind kind = which == MMA_N && !l->nreg ? AX_VEC : AX_REG;
-        l->reg[l->nreg++] = range(t, name, kind, (uint8_t)(REG_POS + t->nlaid), d->reg[i].extent);
+        l->reg[l->nreg++] = mma_range(t, name, kind, (uint8_t)(REG_POS + t->nlaid), d->reg[i].extent);
     }
 }
 
 /* The coordinate along a laid-out axis of the register with these digits. */
 static const uop *coordinate_of(struct mma_cx *t, const struct laid *l, const uop *const *reg) {
-    const uop *at = digits(t, l->map->lane, l->map->nlane, t->lane, l->side);
+    const uop *at = mma_digits(t, l->map->lane, l->map->nlane, t->lane, l->side);
     for (unsigned i = 0, k = 0; i < l->map->nreg; i++)
         if (l->map->reg[i].dim == l->side)
-            at = rw2(t->rw, OP_ADD, at, rw2(t->rw, OP_MUL, reg[k++], constant(t, l->map->reg[i].stride)));
+            at = rw2(t->rw, OP_ADD, at, rw2(t->rw, OP_MUL, reg[k++], mma_idx(t, l->map->reg[i].stride)));
     return at;
 }
 
 /* ---- accumulators --------------------------------------------------------------------------------------- */
 
-static bool is_cell(struct mma_cx *t, const uop *n) {
+bool mma_is_cell(struct mma_cx *t, const uop *n) {
     for (uint32_t i = 0; i < n->nsrc && n->op == OP_ACC; i++)
-        if (laid_of(t, n->src[i])) return true;
+        if (mma_laid_of(t, n->src[i])) return true;
     return false;
 }
 
-/* Which register: for each laid-out axis its digits, RANGEs (all) or constants (one). */
-struct pick {
-    const uop *reg[LAID_MAX][4];
-};
-
-static struct pick pick_all(const struct mma_cx *t) {
+struct pick mma_pick_all(const struct mma_cx *t) {
     struct pick p = {0};
     for (uint32_t i = 0; i < t->nlaid; i++) memcpy(p.reg[i], t->laid[i].reg, sizeof p.reg[i]);
     return p;
 }
 
 /* The accumulator with registers as coordinates. lanes > 1: the whole vector of the first digit of n. */
-static const uop *cell(struct mma_cx *t, const uop *acc, const struct pick *p, unsigned lanes) {
+const uop *mma_cell(struct mma_cx *t, const uop *acc, const struct pick *p, unsigned lanes) {
     uop_vec src = {0};
     const struct laid *m = NULL, *n = NULL;
     for (uint32_t i = 0; i < acc->nsrc; i++) {
-        const struct laid *l = laid_of(t, acc->src[i]);
+        const struct laid *l = mma_laid_of(t, acc->src[i]);
         if (!l)
             vec_push(t->a, &src, acc->src[i]);
         else if (*(l->side == MMA_M ? &m : &n))
@@ -149,7 +108,7 @@ static const uop *cell(struct mma_cx *t, const uop *acc, const struct pick *p, u
         const uop *at = p->reg[l - t->laid][l == m ? im++ : in++];
         if ((i < t->vec || (l == n && in == 1)) && uop_is_const(at)) {
             at_lane = RG_MAX(at_lane, 0) + at->arg.i * wide, wide *= map->reg[i].extent;
-            at = constant(t, 0);
+            at = mma_idx(t, 0);
         }
         vec_push(t->a, &src, at);
     }
@@ -161,13 +120,13 @@ static const uop *cell(struct mma_cx *t, const uop *acc, const struct pick *p, u
 }
 
 /* x as this lane has it in these registers. */
-static const uop *in_registers(struct mma_cx *t, const uop *x, const struct pick *p) {
+const uop *mma_in_registers(struct mma_cx *t, const uop *x, const struct pick *p) {
     uop_vec topo = {0}, from = {0}, to = {0};
     uop_topo(t->a, &x, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
-        if (is_cell(t, topo.p[i])) {
+        if (mma_is_cell(t, topo.p[i])) {
             vec_push(t->a, &from, topo.p[i]);
-            vec_push(t->a, &to, cell(t, topo.p[i], p, 1));
+            vec_push(t->a, &to, mma_cell(t, topo.p[i], p, 1));
         }
     for (uint32_t i = 0; i < t->nlaid; i++) {
         vec_push(t->a, &from, t->laid[i].range);
@@ -192,10 +151,10 @@ static const uop *matrices(struct mma_cx *t, const uop *x, unsigned operand, int
         memcmp(&m->reg[0], &word, sizeof word) || memcmp(&m->lane[0], &quad, sizeof quad) ||
         memcmp(&m->lane[1], &row, sizeof row) || access_buf(x)->arg.mem.space != SPACE_SHARED)
         return NULL;
-    const uop *which = rw2(t->rw, OP_IDIV, t->lane, constant(t, 8)),
-              *line = rw2(t->rw, OP_MOD, t->lane, constant(t, 8));
-    const uop *p = digits(t, &m->reg[1], m->nreg - 1, which, side);
-    const uop *k = digits(t, &m->reg[1], m->nreg - 1, which, MMA_K);
+    const uop *which = rw2(t->rw, OP_IDIV, t->lane, mma_idx(t, 8)),
+              *line = rw2(t->rw, OP_MOD, t->lane, mma_idx(t, 8));
+    const uop *p = mma_digits(t, &m->reg[1], m->nreg - 1, which, side);
+    const uop *k = mma_digits(t, &m->reg[1], m->nreg - 1, which, MMA_K);
     struct affine f = affine_of(t->a, access_offset(x));
     if (affine_coef(&f, t->p->side[transposed ? side : MMA_K]) != 1) return NULL;
     if (transposed)
@@ -227,7 +186,7 @@ static const uop *pack(struct mma_cx *t, const uop *low, const uop *high) {
  * if none does. */
 static struct pick same_registers(struct mma_cx *t, const struct laid *l, unsigned i, int k0) {
     const struct mma_map *d = l->map, *a = &t->p->map[MMA_A];
-    const struct laid *m = laid_of(t, t->p->side[MMA_M]);
+    const struct laid *m = mma_laid_of(t, t->p->side[MMA_M]);
     for (unsigned r = 0; r < d->regs; r++) {
         bool same = true;
         for (unsigned lane = 0; lane < mma_lanes(t->p->instr) && same; lane++) {
@@ -237,10 +196,10 @@ static struct pick same_registers(struct mma_cx *t, const struct laid *l, unsign
             same = x[MMA_M] == y[MMA_M] && x[MMA_K] + k0 == y[MMA_N];
         }
         if (!same) continue;
-        struct pick p = pick_all(t);
+        struct pick p = mma_pick_all(t);
         unsigned rest = r, im = 0, in = 0;
         for (unsigned k = 0; k < d->nreg; k++) {
-            const uop *v = constant(t, rest % (unsigned)d->reg[k].extent);
+            const uop *v = mma_idx(t, rest % (unsigned)d->reg[k].extent);
             rest /= (unsigned)d->reg[k].extent;
             if (d->reg[k].dim == MMA_M)
                 p.reg[m - t->laid][im++] = v;
@@ -257,27 +216,27 @@ static struct pick same_registers(struct mma_cx *t, const struct laid *l, unsign
 static const uop *from_accumulators(struct mma_cx *t, const uop *x, const struct laid *l, unsigned i,
                                     int k0) {
     struct pick p = same_registers(t, l, i, k0);
-    return in_registers(t, x, &p);
+    return mma_in_registers(t, x, &p);
 }
 
 static const uop *fragment(struct mma_cx *t, const uop *x, unsigned operand, int k0) {
     const struct mma_map *m = &t->p->map[operand];
     int side = operand == MMA_A ? MMA_M : MMA_N;
-    const struct laid *l = laid_of(t, t->p->side[MMA_K]);
+    const struct laid *l = mma_laid_of(t, t->p->side[MMA_K]);
     bool single = !l && !k0 && !mma_is_wgmma(t->p->instr); /* mma.sync, one K step */
     const uop *v = single ? matrices(t, x, operand, side, false) : NULL;
     if (!v && single) v = matrices(t, x, operand, side, true);
     if (v) return v;
     if (l && operand == MMA_B) opt_fail(t->s, "TC", "only the first operand may be another GEMM's result");
     const uop **part = arena_array(t->a, const uop *, m->regs);
-    const uop *p = digits(t, m->lane, m->nlane, t->lane, side),
-              *k = digits(t, m->lane, m->nlane, t->lane, MMA_K);
+    const uop *p = mma_digits(t, m->lane, m->nlane, t->lane, side),
+              *k = mma_digits(t, m->lane, m->nlane, t->lane, MMA_K);
     for (unsigned i = 0; i < m->regs; i++) {
         int at[3];
         mma_element(m, 0, i, at);
         part[i] = l ? from_accumulators(t, x, l, i, k0)
-                    : element(t, x, side, rw2(t->rw, OP_ADD, p, constant(t, at[side])),
-                              rw2(t->rw, OP_ADD, k, constant(t, at[MMA_K] + k0)));
+                    : element(t, x, side, rw2(t->rw, OP_ADD, p, mma_idx(t, at[side])),
+                              rw2(t->rw, OP_ADD, k, mma_idx(t, at[MMA_K] + k0)));
         if (part[i]->lanes != 1)
             opt_fail(t->s, "TC", "an operand of the MMA instruction is a vector; expected scalars");
     }
@@ -298,7 +257,7 @@ static const uop *vector_operand(struct mma_cx *t, const uop *x, unsigned operan
     for (unsigned i = 0; i < m->regs; i++) {
         int at[3];
         mma_element(m, 0, i, at);
-        part[i] = element(t, x, side, constant(t, at[side]), constant(t, at[MMA_K] + k0));
+        part[i] = element(t, x, side, mma_idx(t, at[side]), mma_idx(t, at[MMA_K] + k0));
         if (!contiguous) continue;
         struct affine f =
             affine_of(t->a, uop2(t->ir, OP_SUB, access_offset(part[i]), access_offset(part[0])));
@@ -320,14 +279,14 @@ static const uop *tile_operand(struct mma_cx *t, const uop *x, unsigned operand,
     const struct mma_map *m = &t->p->map[operand];
     int side = operand == MMA_A ? MMA_M : MMA_N, size = mma_info[t->p->instr].size[MMA_K];
     bool packed = x->op == OP_LOAD && access_buf(x)->op == OP_LOCAL;
-    const uop *first = packed ? element(t, access_offset(x), side, constant(t, 0), constant(t, 0)) : NULL;
+    const uop *first = packed ? element(t, access_offset(x), side, mma_idx(t, 0), mma_idx(t, 0)) : NULL;
     int64_t step = 1;
     for (unsigned i = 0; i <= m->nreg && packed; i++) {
         int64_t extent = i < m->nreg ? m->reg[i].extent : steps,
                 stride = i < m->nreg ? m->reg[i].stride : size;
         bool along_k = i == m->nreg || m->reg[i].dim == MMA_K;
         for (int64_t v = 1; v < extent && packed; v++) {
-            const uop *p = constant(t, along_k ? 0 : v * stride), *k = constant(t, along_k ? v * stride : 0);
+            const uop *p = mma_idx(t, along_k ? 0 : v * stride), *k = mma_idx(t, along_k ? v * stride : 0);
             struct affine f =
                 affine_of(t->a, uop2(t->ir, OP_SUB, element(t, access_offset(x), side, p, k), first));
             packed = !f.n && f.k == v * step;
@@ -357,8 +316,8 @@ static int64_t offset_of(struct mma_cx *t, const struct k_step *s, int operand, 
     int side = operand == MMA_A ? MMA_M : MMA_N;
     int64_t half = mma_info[t->p->instr].size[MMA_K] / 2;
     const uop *x = access_offset(s->x[k / half][operand]), *first = access_offset(s->x[0][operand]);
-    const uop *far = element(t, x, side, constant(t, p), constant(t, k % half + s->k0[k / half])),
-              *near = element(t, first, side, constant(t, 0), constant(t, s->k0[0]));
+    const uop *far = element(t, x, side, mma_idx(t, p), mma_idx(t, k % half + s->k0[k / half])),
+              *near = element(t, first, side, mma_idx(t, 0), mma_idx(t, s->k0[0]));
     struct affine f = affine_of(t->a, uop2(t->ir, OP_SUB, far, near));
     return f.n ? -1 : f.k;
 }
@@ -404,7 +363,7 @@ static const uop *smem_operand(struct mma_cx *t, const struct k_step *s, int ope
         bool k_rows = is_k_major(t, s, operand, w);
         bool across =
             !k_rows && w == 64 && is_mn_major(t, s, operand, w, arg); /* only 16-bit types may be MN-major */
-        const uop *base = element(t, access_offset(x), side, constant(t, 0), constant(t, s->k0[0]));
+        const uop *base = element(t, access_offset(x), side, mma_idx(t, 0), mma_idx(t, s->k0[0]));
         if ((k_rows || across) && uop_divides(base, k_rows ? mma_info[t->p->instr].size[MMA_K] : w))
             return mk_index(t->ir, access_buf(x), base, 1);
         why = "has another layout";
@@ -439,7 +398,7 @@ static struct mma_gemm *gemm_of(struct mma_cx *t, const uop *stmt, const uop **m
         bool sides = free_has(&t->fr, acc, p->side[MMA_M]) && free_has(&t->fr, acc, p->side[MMA_N]);
         *mul = v->op != OP_ADD ? NULL : v->src[0] == acc ? v->src[1] : v->src[1] == acc ? v->src[0] : NULL;
         if (sides && *mul && (*mul)->op == OP_MUL && acc->dt == mma_info[p->instr].acc) return p;
-        if (!laid_of(t, p->side[MMA_K]))
+        if (!mma_laid_of(t, p->side[MMA_K]))
             opt_fail(t->s, "TC", "axis %s is not the k of a contraction of two operands",
                      ir_name(t->ir, p->side[MMA_K]->arg.range.cls));
     }
@@ -460,21 +419,21 @@ static const uop *in_register(struct mma_cx *t, const uop *x, uop_vec *before) {
 
 static void cells(struct mma_cx *t, const uop *acc, uop_vec *out) {
     const struct mma_map *d = &t->p->map[MMA_D];
-    const struct laid *m = laid_of(t, t->p->side[MMA_M]), *n = laid_of(t, t->p->side[MMA_N]);
+    const struct laid *m = mma_laid_of(t, t->p->side[MMA_M]), *n = mma_laid_of(t, t->p->side[MMA_N]);
     unsigned wide = 1; /* elements of a vector */
     for (unsigned i = 0; i < t->vec; i++) wide *= (unsigned)d->reg[i].extent;
     for (unsigned r = 0; r < d->regs; r += wide) {
         struct pick p = {0};
         unsigned rest = r, im = 0, in = 0;
         for (unsigned i = 0; i < d->nreg; i++) {
-            const uop *v = constant(t, rest % (unsigned)d->reg[i].extent);
+            const uop *v = mma_idx(t, rest % (unsigned)d->reg[i].extent);
             rest /= (unsigned)d->reg[i].extent;
             if (d->reg[i].dim == MMA_M)
                 p.reg[m - t->laid][im++] = v;
             else
                 p.reg[n - t->laid][in++] = v;
         }
-        vec_push(t->a, out, cell(t, acc, &p, wide));
+        vec_push(t->a, out, mma_cell(t, acc, &p, wide));
     }
 }
 
@@ -503,7 +462,7 @@ static int64_t values_of(const uop_vec *range) {
 static const uop *at_value(struct mma_cx *t, const uop *x, const uop_vec *range, int64_t number_of) {
     uop_vec to = {0};
     for (uint32_t i = 0; i < range->n; i++) {
-        vec_push(t->a, &to, constant(t, number_of % range->p[i]->src[0]->hi));
+        vec_push(t->a, &to, mma_idx(t, number_of % range->p[i]->src[0]->hi));
         number_of /= range->p[i]->src[0]->hi;
     }
     return to.n ? rw_subst(t->rw, x, range->p, to.p, to.n) : x;
@@ -523,10 +482,10 @@ static void expanded_of(struct mma_cx *t, const uop *x, const uop *less, uop_vec
  * instructions that accumulate it. */
 static void accumulate_partially(struct mma_cx *t, const uop *acc, const uop *part, const uop_vec *step,
                                  uop_vec *out) {
-    struct pick all = pick_all(t);
+    struct pick all = mma_pick_all(t);
     uop_vec reg = {0}, unroll = {0};
     expanded_of(t, acc, NULL, &reg), expanded_of(t, step->p[0], acc, &unroll);
-    const uop *sum = in_registers(t, uop2(t->ir, OP_SET, acc, uop2(t->ir, OP_ADD, acc, part)), &all);
+    const uop *sum = mma_in_registers(t, uop2(t->ir, OP_SET, acc, uop2(t->ir, OP_ADD, acc, part)), &all);
     int64_t steps = values_of(&unroll) * step->n, most = PARTIAL_K / mma_info[t->p->instr].size[MMA_K];
     for (int64_t r = 0; r < values_of(&reg); r++)
         for (int64_t i = 0; i < steps; i++) {
@@ -640,280 +599,14 @@ static void multiply(struct mma_cx *t, const uop *acc, const uop *mul, uop_vec *
     for (uint32_t i = 0; i < all.n && !partial; i++) vec_push(t->a, out, all.p[i]);
 }
 
-/* ---- other statements -------------------------------------------------------------------------------------- */
-
-/* A laid-out axis that the value of a SET has and its accumulator has not: reduced over. */
-static const struct laid *reduced(struct mma_cx *t, const uop *stmt) {
-    for (uint32_t i = 0; i < t->nlaid && stmt->op == OP_SET; i++)
-        if (free_has(&t->fr, stmt->src[1], t->laid[i].range) &&
-            !free_has(&t->fr, stmt->src[0], t->laid[i].range))
-            return &t->laid[i];
-    return NULL;
-}
-
-/* Each lane combines its own elements in a balanced tree; WARP_REDUCE does the rest. */
-static const uop *reduce_own(struct mma_cx *t, const uop *stmt, const struct laid *l) {
-    const uop *acc = stmt->src[0], *v = stmt->src[1], *x;
-    struct pick p = pick_all(t);
-    uop_vec part = {0};
-    int64_t n = 1;
-    x = v->nsrc != 2 ? NULL : v->src[0] == acc ? v->src[1] : v->src[1] == acc ? v->src[0] : NULL;
-    if (!x)
-        opt_fail(t->s, "TC", "axis %s is reduced by an operation that does not accumulate",
-                 ir_name(t->ir, l->range->arg.range.cls));
-    for (unsigned i = 0; i < l->nreg; i++) n *= l->reg[i]->src[0]->hi;
-    for (int64_t r = 0; r < n; r++) {
-        int64_t rest = r;
-        for (unsigned i = 0; i < l->nreg; i++) {
-            p.reg[l - t->laid][i] = constant(t, rest % l->reg[i]->src[0]->hi);
-            rest /= l->reg[i]->src[0]->hi;
-        }
-        vec_push(t->a, &part, in_registers(t, x, &p));
-    }
-    for (; part.n > 1; part.n = (part.n + 1) / 2)
-        for (uint32_t k = 0; k < part.n / 2; k++)
-            part.p[k] = rw2(t->rw, (enum op)v->op, part.p[k], part.p[k + (part.n + 1) / 2]);
-    p = pick_all(t);
-    acc = cell(t, acc, &p, 1);
-    return uop2(t->ir, OP_SET, acc, rw2(t->rw, (enum op)v->op, acc, part.p[0]));
-}
-
-/* Bits of the lane index that are coordinates along l. */
-static int64_t lane_bits(const struct laid *l) {
-    int64_t bits = 0, weight = 1;
-    for (unsigned i = 0; i < l->map->nlane; weight *= l->map->lane[i++].extent)
-        if (l->map->lane[i].dim == l->side) bits |= (l->map->lane[i].extent - 1) * weight;
-    return bits;
-}
-
-static void warp_reduce(struct mma_cx *t, const uop *stmt, uop_vec *out) {
-    const struct laid *l = laid_of(t, stmt->src[1]);
-    struct pick p = pick_all(t);
-    if (map_get(&t->accumulated, (uint64_t)stmt->src[0]->arg.i, NULL)) return;
-    if (!l)
-        opt_fail(t->s, "TC", "axis %s is not the k of a contraction",
-                 ir_name(t->ir, stmt->src[1]->arg.range.cls));
-    vec_push(t->a, out,
-             uop_mk(t->ir, OP_WARP_REDUCE,
-                    (const uop *[]){cell(t, stmt->src[0], &p, 1), constant(t, lane_bits(l))}, 2, stmt->arg));
-}
-
-/* Values that do not depend on n are stored by one of the lanes that hold them. */
-static const uop *store_once(struct mma_cx *t, const uop *stmt, const uop *moved) {
-    const struct laid *n = NULL;
-    for (uint32_t i = 0; i < t->nlaid; i++) {
-        if (t->laid[i].side != MMA_N) continue;
-        if (free_has(&t->fr, stmt, t->laid[i].range)) return moved;
-        n = &t->laid[i];
-    }
-    if (!n || !free_has(&t->fr, stmt, t->gemm[0].side[MMA_M])) return moved;
-    const uop *at = digits(t, n->map->lane, n->map->nlane, t->lane, MMA_N), *index = access_offset(moved);
-    const uop *first = rw2(t->rw, OP_LT, at, constant(t, 1));
-    const uop *none = uop_new(t->ir, OP_INVALID, (enum dtype)index->dt, 1, NULL, 0, ARG_NONE);
-    if (index->op == OP_WHERE && index->src[2]->op == OP_INVALID)
-        first = rw2(t->rw, OP_AND, first, index->src[0]), index = index->src[1];
-    index = mk_index(t->ir, access_buf(moved), uop3(t->ir, OP_WHERE, first, index, none), 1);
-    return uop2(t->ir, (enum op)moved->op, index, moved->src[1]);
-}
-
-/* Is the predicate true for all elements of the tile? A warp-uniform condition; NULL: unknown. */
-static const uop *all_true(struct mma_cx *t, const uop *pred) {
-    if (pred->op == OP_AND) {
-        const uop *a = all_true(t, pred->src[0]), *b = all_true(t, pred->src[1]);
-        return a && b ? rw2(t->rw, OP_AND, a, b) : NULL;
-    }
-    if ((pred->op != OP_LT && pred->op != OP_LE) || pred->src[0]->dt != DT_IDX) return NULL;
-    struct affine f = affine_of(t->a, uop2(t->ir, OP_SUB, pred->src[0], pred->src[1]));
-    f.k -= pred->op == OP_LE;
-    uint32_t keep = 0;
-    for (uint32_t i = 0; i < f.n; i++) {
-        const uop *r = f.t[i].atom;
-        if (laid_of(t, r) || (r->op == OP_RANGE && r->arg.range.kind == AX_THREAD))
-            f.k += f.t[i].coef > 0 ? f.t[i].coef * (r->src[0]->hi - 1) : 0;
-        else if (r->op == OP_RANGE)
-            f.t[keep++] = f.t[i];
-        else
-            return NULL;
-    }
-    f.n = keep;
-    return rw2(t->rw, OP_LT, rw_post(t->rw, affine_build(t->ir, &f, DT_IDX)), constant(t, 0));
-}
-
-/* The predicate with constants of registers on one side and lane, loop and grid on the other, which is
- * computed once, in `before`. */
-static const uop *hoist_pred(struct mma_cx *t, const uop *pred, const struct pick *p, uop_vec *before) {
-    if (pred->op == OP_AND)
-        return rw2(t->rw, OP_AND, hoist_pred(t, pred->src[0], p, before),
-                   hoist_pred(t, pred->src[1], p, before));
-    const uop *x = in_registers(t, pred->src[0], p), *y = in_registers(t, pred->src[1], p);
-    struct affine f = affine_of(t->a, uop2(t->ir, OP_SUB, x, y)), own = {.k = f.k - (pred->op == OP_LE)};
-    own.t = arena_array(t->a, struct term, f.n + 1);
-    uint32_t keep = 0;
-    for (uint32_t i = 0; i < f.n; i++) {
-        const uop *r = f.t[i].atom;
-        if (r->op == OP_RANGE && axis_is_expanded((enum axis_kind)r->arg.range.kind))
-            own.t[own.n++] = f.t[i];
-        else
-            f.t[keep++] = (struct term){r, -f.t[i].coef};
-    }
-    f.n = keep, f.k = 0;
-    const uop *acc = uop_new(t->ir, OP_ACC, DT_I32, 1, NULL, 0, ARG_INT(t->accs++));
-    vec_push(t->a, before,
-             uop2(t->ir, OP_SET, acc, uop_cast(t->ir, affine_build(t->ir, &f, DT_IDX), DT_I32)));
-    return uop2(t->ir, OP_LT, uop_cast(t->ir, affine_build(t->ir, &own, DT_IDX), DT_I32), acc);
-}
-
-/* A predicate that is true in most tiles (causal mask, padding) is tested once per tile; elements are
- * tested only where it fails. */
-static bool split_pred(struct mma_cx *t, const uop *stmt, uop_vec *out) {
-    const uop *v = stmt->op == OP_SET ? stmt->src[1] : NULL, *all;
-    struct pick p = pick_all(t);
-    if (!v || v->op != OP_WHERE || !uop_is_const(v->src[2]) || !(all = all_true(t, v->src[0]))) return false;
-    const uop *plain = in_registers(t, uop2(t->ir, OP_SET, stmt->src[0], v->src[1]), &p);
-    uop_vec asked = {0};
-    const uop *pred = hoist_pred(t, v->src[0], &p, &asked), *acc = plain->src[0];
-    vec_push(t->a, &asked, uop2(t->ir, OP_SET, acc, uop3(t->ir, OP_WHERE, pred, acc, v->src[2])));
-    vec_push(t->a, out, plain);
-    if (!all->lo) vec_push(t->a, out, uop2(t->ir, OP_IF, rw1(t->rw, OP_NOT, all), tree_block(t->ir, &asked)));
-    return true;
-}
-
-/* The values of a laid-out axis that the statement has in one vector, 1 if it does not depend on it. */
-static int64_t unrolled_of(struct mma_cx *t, const uop *stmt, const struct laid *l) {
-    return free_has(&t->fr, stmt, l->range) ? l->reg[0]->src[0]->hi : 1;
-}
-
-/* Do index expressions of the statement, but for predicates, depend on r and n only as coordinates r * size(n) + n? */
-static bool continues(struct mma_cx *t, const uop *stmt, const uop *r, const uop *n) {
-    uop_vec topo = {0};
-    int64_t size = n->src[0]->hi;
-    uop_topo(t->a, &stmt, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++)
-        for (uint32_t k = 0; k < topo.p[i]->nsrc && topo.p[i]->op != OP_ACC; k++) {
-            const uop *x = topo.p[i]->src[k];
-            if (x->dt != DT_IDX || topo.p[i]->dt == DT_IDX || topo.p[i]->dt == DT_BOOL ||
-                (!free_has(&t->fr, x, r) && !free_has(&t->fr, x, n)))
-                continue;
-            if (x->op == OP_WHERE && x->src[2]->op == OP_INVALID)
-                x = x->src[1]; /* its predicate is looked at by itself */
-            struct affine f = affine_of(t->a, x);
-            if (affine_coef(&f, r) != size * affine_coef(&f, n)) return false;
-            for (uint32_t j = 0; j < f.n; j++) {
-                const uop *atom = f.t[j].atom;
-                if (atom != r && atom != n && (free_has(&t->fr, atom, r) || free_has(&t->fr, atom, n)))
-                    return false;
-            }
-        }
-    return free_has(&t->fr, stmt, r) && free_has(&t->fr, stmt, n);
-}
-
-/* The statement for row y and two neighbouring tiles along r, from value v on: a vector along n, whose accumulators are taken out of
- * theirs. */
-static const uop *across_tiles(struct mma_cx *t, const uop *stmt, const uop *r, int64_t v, int64_t y) {
-    const struct laid *m = laid_of(t, t->gemm[0].side[MMA_M]), *n = laid_of(t, t->gemm[0].side[MMA_N]);
-    int64_t size = n->range->src[0]->hi;
-    struct pick p = pick_all(t);
-    uop_vec topo = {0}, from = {0}, to = {0};
-    uop_topo(t->a, &stmt, 1, &topo);
-    p.reg[m - t->laid][0] = constant(t, y);
-    for (uint32_t i = 0; i < topo.n; i++) {
-        if (!is_cell(t, topo.p[i])) continue;
-        uop_vec lane = {0};
-        for (int64_t x = 0; x < 2 * size; x++) {
-            const uop *at = constant(t, v + x / size), *acc = rw_subst(t->rw, topo.p[i], &r, &at, 1);
-            p.reg[n - t->laid][0] = constant(t, x % size);
-            vec_push(t->a, &lane, cell(t, acc, &p, 1));
-        }
-        vec_push(t->a, &from, topo.p[i]);
-        vec_push(t->a, &to,
-                 uop_new(t->ir, OP_BUILD, (enum dtype)topo.p[i]->dt, lane.n, lane.p, lane.n, ARG_NONE));
-    }
-    const uop *lanes = range(t, "mma.n", AX_VEC, (uint8_t)(REG_POS + LAID_MAX + 1), 2 * size);
-    const uop *tile = rw2(t->rw, OP_ADD, constant(t, v), rw2(t->rw, OP_IDIV, lanes, constant(t, size))),
-              *inside = rw2(t->rw, OP_MOD, lanes, constant(t, size));
-    for (uint32_t i = 0; i < topo.n; i++) { /* predicates need not have both */
-        const uop *x = topo.p[i];
-        if (x->dt != DT_BOOL || !x->nsrc || x->src[0]->dt != DT_IDX ||
-            (!free_has(&t->fr, x, r) && !free_has(&t->fr, x, n->range)))
-            continue;
-        const uop *at = rw_subst(t->rw, x, (const uop *[]){r, n->range, m->range},
-                                 (const uop *[]){tile, inside, constant(t, y)}, 3);
-        vec_push(t->a, &from, x);
-        vec_push(t->a, &to, at);
-    }
-    const uop *const rest[][2] = {{r, constant(t, v)}, {m->range, constant(t, y)}, {n->range, lanes}};
-    for (int i = 0; i < 3; i++) {
-        vec_push(t->a, &from, rest[i][0]);
-        vec_push(t->a, &to, rest[i][1]);
-    }
-    return rw_subst(t->rw, stmt, from.p, to.p, from.n);
-}
-
-/* Where a vector holds elements along m and n: a statement along n over pairs of tiles, if there are. */
-static bool each_row(struct mma_cx *t, const uop *stmt, uop_vec *out) {
-    const struct laid *m = laid_of(t, t->gemm[0].side[MMA_M]), *n = laid_of(t, t->gemm[0].side[MMA_N]);
-    const uop_vec *f = free_of(&t->fr, stmt);
-    for (uint32_t i = 0; i < f->n && stmt->op == OP_STORE; i++) {
-        const uop *r = f->p[i];
-        if (r->arg.range.kind != AX_UNROLL || r->src[0]->hi % 2 || !continues(t, stmt, r, n->range)) continue;
-        for (int64_t y = 0; y < unrolled_of(t, stmt, m); y++)
-            for (int64_t v = 0; v < r->src[0]->hi; v += 2)
-                vec_push(t->a, out, across_tiles(t, stmt, r, v, y));
-        return true;
-    }
-    return false;
-}
-
-/* Else the statement for each element; an accumulator is set whole. */
-static void each_element(struct mma_cx *t, const uop *stmt, uop_vec *out) {
-    const struct laid *m = laid_of(t, t->gemm[0].side[MMA_M]), *n = laid_of(t, t->gemm[0].side[MMA_N]);
-    bool whole = stmt->op == OP_SET && is_cell(t, stmt->src[0]);
-    const uop *one = whole ? stmt->src[1] : stmt;
-    int64_t rows = whole ? m->reg[0]->src[0]->hi : unrolled_of(t, stmt, m),
-            cols = whole ? n->reg[0]->src[0]->hi : unrolled_of(t, stmt, n);
-    struct pick p = pick_all(t);
-    uop_vec part = {0};
-    for (int64_t y = 0; y < rows; y++)
-        for (int64_t x = 0; x < cols; x++) {
-            p.reg[m - t->laid][0] = constant(t, y), p.reg[n - t->laid][0] = constant(t, x);
-            vec_push(t->a, whole ? &part : out, in_registers(t, one, &p));
-        }
-    if (!whole) return;
-    bool same = true;
-    for (uint32_t i = 1; i < part.n; i++) same &= part.p[i] == part.p[0];
-    const uop *acc = cell(t, stmt->src[0], &p, part.n), *v = part.p[0];
-    if (!same) v = uop_new(t->ir, OP_BUILD, (enum dtype)v->dt, part.n, part.p, part.n, ARG_NONE);
-    vec_push(t->a, out, uop2(t->ir, OP_SET, acc, v));
-}
-
 static void leaf(void *cx, const uop *stmt, uop_vec *out) {
     struct mma_cx *t = cx;
     const uop *mul;
-    if (stmt->op == OP_WARP_REDUCE) {
-        warp_reduce(t, stmt, out);
-        return;
-    }
-    if ((t->p = gemm_of(t, stmt, &mul))) {
+    t->p = stmt->op == OP_WARP_REDUCE ? NULL : gemm_of(t, stmt, &mul);
+    if (t->p)
         multiply(t, stmt->src[0], mul, out);
-        return;
-    }
-    const struct laid *l = reduced(t, stmt);
-    if (l && mma_is_cpu(t->gemm[0].instr))
-        opt_fail(t->s, "TC", "axis %s is reduced; on a CPU only the contraction may be",
-                 ir_name(t->ir, l->range->arg.range.cls));
-    if (t->vec > 1) {
-        if (!each_row(t, stmt, out)) each_element(t, stmt, out);
-        return;
-    }
-    if (l) {
-        vec_push(t->a, out, reduce_own(t, stmt, l));
-        return;
-    }
-    if (!mma_is_cpu(t->gemm[0].instr) && split_pred(t, stmt, out)) return;
-    struct pick p = pick_all(t);
-    const uop *moved = in_registers(t, stmt, &p);
-    bool store = (stmt->op == OP_STORE || stmt->op == OP_STORE_ADD) && access_buf(stmt)->op == OP_PARAM;
-    vec_push(t->a, out, store && mma_lanes(t->gemm[0].instr) > 1 ? store_once(t, stmt, moved) : moved);
+    else
+        mma_statement(t, stmt, out);
 }
 
 /* AMX: MMAs whose accumulators were set to 0 before start from tiles that are zeroed in registers. */
@@ -938,8 +631,9 @@ const uop *tree_mma(struct sched *s, const uop *tree) {
     map_init(&t.accumulated, t.a);
     uop_topo(t.a, &tree, 1, &topo);
     t.vec = mma_info[s->tc[0].instr].vec;
-    t.lane = mma_is_cpu(s->tc[0].instr) ? constant(&t, 0)
-                                        : range(&t, "lane", AX_THREAD, LANE_POS, mma_lanes(s->tc[0].instr));
+    t.lane = mma_is_cpu(s->tc[0].instr)
+                 ? mma_idx(&t, 0)
+                 : mma_range(&t, "lane", AX_THREAD, LANE_POS, mma_lanes(s->tc[0].instr));
     for (uint32_t j = 0; j < s->ntc; j++) {
         struct mma_gemm *p = &t.gemm[j];
         p->instr = s->tc[j].instr;
@@ -962,7 +656,7 @@ const uop *tree_mma(struct sched *s, const uop *tree) {
         const struct mma_map *d = &t.gemm[j].map[MMA_D];
         s->tc[j].lane = t.lane;
         for (unsigned i = 0, at[2] = {0, 0}; i < d->nreg; i++)
-            s->tc[j].reg[i] = laid_of(&t, t.gemm[j].side[d->reg[i].dim])->reg[at[d->reg[i].dim]++];
+            s->tc[j].reg[i] = mma_laid_of(&t, t.gemm[j].side[d->reg[i].dim])->reg[at[d->reg[i].dim]++];
     }
     tree = tree_map_leaves(s->ir, tree, leaf, &t);
     return mma_has_tiles(t.gemm[0].instr) ? begin_at_zero(s->ir, tree) : tree;
