@@ -870,6 +870,7 @@ void diag_account(struct diag *d) {
         d->budget[p->cause] += p->t1 - p->t0;
         d->idle[d->idle_n++] = (struct idle_piece){p->t0, p->t1, p->ev, p->cause};
     }
+    warmup_settle(d);
     d->residual = d->wall_ns;
     for (int k = 0; k < BUDGET_KEYS; k++) d->residual -= d->budget[k];
     measure_queue(&c);

@@ -228,11 +228,11 @@ static void host_causes(struct diag *d) {
     lost = d->budget[BUDGET_COMPILE];
     if (cause_worth(d, lost))
         cause_add(d, CAUSE_COMPILE, lost, lost, cause_line(d, BUDGET_COMPILE),
-                  "code is compiled or loaded inside the recorded steps",
-                  is_jax(d) ? "fix shapes so that jit hits its cache; pad or bucket the batch; "
-                              "jax_compilation_cache_dir"
-                            : "warm up before timing; mark_dynamic or pad shapes to stop recompiles "
-                              "(TORCH_LOGS=recompiles)");
+                  warmup_signal(d, "code is compiled or loaded inside the recorded steps"),
+                  warmup_fix(d, is_jax(d) ? "fix shapes so that jit hits its cache; pad or bucket the batch; "
+                                            "jax_compilation_cache_dir"
+                                          : "warm up before timing; mark_dynamic or pad shapes to stop "
+                                            "recompiles (TORCH_LOGS=recompiles)"));
     lost = d->budget[BUDGET_COMM];
     if (cause_worth(d, lost))
         cause_add(d, CAUSE_COMM, lost, lost, "", "collectives run while nothing is computed",

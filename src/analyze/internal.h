@@ -118,6 +118,9 @@ void clock_align(struct diag *);    /* clock.c: the GPU's times on the host's cl
 void list_processes(struct diag *); /* devices.c */
 void idle_gpus_cause(struct diag *);
 void shared_gpu_cause(struct diag *);
+void warmup_settle(struct diag *); /* warmup.c: the first step, where it is no ordinary one */
+const char *warmup_signal(struct diag *, const char *otherwise),
+    *warmup_fix(const struct diag *, const char *otherwise);
 void cpu_rows(struct diag *);    /* cpu.c: operators as the kernels of a program without a device */
 void cpu_causes(struct diag *);  /* .. and what its time went to */
 void cpu_layout(struct diag *);  /* cpu_layout.c: .. operators against the order of memory */

@@ -713,6 +713,51 @@ TEST(foreign_cpu_decompositions_are_not_judged_by_size) {
     }
 }
 
+/* The first of six steps takes 400 ms because the host loads kernels and tunes, later ones 4 ms of work: no advice to compile or to
+ * capture a graph. With a later step as long as that it is no warm-up. */
+TEST(foreign_first_step_is_warm_up) {
+    for (int slow = 0; slow < 2; slow++) {
+        double now = 1000, ts = 900;
+        begin(H200, "");
+        for (int i = 0; i < 6; i++) {
+            double t0 = ts;
+            for (int k = 0; k < 40; k++) {
+                double host = i == 0 || (slow && i != 3) ? 10000 : 12;
+                now = RG_MAX(now, ts + host);
+                work("aten::mm", GEMM, ts + host - 10, now, 98);
+                ts += host + 1, now += 100;
+            }
+            ts = RG_MAX(ts, now - 1);
+            step(i, t0, ts - t0);
+        }
+        diagnosed();
+        CHECK_EQ(!strcmp(verdict(), "compile"), !slow);
+        if (!slow) CHECK(strstr(d.causes.p[0].signal, "it is warm-up"));
+        if (!slow) CHECK(d.causes.n == 1 || d.causes.p[1].gain_ns < d.wall_ns / 50);
+        forget();
+    }
+}
+
+/* .. and on the CPU: the first convolution makes its primitive. */
+TEST(foreign_first_operator_is_warm_up) {
+    double now = 1000;
+    begin("", "");
+    for (int i = 0; i < 8; i++) {
+        double t0 = now;
+        for (int k = 0; k < 10; k++) {
+            double us = i || k ? 1000 : 300000;
+            shaped("aten::mkldnn_convolution", now, us, "[[8, 64, 56, 56], [64, 64, 3, 3]]",
+                   "[\"float\", \"float\"]", "[]");
+            now += us + 1;
+        }
+        step(i, t0, now - t0);
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "compile");
+    CHECK(d.causes.p[0].gain_ns >= 299000000 && d.causes.p[0].gain_ns <= 301000000);
+    forget();
+}
+
 /* A file that came to be within minutes after its last event was written where it was recorded. */
 TEST(foreign_recorded_here) {
     const int64_t s = 1000000000, base = 1790857026 * s;

@@ -273,10 +273,10 @@ static void elsewhere(struct diag *d) {
             ->bound = "the time in that code";
     lost = d->budget[BUDGET_COMPILE];
     if (cause_worth(d, lost))
-        cause_add(
-            d, CAUSE_COMPILE, lost, lost, cause_line(d, BUDGET_COMPILE),
-            "code is compiled inside the recorded steps",
-            "warm up before timing; mark_dynamic or pad shapes to stop recompiles (TORCH_LOGS=recompiles)");
+        cause_add(d, CAUSE_COMPILE, lost, lost, cause_line(d, BUDGET_COMPILE),
+                  warmup_signal(d, "code is compiled inside the recorded steps"),
+                  warmup_fix(d, "warm up before timing; mark_dynamic or pad shapes to stop recompiles "
+                                "(TORCH_LOGS=recompiles)"));
     lost = d->budget[BUDGET_COMM];
     if (cause_worth(d, lost))
         cause_add(d, CAUSE_COMM, lost, lost, cause_line(d, BUDGET_COMM),
