@@ -1,19 +1,24 @@
 /* mnist.c: a convolutional network learns to read digits.
  *
- *     build/examples/mnist [--steps 70] [--batch 512] [--device CPU] [--seed 1] [--lr 0.002] [--no-jit] [--data data/mnist] [--world] [--f64]
+ *     build/examples/mnist [--steps 70] [--batch 512] [--device CPU] [--seed 1] [--lr 0.002] [--no-jit] [--data data/mnist] [--world [--shards 8]] [--f64]
  *
  * Two pairs of convolutions, each with a batch norm and a maximum pool after it, and one linear layer: about 88,000
  * parameters. A step draws a batch, computes loss and gradients and lets Adam update the parameters; it is one
  * function, recorded once and then replayed. At the end come the accuracy on 10,000 images that it has never seen, and where the
- * time went. With --world the ranks of `ridge run -n 4 -- build/examples/mnist --world`, or of mpirun, share each batch. */
+ * time went. With --world the ranks of `ridge run -n 4 -- build/examples/mnist --world`, or of mpirun, share each batch. With
+ * --shards 8 there are eight ranks in any number of processes, threads with contexts of their own: 1, 2, 4 and 8 processes
+ * have the same losses, bit for bit. */
 #include <ridge.h>
 
 #include "bar.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
+enum { SHARDS_MOST = 64 };
+
 struct flags {
-    int steps, batch;
+    int steps, batch, shards;
     long long seed;
     double lr;
     const char *device, *data;
@@ -87,7 +92,7 @@ static rg_tensor load(rg_ctx *c, const char *dir, const char *name, bool images)
     return images ? rg_contiguous(rg_unsqueeze(t, 1)) : rg_contiguous(rg_cast(t, RG_I64));
 }
 
-static rg_status train(struct trainer *t, const struct flags *f) {
+static rg_status train(struct trainer *t, const struct flags *f, bool speaks) {
     rg_machine m = {0};
     rg_jit *j = f->jit ? rg_jit_new(t->c, step, t, 2) : NULL;
     rg_machine_of(t->c, &m);
@@ -107,11 +112,13 @@ static rg_status train(struct trainer *t, const struct flags *f) {
         double s = now() - t0;
         if (i == 1 && !rg_stats(t->c, &u)) ops = u.ops;
         double flops = ops / s;
+        if (!speaks) continue;
         bar(i, f->steps, "loss %.*f  accuracy %5.1f %%  %5.2f steps/s  %6.1f GFLOPS  %2.0f %% of peak",
-            f->f64 ? 10 : 4, f->f64 ? wide : (double)v[0], 100 * v[1], 1 / s, flops * 1e-9,
+            f->f64 || f->shards ? 10 : 4, f->f64 ? wide : (double)v[0], 100 * v[1], 1 / s, flops * 1e-9,
             m.flops ? 100 * flops / m.flops : 0);
     }
     rg_status st = rg_status_of(t->c);
+    if (!speaks) return st;
     if (!st) printf("trained in %.1f s", now() - began);
     rg_jit_stats s;
     if (!st && j && !rg_jit_info(j, &s) && s.kernels)
@@ -170,6 +177,8 @@ static int usage(const char *problem) {
             "  --no-jit      build the graph in every step instead of replaying it\n"
             "  --f64         compute in double precision\n"
             "  --world       one rank of several: ridge run -n 4 -- mnist --world, mpirun, srun\n"
+            "  --shards N    with --world: N ranks, divided among the processes as threads; the same bits "
+            "for 1, 2, 4 ..\n"
             "  --data DIR    the four files of MNIST (data/mnist)\n");
     return problem ? 2 : 0;
 }
@@ -190,6 +199,8 @@ static int parse(int argc, char **argv, struct flags *f) {
             f->steps = atoi(v);
         else if (!strcmp(a, "--batch"))
             f->batch = atoi(v);
+        else if (!strcmp(a, "--shards"))
+            f->shards = atoi(v);
         else if (!strcmp(a, "--device"))
             f->device = v;
         else if (!strcmp(a, "--seed"))
@@ -203,32 +214,70 @@ static int parse(int argc, char **argv, struct flags *f) {
         i++;
     }
     if (f->steps < 1 || f->batch < 1) return usage("--steps and --batch are 1 or more");
+    if (f->shards < 0 || f->shards > SHARDS_MOST || (f->shards && !f->world))
+        return usage("--shards is 1 to 64, with --world");
     return 0;
+}
+
+/* One rank; `contexts` of them are in this process. */
+static int run(const struct flags *f, int64_t contexts, int64_t context) {
+    rg_ctx *c = rg_open(f->device);
+    rg_seed(c, (uint64_t)f->seed);
+    struct trainer t = {.c = c, .batch = f->batch, .dt = f->f64 ? RG_F64 : RG_F32};
+    t.images = load(c, f->data, "train-images-idx3", true),
+    t.labels = load(c, f->data, "train-labels-idx1", false);
+    t.net = network(c);
+    if (f->f64) rg_nn_cast(t.net, RG_F64);
+    if (f->world) t.world = rg_world_open(c, .contexts = contexts, .context = context);
+    if (t.world) rg_nn_data_parallel(t.net, t.world);
+    bool speaks = !rg_world_rank(t.world); /* rank 0 */
+    t.optim = rg_adam(rg_nn_params(t.net), .lr = f->lr);
+    int64_t weights = 0;
+    rg_tensors params = rg_nn_params(t.net);
+    for (size_t i = 0; i < params.n; i++) weights += rg_size(params.t[i]);
+    if (f->batch % rg_world_size(t.world)) return usage("--batch is not a multiple of the number of ranks");
+    if (!rg_status_of(c) && speaks)
+        printf("%lld images, %lld parameters, batch %d, device %s; the first step compiles\n",
+               (long long)rg_dim(t.images, 0), (long long)weights, f->batch, rg_device(c));
+    if (!train(&t, f, speaks) && speaks && !test(&t, f->data)) profile(c);
+    if (rg_status_of(c)) fprintf(stderr, "%s\n", rg_error(c));
+    return rg_close(c) != RG_OK;
+}
+
+struct shard {
+    const struct flags *f;
+    int64_t contexts, context;
+    int result;
+};
+
+static void *run_shard(void *arg) {
+    struct shard *s = arg;
+    s->result = run(s->f, s->contexts, s->context);
+    return NULL;
+}
+
+/* This process's part of f->shards ranks. */
+static int run_shards(const struct flags *f) {
+    struct shard s[SHARDS_MOST];
+    pthread_t thread[SHARDS_MOST];
+    rg_ctx *c = rg_open(f->device);
+    rg_world *w = rg_world_open(c);
+    int64_t processes = rg_world_size(w), n = f->shards / processes;
+    bool opened = w;
+    if (!w) fprintf(stderr, "%s\n", rg_error(c));
+    rg_close(c);
+    if (!opened) return 1;
+    if (n * processes != f->shards) return usage("--shards is not a multiple of the number of processes");
+    int bad = 0;
+    for (int64_t i = 0; i < n; i++)
+        s[i] = (struct shard){f, n, i, 1}, pthread_create(&thread[i], NULL, run_shard, &s[i]);
+    for (int64_t i = 0; i < n; i++) pthread_join(thread[i], NULL), bad |= s[i].result;
+    return bad;
 }
 
 int main(int argc, char **argv) {
     struct flags f = {.steps = 70, .batch = 512, .seed = 1, .lr = 2e-3, .data = "data/mnist", .jit = true};
     int stop = parse(argc, argv, &f);
     if (stop) return stop == 1 ? 0 : stop;
-    rg_ctx *c = rg_open(f.device);
-    rg_seed(c, (uint64_t)f.seed);
-    struct trainer t = {.c = c, .batch = f.batch, .dt = f.f64 ? RG_F64 : RG_F32};
-    t.images = load(c, f.data, "train-images-idx3", true),
-    t.labels = load(c, f.data, "train-labels-idx1", false);
-    t.net = network(c);
-    if (f.f64) rg_nn_cast(t.net, RG_F64);
-    if (f.world) t.world = rg_world_open(c);
-    if (t.world) rg_nn_data_parallel(t.net, t.world);
-    if (rg_world_rank(t.world) && !freopen("/dev/null", "w", stdout)) return 1; /* rank 0 speaks */
-    t.optim = rg_adam(rg_nn_params(t.net), .lr = f.lr);
-    int64_t weights = 0;
-    rg_tensors params = rg_nn_params(t.net);
-    for (size_t i = 0; i < params.n; i++) weights += rg_size(params.t[i]);
-    if (f.batch % rg_world_size(t.world)) return usage("--batch is not a multiple of the number of ranks");
-    if (!rg_status_of(c))
-        printf("%lld images, %lld parameters, batch %d, device %s; the first step compiles\n",
-               (long long)rg_dim(t.images, 0), (long long)weights, f.batch, rg_device(c));
-    if (!train(&t, &f) && !rg_world_rank(t.world) && !test(&t, f.data)) profile(c);
-    if (rg_status_of(c)) fprintf(stderr, "%s\n", rg_error(c));
-    return rg_close(c) != RG_OK;
+    return f.shards ? run_shards(&f) : run(&f, 1, 0);
 }

@@ -893,6 +893,7 @@ typedef struct rg_world_opts {
     const char *name;           /* who gives the same name meets; NULL: the launcher's job */
     int64_t rank, size;         /* size 0: as the launcher says; without one rank 0 of 1 */
     double timeout;             /* seconds that a collective waits for a rank; 0: RIDGE_WORLD_TIMEOUT, 30 */
+    int64_t contexts, context;  /* ranks of each process, a context and a thread each; which of them this is (0: 1) */
 } rg_world_opts;
 /* rg_world_open(c); rg_world_open(c, "local", "test", rank, 4). Waits for all ranks. Freed by rg_world_free or rg_close */
 RG_FN rg_world *rg_world_open(rg_ctx *c, rg_world_opts o);

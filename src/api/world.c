@@ -55,7 +55,13 @@ static void world_ready(struct api_call *k, rg_world *w, int bad) {
 
 static void do_open(struct api_call *k) {
     const rg_world_opts *o = ((struct world_opening *)k->p)->o;
-    struct world_opts how = {o->backend, o->name, o->rank, o->size, o->timeout, 0, 0};
+    struct world_opts how = {.backend = o->backend,
+                             .name = o->name,
+                             .rank = o->rank,
+                             .size = o->size,
+                             .seconds = o->timeout,
+                             .contexts = o->contexts,
+                             .context = o->context};
     if (engine_has_stream(k->c->engine)) how.stream = engine_stream, how.stream_user = k->c->engine;
     rg_world *w = world_new(k);
     world_ready(k, w, world_open(&k->c->err, &how, &w->w));

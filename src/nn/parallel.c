@@ -58,8 +58,8 @@ static double time_sum(AT, rg_ctx *c, rg_world *w, int64_t n) {
 }
 
 /* Buckets of b bytes of B take B / b latencies in all, and the last of them, b / rate, is not hidden by the backward pass: the sum is
- * least at b = sqrt(B * rate * latency). Rank 0 measures, and says a power of two, so that few programs differ from run to run.
- * What is summed is the same in every bucket: the size changes no bit. */
+ * least at b = sqrt(B * rate * latency). Where the link is not known rank 0 measures, and says a power of two, so that few programs
+ * differ from run to run: another size is another plan, which fuses other kernels and may round otherwise. */
 static int64_t choose_bucket(AT, rg_module *m, rg_world *w) {
     enum { FEW = 16, MANY = 1 << 18 };
     rg_tensors p = rg_nn_params_at(HERE, m);

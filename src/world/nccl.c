@@ -175,8 +175,11 @@ static int open_control(struct world *w, struct err *e, struct nccl_state *n) {
     if (world_launch(e, &l)) return e->code;
     snprintf(name, sizeof name, "%.150s/nccl", w->name);
     bool one_host = l.local_size >= l.size || w->size <= l.local_size;
-    struct world_opts o = {one_host ? "shm" : "mpi",   name, w->rank, w->size,
-                           (double)w->limit_ns * 1e-9, 0,    0};
+    struct world_opts o = {.backend = one_host ? "shm" : "mpi",
+                           .name = name,
+                           .rank = w->rank,
+                           .size = w->size,
+                           .seconds = (double)w->limit_ns * 1e-9};
     return world_open(e, &o, &n->control);
 }
 

@@ -61,22 +61,41 @@ static uint64_t limit_of(double seconds) {
     return (uint64_t)(RG_MIN(RG_MAX(s, 0.001), 1e6) * 1e9);
 }
 
+static int check_opts(struct err *e, const struct world_opts *o) {
+    if (o->size > 0 && (o->rank < 0 || o->rank >= o->size))
+        return err_set(e, RG_EINVAL, "rank %lld of %lld: ranks are 0 to %lld", (long long)o->rank,
+                       (long long)o->size, (long long)o->size - 1);
+    if (o->size > 0 && o->contexts)
+        return err_set(e, RG_EINVAL,
+                       ".contexts counts ranks of the launcher's processes; .rank and .size say all of it");
+    if (o->contexts < 0 || o->context < 0 || o->context >= RG_MAX(o->contexts, 1))
+        return err_set(e, RG_EINVAL, ".context %lld of %lld: contexts are 0 to %lld", (long long)o->context,
+                       (long long)o->contexts, (long long)RG_MAX(o->contexts, 1) - 1);
+    return 0;
+}
+
+/* Who this rank is: as it says, or by the launcher, whose processes may be several ranks each. */
+static void number_rank(const struct world_opts *o, const struct world_launch *l, struct world *w) {
+    int64_t each = RG_MAX(o->contexts, 1);
+    w->rank = w->local_rank = o->size > 0 ? o->rank : l->rank * each + o->context;
+    w->size = o->size > 0 ? o->size : l->size * each;
+    if (o->size <= 0) w->local_rank = l->local_rank * each + o->context;
+    snprintf(w->name, sizeof w->name, "%s", o->name ? o->name : l->job);
+}
+
 int world_open(struct err *e, const struct world_opts *o, struct world **out) {
     struct world_launch l;
     struct world w = {.limit_ns = limit_of(o->seconds), .stream = o->stream, .stream_user = o->stream_user};
     *out = NULL;
-    if (world_launch(e, &l)) return e->code;
-    bool given = o->size > 0;
-    if (given && (o->rank < 0 || o->rank >= o->size))
-        return err_set(e, RG_EINVAL, "rank %lld of %lld: ranks are 0 to %lld", (long long)o->rank,
-                       (long long)o->size, (long long)o->size - 1);
-    w.rank = w.local_rank = given ? o->rank : l.rank;
-    w.size = given ? o->size : l.size;
-    if (!given) w.local_rank = l.local_rank;
-    snprintf(w.name, sizeof w.name, "%s", o->name ? o->name : l.job);
+    if (world_launch(e, &l) || check_opts(e, o)) return e->code;
+    number_rank(o, &l, &w);
     const char *backend = o->backend ? o->backend : env_str(ENV_WORLD_BACKEND);
-    w.ops = find_ops(e, backend, given || l.local_size >= l.size);
+    w.ops = find_ops(e, backend, o->size > 0 || l.local_size >= l.size);
     if (!w.ops) return e->code;
+    if (w.ops == &world_mpi && o->contexts > 1)
+        return err_set(e, RG_EUNSUPPORTED,
+                       "%lld ranks in a process: the mpi backend has one; on one host use backend \"shm\"",
+                       (long long)o->contexts);
     *out = start(e, &w);
     return e->code;
 }
@@ -141,8 +160,14 @@ static double named_link_seconds(enum collective_kind kind, double bytes, int64_
     return world_link_seconds(kind, bytes, ranks, rate, us * 1e-6);
 }
 
+/* Through memory that ranks share, by rule of thumb: within a factor of two of what the machines of docs/measurements do. */
+enum { SHARED_GB_PER_S = 4, SHARED_US = 20 };
+
 double world_planned_seconds(const struct world *w, double bytes) {
-    return w->ops == &world_plan ? named_link_seconds(COLLECTIVE_ALL_REDUCE, bytes, w->size) : 0;
+    double link = named_link_seconds(COLLECTIVE_ALL_REDUCE, bytes, w->size);
+    bool shared = w->ops == &world_shm || w->ops == &world_local;
+    if (link > 0 || !shared) return link;
+    return world_link_seconds(COLLECTIVE_ALL_REDUCE, bytes, w->size, SHARED_GB_PER_S, SHARED_US * 1e-6);
 }
 
 static void as_over_link(const struct world *w, const struct world_call *c, uint64_t t0) {

@@ -20,6 +20,7 @@ struct world_opts {
     double seconds;          /* time limit of one collective; 0: RIDGE_WORLD_TIMEOUT */
     world_stream_fn *stream; /* of an NVIDIA GPU; NULL: there is none */
     void *stream_user;
+    int64_t contexts, context; /* ranks of each of the launcher's processes, and which this is; 0: one */
 };
 
 struct world_call {
@@ -45,7 +46,7 @@ int world_run(struct world *, struct err *, const struct world_call *);
 /* Seconds of a collective over links of this rate and latency; bytes: of a rank, in or out, the larger. */
 double world_link_seconds(enum collective_kind, double bytes, int64_t ranks, double gb_per_s, double latency);
 
-/* Of an all-reduce over RIDGE_WORLD_LINK, in a world that only plans; 0: time it. */
+/* Of an all-reduce, without a clock: over RIDGE_WORLD_LINK, or through memory that ranks share; 0: time it. */
 double world_planned_seconds(const struct world *, double bytes);
 
 /* How long this rank waited for others in the latest call; the rest of its time moved data. */

@@ -67,6 +67,34 @@ done
 pgrep -f "^./rank" >/dev/null && [ "$(pgrep -f "^./rank" | wc -l)" -gt 0 ] && for p in $(pgrep -f "^./rank"); do
     [ "$(readlink "/proc/$p/cwd")" = "$here" ] && fail "a rank was left behind"
 done
+# four ranks in one, two and four processes: the same bits
+cat >shards.c <<'C'
+#include <pthread.h>
+#include <ridge.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int contexts;
+static void *rank(void *arg) {
+    rg_ctx *c = rg_open("REF");
+    rg_world *w = rg_world_open(c, .contexts = contexts, .context = (long)arg, .timeout = 60);
+    rg_tensor x = rg_sin(rg_add(rg_arange(c, RG_F32, 0, 20000, 1), 0.37 * (double)rg_world_rank(w)));
+    double sum = rg_item(rg_sum(rg_all_reduce(rg_div(1, rg_add(x, 1.5)), w, RG_COMBINE_SUM)));
+    if (rg_status_of(c)) fprintf(stderr, "%s\n", rg_error(c));
+    if (!rg_world_rank(w)) printf("%lld ranks, sum %a\n", (long long)rg_world_size(w), sum);
+    rg_close(c);
+    return NULL;
+}
+int main(int argc, char **argv) {
+    pthread_t t[4];
+    contexts = argc > 1 ? atoi(argv[1]) : 1;
+    for (long i = 0; i < contexts; i++) pthread_create(&t[i], NULL, rank, (void *)i);
+    for (long i = 0; i < contexts; i++) pthread_join(t[i], NULL);
+    return 0;
+}
+C
+${CC:-cc} -I"$root/include" -o shards shards.c "$build/libridge.a" -lz -ldl -lpthread -lm || fail "does not compile"
+for n in 1 2 4; do "$RIDGE" run -n $n -- ./shards $((4 / n)) 2>&1; done >sums
+[ "$(grep -c "^4 ranks, sum 0x" sums)" -eq 3 ] && [ "$(sort -u sums | wc -l)" -eq 1 ] || fail "sums of four ranks: $(cat sums)"
 # profiles: a file for each rank, and their collectives matched on one clock
 PROFILE=p.profile "$RIDGE" run -n 2 -- ./rank >/dev/null || fail "with a profile"
 has 0 "2 ranks, 4 collectives that all of them have" diagnose p.profile.0 p.profile.1

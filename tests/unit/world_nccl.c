@@ -68,7 +68,13 @@ static void *run_rank(void *arg) {
     struct world *w;
     char name[40]; /* another run of the tests has a world of its own */
     snprintf(name, sizeof name, "test-nccl-%d", (int)getpid());
-    struct world_opts o = {"nccl", name, r->rank, r->size, 60, some_stream, r};
+    struct world_opts o = {.backend = "nccl",
+                           .name = name,
+                           .rank = r->rank,
+                           .size = r->size,
+                           .seconds = 60,
+                           .stream = some_stream,
+                           .stream_user = r};
     if (world_open(&r->e, &o, &w)) return NULL;
     CHECK(world_on_device(w));
     if (r->differs) {
@@ -142,7 +148,8 @@ TEST(world_nccl_missing) {
     rg_close(c);
     struct err e = {0};
     struct world *w;
-    struct world_opts o = {"nccl", "none", 0, 1, 1, some_stream, &e};
+    struct world_opts o = {
+        .backend = "nccl", .name = "none", .size = 1, .seconds = 1, .stream = some_stream, .stream_user = &e};
     setenv("RIDGE_NCCL", "/nowhere/libnccl.so.2", 1);
     env_reload();
     CHECK(world_open(&e, &o, &w));
