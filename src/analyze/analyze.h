@@ -646,6 +646,7 @@ struct rank_row {
 struct rank_set {
     struct arena arena;
     uint32_t n, matched; /* ranks; collectives that all of them have */
+    uint32_t at_once;    /* files that were in memory together, at most */
     VEC(struct rank_row) rows;
     VEC(const char *) refused;             /* "file: why" */
     int64_t wall_ns, wait_ns, transfer_ns; /* the longest; means */
@@ -655,8 +656,10 @@ struct rank_set {
     int64_t lost_ns, more_ns;
     const char *why, *fix, *where; /* NULL: nothing is wrong */
 };
-/* Reads the files, as many at once as there are threads. Those that cannot be read are refused; fewer than two left are an error. */
+/* Reads the files, as many at once as there are threads and as fit into half of the memory that is available. Those that cannot be
+ * read are refused; fewer than two left are an error. _within: into `most` bytes. */
 int rank_set_read(struct rank_set *, struct err *, const char *const *path, uint32_t n);
+int rank_set_read_within(struct rank_set *, struct err *, const char *const *path, uint32_t n, uint64_t most);
 void rank_set_free(struct rank_set *);
 
 /* ---- kernels.c: a Ridge program's kernels, each code once ---------------------------------------------- */

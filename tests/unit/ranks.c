@@ -256,6 +256,29 @@ TEST(ranks_clock_error_is_true) {
     rmdir(dir);
 }
 
+/* A set in little memory is read file by file, with the same result. */
+TEST(ranks_within_a_bound_of_memory) {
+    static const struct planted p = {DATA, 6, 2, 0, ""};
+    char dir[64], path[8][128];
+    const char *list[8];
+    struct rank_set all, one;
+    snprintf(dir, sizeof dir, "/tmp/ridge-ranks-bound-%d", (int)getpid());
+    os_mkdirs(&err, dir, 0755);
+    arena_init(&arena, &err);
+    write_set(dir, &p, path);
+    for (int i = 0; i < p.ranks; i++) list[i] = path[i];
+    CHECK_EQ(rank_set_read_within(&one, &err, list, (uint32_t)p.ranks, 1), 0);
+    CHECK_EQ(rank_set_read(&all, &err, list, (uint32_t)p.ranks), 0);
+    CHECK_EQ(one.at_once, 1);
+    CHECK_EQ(one.matched, all.matched);
+    CHECK_EQ(one.rows.p[one.culprit].rank, 2);
+    CHECK_EQ(one.lost_ns, all.lost_ns);
+    rank_set_free(&one), rank_set_free(&all);
+    for (int i = 0; i < p.ranks; i++) unlink(path[i]);
+    rmdir(dir);
+    arena_free(&arena);
+}
+
 TEST(ranks_refuse_what_is_no_trace) {
     static const struct planted p = {DATA, 3, 1, 0, ""};
     char dir[64], path[8][128];

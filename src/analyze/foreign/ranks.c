@@ -5,13 +5,17 @@
  * slower GPU; when all come at once and the time is transferring, it is the network. Tests: tests/unit/ranks.c */
 #include "analyze/foreign/ranks.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum {
     REPORT_PART = 50, /* 1/n of the wall time that a finding costs */
     NETWORK_PART = 5, /* 1/n of the wall time that ranks transfer without a late one */
     SLOWER = 10,      /* percent that each kernel of a slow GPU takes longer, at least .. */
     SAME_COUNT = 3,   /* .. while their number differs by less */
+    PACKED = 12,      /* times that gzip makes a trace smaller */
 };
 
 static int64_t start_of(const struct rank_file *f, uint32_t i) {
@@ -196,14 +200,59 @@ static void judge_set(struct rank_set *s, struct rank_file *f) {
     }
 }
 
+/* Files in memory at once: all that fit into `most` bytes together, or one. */
 struct rank_reads {
     struct rank_file *f;
     const char *const *path;
+    pthread_mutex_t lock;
+    pthread_cond_t given_back;
+    uint64_t most, held;
+    uint32_t open, at_once; /* files; most of them at a time */
 };
+
+/* Bytes that reading a file may take: its events and what is derived from them, half as much again as their text. */
+static uint64_t need_of(const char *path) {
+    struct stat st;
+    size_t n = strlen(path);
+    bool packed = n > 3 && !strcmp(path + n - 3, ".gz");
+    return stat(path, &st) ? 0 : (uint64_t)st.st_size * (packed ? 3 * PACKED : 3) / 2;
+}
+
+static void hold(struct rank_reads *x, uint64_t need) {
+    pthread_mutex_lock(&x->lock);
+    while (x->open && x->held + need > x->most) pthread_cond_wait(&x->given_back, &x->lock);
+    x->held += need, x->open++;
+    x->at_once = RG_MAX(x->at_once, x->open);
+    pthread_mutex_unlock(&x->lock);
+}
+
+static void give_back(struct rank_reads *x, uint64_t need) {
+    pthread_mutex_lock(&x->lock);
+    x->held -= need, x->open--;
+    pthread_cond_broadcast(&x->given_back);
+    pthread_mutex_unlock(&x->lock);
+}
+
 static void read_some(void *arg, uint32_t t0, uint32_t t1, int worker) {
     struct rank_reads *x = arg;
     (void)worker;
-    for (uint32_t i = t0; i < t1; i++) rank_file_read(&x->f[i], x->path[i]);
+    for (uint32_t i = t0; i < t1; i++) {
+        uint64_t need = need_of(x->path[i]);
+        hold(x, need);
+        rank_file_read(&x->f[i], x->path[i]);
+        give_back(x, need);
+    }
+}
+
+/* Half of what the machine can spare. */
+static uint64_t spare_memory(void) {
+    char line[128];
+    unsigned long long kb = 0;
+    FILE *f = fopen("/proc/meminfo", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %llu kB", &kb) == 1) break;
+    if (f) fclose(f);
+    return kb ? kb * 512 : (uint64_t)2 << 30;
 }
 
 struct set_job {
@@ -252,13 +301,22 @@ static void put_together(void *arg) {
 }
 
 int rank_set_read(struct rank_set *s, struct err *e, const char *const *path, uint32_t n) {
+    return rank_set_read_within(s, e, path, n, spare_memory());
+}
+
+int rank_set_read_within(struct rank_set *s, struct err *e, const char *const *path, uint32_t n,
+                         uint64_t most) {
     memset(s, 0, sizeof *s);
     arena_init(&s->arena, e);
     n = RG_MIN(n, (uint32_t)RANKS_MOST);
     struct rank_file *f = mem_alloc(sizeof *f * RG_MAX(n, 1u));
     if (!f) return err_set(e, RG_ENOMEM, "out of memory");
     memset(f, 0, sizeof *f * RG_MAX(n, 1u));
-    pool_run(pool_get(), read_some, &(struct rank_reads){f, path}, n, 1);
+    struct rank_reads reads = {.f = f, .path = path, .most = most};
+    pthread_mutex_init(&reads.lock, NULL), pthread_cond_init(&reads.given_back, NULL);
+    pool_run(pool_get(), read_some, &reads, n, 1);
+    pthread_mutex_destroy(&reads.lock), pthread_cond_destroy(&reads.given_back);
+    s->at_once = reads.at_once;
     int rc = err_guard(e, put_together, &(struct set_job){s, f, n});
     for (uint32_t i = 0; i < n; i++) arena_free(&f[i].arena);
     mem_free(f);
