@@ -2,7 +2,7 @@
  *
  * Kernels run one after the other on the first. A collective begins when the kernel before it has ended and the link is free, and holds the
  * link; kernels go on until one waits for it, as the recording says (engine/overlap.c). Kernels take the machine model's least time, or
- * what they took in a profile.
+ * what they took in a profile; there an exchange of one rank with itself is a copy, which no link makes faster.
  * Tests: tests/cli/estimate.sh */
 #include "cmd_estimate.h"
 
@@ -41,7 +41,7 @@ static int by_kernel(const void *x, const void *y) {
 struct kernel_times *estimate_times(struct arena *a, const struct trace *t) {
     struct kernel_times *x = arena_new(a, struct kernel_times);
     for (uint32_t i = 0; i < t->n; i++)
-        if (t->ev[i].kind == TK_KERNEL)
+        if (t->ev[i].kind == TK_KERNEL || t->ev[i].kind == TK_COMM)
             vec_push(a, &x->all, ((struct kernel_time){kernel_of(t, &t->ev[i]), t->ev[i].dur}));
     if (x->all.n) qsort(x->all.p, x->all.n, sizeof *x->all.p, by_kernel);
     return x;
@@ -79,8 +79,10 @@ static void play(struct rank_clocks *c, struct arena *a, const struct trace *t, 
         uint32_t behind = (uint32_t)strtoul(trace_str(t, e->aux), NULL, 10);
         if (behind && behind <= c->end.n) c->now = RG_MAX(c->now, c->end.p[c->end.n - behind]);
     } else if (e->kind == TK_COMM && estimate_is_exchange(trace_str(t, e->name), &kind)) {
-        double ns = estimate_exchange_ns(c->link, kind, k ? (double)k->bytes : 0);
-        c->free = RG_MAX(c->now, c->free) + ns;
+        double ns = estimate_exchange_ns(c->link, kind, k ? (double)k->bytes : 0),
+               copy = c->times ? time_of(c->times, kernel_of(t, e)) : 0;
+        c->free = RG_MAX(c->now, c->free) + RG_MAX(ns, copy);
+        if (c->link->ranks == 1) c->now = c->free; /* nothing runs beside it */
         vec_push(a, &c->end, c->free);
     } else if (e->kind == TK_KERNEL) {
         double ns = c->times ? time_of(c->times, kernel_of(t, e)) : -1;

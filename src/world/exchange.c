@@ -1,6 +1,6 @@
 /* exchange.c: collectives through memory that all ranks map.
  *
- * Data goes through slots of SEGMENT_SLOT bytes, two for each rank, used alternately: while others still read what a rank wrote in
+ * Data goes through slots of a megabyte or two (segment.c), two for each rank, used alternately: while others still read what a rank wrote in
  * the last step, it writes the next. One wait per step then orders everything: who reached step n has read step n - 1, whose slots
  * step n + 1 overwrites. Slots stay in the cache; memory sees each element read once and written once.
  * A large all-reduce divides the summing: each rank sums its share of a step, and the next wait makes the shares visible.
@@ -46,6 +46,27 @@ static void copy_out(void *to, const void *from, size_t n) {
 #endif
 }
 
+/* f32 of two ranks: to the result, past the caches, and to where the other rank takes it, in one pass. False: it is not that, or there are no
+ * such stores. */
+static bool sum_pair(const struct world_call *c, uint32_t ranks, float *out, float *shared, const float *a,
+                     const float *b, size_t n) {
+#if defined __SSE2__
+    size_t i = 0;
+    if (ranks != 2 || c->what.dt != DT_F32 || c->what.reduce != COLLECTIVE_SUM) return false;
+    for (; i < n && ((uintptr_t)(out + i) & 15); i++) out[i] = shared[i] = a[i] + b[i];
+    for (; i + 4 <= n; i += 4) {
+        __m128 sum = _mm_add_ps(_mm_loadu_ps(a + i), _mm_loadu_ps(b + i));
+        _mm_stream_ps(out + i, sum), _mm_storeu_ps(shared + i, sum);
+    }
+    for (; i < n; i++) out[i] = shared[i] = a[i] + b[i];
+    _mm_sfence();
+    return true;
+#else
+    (void)c, (void)ranks, (void)out, (void)shared, (void)a, (void)b, (void)n;
+    return false;
+#endif
+}
+
 /* Which elements of n rank r sums: shares are whole cache lines apart. */
 static size_t share_of(const struct exchange *x, size_t n, uint32_t r) {
     size_t line = 64 / x->width, lines = (n + line - 1) / line;
@@ -72,7 +93,7 @@ struct reduce_step {
 };
 
 static struct reduce_step step_of(const struct exchange *x, size_t k) {
-    size_t most = SEGMENT_SLOT / x->width, at = k * most, n = RG_MIN((size_t)x->c->nin - at, most);
+    size_t most = x->s->head->step / x->width, at = k * most, n = RG_MIN((size_t)x->c->nin - at, most);
     return (struct reduce_step){at, n, share_of(x, n, x->s->me), share_of(x, n, x->s->me + 1), k & 1};
 }
 
@@ -94,8 +115,10 @@ static void sum_share(const struct exchange *x, struct reduce_step p) {
         char *sum = segment_result(s, p.parity) + at * x->width;
         for (uint32_t r = 0; r < s->size; r++) in[r] = segment_slot(s, r, p.parity) + at * x->width;
         in[s->me] = (const char *)x->c->in + (p.at + at) * x->width;
+        void *out = (char *)x->c->out + (p.at + at) * x->width;
+        if (sum_pair(x->c, s->size, out, (float *)sum, in[0], in[1], n)) continue;
         reduce_tree(x->c->what.dt, x->c->what.reduce, sum, in, s->size, n);
-        copy_out((char *)x->c->out + (p.at + at) * x->width, sum, n * x->width);
+        copy_out(out, sum, n * x->width);
     }
 }
 
@@ -109,7 +132,7 @@ static void take_sums(const struct exchange *x, struct reduce_step p) {
 /* Each rank sums its share. Three steps are under way at once, so that one wait orders all: step k is offered, k - 1 is summed, and
  * the sums of k - 2 are taken. Who is past wait k has read the slots of k - 1 and the results of k - 2, which come next. */
 static int all_reduce_large(struct exchange *x, struct err *e) {
-    size_t most = SEGMENT_SLOT / x->width, steps = ((size_t)x->c->nin + most - 1) / most;
+    size_t most = x->s->head->step / x->width, steps = ((size_t)x->c->nin + most - 1) / most;
     for (size_t k = 0; k < steps + 2;
          k++) { /* the next collective begins with a wait: the last sums are taken */
         if (k < steps) offer(x, step_of(x, k));
@@ -143,7 +166,7 @@ static int parts_step(struct exchange *x, struct err *e, size_t n, size_t at, si
 }
 
 static int parts(struct exchange *x, struct err *e) {
-    size_t n = (size_t)x->c->nin / x->s->size, most = SEGMENT_SLOT / x->width / x->s->size;
+    size_t n = (size_t)x->c->nin / x->s->size, most = x->s->head->step / x->width / x->s->size;
     for (size_t at = 0; at < n; at += most)
         if (parts_step(x, e, n, at, RG_MIN(n - at, most))) return e->code;
     return 0;
@@ -151,7 +174,7 @@ static int parts(struct exchange *x, struct err *e) {
 
 static int all_gather(struct exchange *x, struct err *e) {
     struct segment *s = x->s;
-    size_t n = (size_t)x->c->nin, most = SEGMENT_SLOT / x->width;
+    size_t n = (size_t)x->c->nin, most = s->head->step / x->width;
     for (size_t at = 0; at < n; at += most) {
         size_t m = RG_MIN(n - at, most);
         uint32_t parity = next_parity(s);
@@ -166,7 +189,7 @@ static int all_gather(struct exchange *x, struct err *e) {
 static int broadcast(struct exchange *x, struct err *e) {
     struct segment *s = x->s;
     uint32_t root = (uint32_t)x->c->what.peer;
-    size_t n = (size_t)x->c->nin, most = SEGMENT_SLOT / x->width;
+    size_t n = (size_t)x->c->nin, most = x->s->head->step / x->width;
     for (size_t at = 0; at < n; at += most) {
         size_t bytes = RG_MIN(n - at, most) * x->width;
         uint32_t parity = next_parity(s);

@@ -46,8 +46,9 @@ void reduce_tree(enum dtype, enum collective_reduce, void *out, const void *cons
 /* ---- segment.c, sync.c: memory that all ranks map ------------------------------------------------------------------ */
 
 enum {
-    SEGMENT_RANKS = 64,     /* of one host, at most */
-    SEGMENT_SLOT = 1 << 20, /* bytes of a rank's slot; there are two, used alternately, and two of results */
+    SEGMENT_RANKS = 64, /* of one host, at most */
+    SEGMENT_SLOT =
+        2 << 20, /* bytes of a rank's slot, at most; there are two, used alternately, and two of results */
     SEGMENT_CHANNEL = 64 << 10 /* bytes of a message between two ranks, in flight */
 };
 struct segment_call { /* what a rank is about to do */
@@ -74,6 +75,7 @@ struct segment_channel { /* from one rank to another: parts sent and taken */
 struct segment_head {
     uint64_t magic;
     uint32_t size, version;
+    uint32_t step;           /* bytes of a slot that an exchange uses at a time */
     _Atomic uint32_t failed; /* 0, 1: someone writes why, 2: why is there */
     char why[640];
     struct segment_rank rank[SEGMENT_RANKS];

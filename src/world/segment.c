@@ -38,9 +38,16 @@ char *segment_channel_data(const struct segment *s, uint32_t from, uint32_t to, 
            ((size_t)(from * s->size + to) * 2 + parity) * SEGMENT_CHANNEL;
 }
 
+/* Larger steps are fewer waits, as long as the slots of all ranks stay in a small part of the last cache. */
+static uint32_t step_bytes(uint32_t size) {
+    int64_t all = (int64_t)(2 * size + 2) * SEGMENT_SLOT;
+    return all <= os_cpu()->l3 / 4 ? SEGMENT_SLOT : SEGMENT_SLOT / 2;
+}
+
 static void segment_format(struct segment_head *h, uint32_t size) {
     h->size = size;
-    h->version = 1;
+    h->version = 2;
+    h->step = step_bytes(size);
     h->magic = MAGIC;
 }
 

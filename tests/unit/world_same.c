@@ -1,7 +1,9 @@
-/* world_same.c: what must not change a bit of the result: what a clock says when buckets are sized, and how many processes the ranks are in
+/* world_same.c: what must not change a bit of the result: what a clock says when buckets are sized, the alignment of results, and how many
+ * processes the ranks are in
  * (rg_world_opts.contexts; with processes: tests/cli/world.sh). */
 #include "nn/nn.h"
 #include "test.h"
+#include "world/world.h"
 
 #include <pthread.h>
 #include <ridge.h>
@@ -56,6 +58,41 @@ TEST(world_same_buckets) {
     env_reload();
     both(r, chosen);
     CHECK_EQ(r[0].bucket, 1 << 19); /* sqrt(1e6 * 0.5e9 * 1e-3) is 0.71e6 */
+}
+
+/* ---- sums of two ranks ---------------------------------------------------------------------------------------------- */
+
+enum { MANY = 2400007 }; /* more than three steps */
+
+static float term(int rank, int i) { return 1 / (float)(1 + (i * 7 + rank * 3) % 1000); }
+
+/* Results that begin at any element: whatever stores are used, and in however many steps, each is a single addition. */
+static void *sum_large(void *arg) {
+    struct same_rank *r = arg;
+    struct err e = {0};
+    struct world *w;
+    struct world_opts o = {.backend = "local", .name = r->name, .rank = r->rank, .size = RANKS};
+    float *in = malloc((MANY + 8) * sizeof *in), *out = malloc((MANY + 8) * sizeof *out);
+    for (int i = 0; i < MANY; i++) in[i + 1] = term(r->rank, i);
+    if (!world_open(&e, &o, &w)) {
+        for (int shift = 0; shift < 4 && !e.code; shift++) {
+            struct world_call c = {
+                {.kind = COLLECTIVE_ALL_REDUCE, .dt = DT_F32}, in + 1, out + shift, MANY, MANY};
+            world_run(w, &e, &c);
+            for (int i = 0; i < MANY && !e.code; i++)
+                if (out[i + shift] != term(0, i) + term(1, i))
+                    err_set(&e, RG_EINVAL, "element %d is %a", i, (double)out[i + shift]);
+        }
+        world_close(w);
+    }
+    snprintf(r->error, sizeof r->error, "%s", e.code ? e.msg : "");
+    free(in), free(out);
+    return NULL;
+}
+
+TEST(world_same_large_sums) {
+    static struct same_rank r[RANKS];
+    both(r, sum_large);
 }
 
 /* ---- several ranks in a process ------------------------------------------------------------------------------------- */
