@@ -36,7 +36,7 @@ static inline struct engine *opencl_engine(void) {
     struct err e = {0};
     opencl_settle();
     struct engine *en = engine_open(&e, &device_opencl[0]);
-    if (!en) SKIP("%s", e.msg);
+    if (!en) NO_OPENCL(e.msg);
     return en;
 }
 

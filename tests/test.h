@@ -55,6 +55,12 @@ static inline bool cuda_is_missing(const char *why) {
     return strstr(why, "there is no NVIDIA driver") || strstr(why, "the NVIDIA driver finds no GPU");
 }
 #define NO_CUDA(why) (cuda_is_missing(why) ? SKIP("%s", why) : FAIL("%s", why))
+/* OpenCL does not open: the same. */
+static inline bool opencl_is_missing(const char *why) {
+    return strstr(why, "there is no OpenCL on this machine") || strstr(why, "finds no OpenCL driver") ||
+           strstr(why, " and no device; is the driver installed");
+}
+#define NO_OPENCL(why) (opencl_is_missing(why) ? SKIP("%s", why) : FAIL("%s", why))
 /* A line for the summary of the whole run: what was covered, by the number. */
 #define TEST_INFO(...) test_info(__VA_ARGS__)
 #define TEST_COUNT(n, what) test_info("%lld %s", (long long)(n), (what))

@@ -1,6 +1,5 @@
 /* ncu.c: the two pages of `ncu --csv`: kernels, durations in any unit, throughput as measured; damaged lines. */
-#include "analyze/analyze.h"
-#include "test.h"
+#include "damage.h"
 
 static const char details[] =
     "==PROF== Connected to process 123\n"
@@ -75,27 +74,4 @@ TEST(ncu_both_pages_are_read) {
     forget();
 }
 
-TEST(ncu_damaged_output_ends_in_words) {
-    char text[sizeof details];
-    uint64_t seed = 3;
-    int readable = 0;
-    for (int i = 0; i < 2000; i++) {
-        memcpy(text, details, sizeof details);
-        for (int k = 0; k < 1 + i % 9; k++) {
-            seed = hash_u64(seed + 1);
-            text[seed % (sizeof details - 1)] = (char)(seed >> 32);
-        }
-        size_t n = i % 3 ? sizeof details - 1 : seed % sizeof details;
-        if (trace_read_mem(&t, &err, text, n, 0)) {
-            CHECK(err.msg[0]);
-            err = (struct err){0};
-            continue;
-        }
-        readable++;
-        if (!diagnose(&d, &t, &err)) diag_free(&d);
-        err = (struct err){0};
-        trace_free(&t);
-    }
-    CHECK(readable > 500);
-    TEST_INFO("2000 damaged outputs, %d of them readable", readable);
-}
+TEST(ncu_damaged_output_ends_in_words) { CHECK(read_damaged(details, sizeof details - 1, 0, 2000) > 500); }

@@ -329,7 +329,7 @@ TEST(opencl_refused_devices) {
     };
     stand_in("");
     struct engine *en = engine_open(&err, &device_opencl[0]);
-    if (!en) SKIP("%s", err.msg);
+    if (!en) NO_OPENCL(err.msg);
     engine_close(en);
     for (size_t i = 0; i < RG_COUNT(row); i++) {
         as(row[i].how);
@@ -344,7 +344,7 @@ TEST(opencl_refused_devices) {
 static struct engine *engine_as(const char *how) {
     stand_in(how);
     struct engine *en = engine_open(&err, &device_opencl[0]);
-    if (!en) SKIP("%s", err.msg);
+    if (!en) NO_OPENCL(err.msg);
     return en;
 }
 
@@ -370,7 +370,7 @@ TEST(opencl_full_memory) {
 TEST(opencl_failing_launches) {
     stand_in("");
     rg_ctx *c = rg_open("OPENCL");
-    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    if (rg_status_of(c)) NO_OPENCL(rg_error(c));
     float y[4];
     rg_tensor x = rg_from(c, RG_F32, (float[]){1, 2, 3, 4}, RG_SHAPE(4));
     as("launch=-4");
@@ -401,7 +401,7 @@ TEST(opencl_failing_launches) {
 TEST_SLOW(opencl_small_device, 300) {
     stand_in("threads=64,plain=1");
     rg_ctx *c = rg_open("OPENCL");
-    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    if (rg_status_of(c)) NO_OPENCL(rg_error(c));
     enum { ROWS = 3, COLS = 3000 };
     static float x[ROWS * COLS];
     float y[ROWS];
@@ -441,7 +441,7 @@ TEST(opencl_disk_cache) {
     for (size_t i = 0; i < RG_COUNT(how); i++) {
         as(how[i]);
         struct engine *en = engine_open(&err, &device_opencl[0]);
-        if (!en) SKIP("%s", err.msg);
+        if (!en) NO_OPENCL(err.msg);
         const struct ekernel *k;
         int code = engine_compile_text(en, &err, &t, 1, &k);
         if (i == 2) { /* what was just compiled is refused as well */
@@ -461,7 +461,7 @@ TEST(opencl_disk_cache) {
 /* Kernels of every class, of types with and without hardware; a scatter-add, whose grid one thread runs. */
 static void on_cpu(const char *device, double *out, int64_t *n) {
     rg_ctx *c = rg_open(device);
-    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    if (rg_status_of(c)) NO_OPENCL(rg_error(c));
     enum { SIDE = 36 };
     static float data[4 * SIDE * SIDE];
     for (int i = 0; i < (int)RG_COUNT(data); i++) data[i] = (float)((i * 37) % 101) / 64 - 0.75f;
@@ -549,7 +549,7 @@ TEST(opencl_cpu_devices_are_told_by_their_type) {
 TEST(opencl_model_and_profile) {
     opencl_settle();
     rg_ctx *c = rg_open("OPENCL");
-    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    if (rg_status_of(c)) NO_OPENCL(rg_error(c));
     CHECK_STR(rg_device(c), "OPENCL");
     float y[2];
     if (rg_read(rg_sort(rg_from(c, RG_F32, (float[]){2, 1}, RG_SHAPE(2)), 0, .descending = false), y,

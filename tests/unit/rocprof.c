@@ -1,6 +1,5 @@
 /* rocprof.c: the JSON of rocprofv3: kernels by their symbols, copies by their agents, HIP calls, names behind the records, damage. */
-#include "analyze/analyze.h"
-#include "test.h"
+#include "damage.h"
 
 #define AGENTS                                                                                             \
     "\"agents\":[{\"id\":{\"handle\":7},\"type\":1,\"product_name\":\"EPYC\",\"logical_node_type_id\":0}," \
@@ -100,28 +99,7 @@ TEST(rocprof_kernels_alone_were_not_launched_early) {
 }
 
 TEST(rocprof_damaged_files_end_in_words) {
-    static char text[sizeof names_first];
-    uint64_t seed = 11;
-    int readable = 0;
-    for (int i = 0; i < 3000; i++) {
-        memcpy(text, names_first, sizeof text);
-        for (int k = 0; k < i % 7; k++) {
-            seed = hash_u64(seed + 1);
-            text[30 + seed % (sizeof text - 31)] = (char)(seed >> 32);
-        }
-        size_t n = i % 2 ? sizeof text - 1 : 30 + hash_u64((uint64_t)i) % (sizeof text - 31);
-        if (trace_read_mem(&t, &err, text, n, 0)) {
-            CHECK(err.msg[0]);
-            err = (struct err){0};
-            continue;
-        }
-        readable++;
-        if (!diagnose(&d, &t, &err)) diag_free(&d);
-        err = (struct err){0};
-        trace_free(&t);
-    }
-    CHECK(readable > 500);
-    TEST_INFO("3000 damaged files, %d of them readable", readable);
+    CHECK(read_damaged(names_first, sizeof names_first - 1, 30, 3000) > 500);
 }
 
 TEST(rocprof_cut_file_says_so) {

@@ -91,7 +91,7 @@ TEST(scans_random_simgpu) {
 TEST(opencl_scans) {
     opencl_settle();
     rg_ctx *c = rg_open("OPENCL");
-    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    if (rg_status_of(c)) NO_OPENCL(rg_error(c));
     check(c, SUM, RG_F32, 3, 5000, 1);
     check(c, MAX, RG_I32, 40, 129, 1);
     check(c, SUM, RG_I32, 1, 70003, 1);

@@ -472,7 +472,7 @@ static void run_refusals(struct run *r) {
 
 static void open_run(struct run *r, struct arena *arena, const char *device) {
     *r = (struct run){.arena = arena, .c = rg_open(device)};
-    if (rg_status_of(r->c) && !strcmp(device, "OPENCL")) SKIP("%s", rg_error(r->c));
+    if (rg_status_of(r->c) && !strcmp(device, "OPENCL")) NO_OPENCL(rg_error(r->c));
     if (rg_status_of(r->c)) NO_CUDA(rg_error(r->c));
     read_files(&r->file, arena);
 }

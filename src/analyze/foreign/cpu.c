@@ -2,7 +2,7 @@
  *
  * Every operator counts with its own time, without those inside it: rows of operators with their shapes, FLOPs and bytes, as kernels
  * have them. Time between operators is Python's and the dispatcher's; what threads do inside of an operator no trace says.
- * Tests: tests/unit/foreign.c */
+ * Tests: tests/unit/foreign_cpu.c */
 #include "analyze/internal.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * Elementwise operators whose inputs have different innermost dimensions (x.t() * y) touch a cache line for every element; copies
  * between two orders (x.t().contiguous()) only change the layout; torch.cat in a loop copies all parts before the new one.
- * Tests: tests/unit/foreign.c */
+ * Tests: tests/unit/foreign_cpu.c */
 #include "analyze/shapes.h"
 
 enum {

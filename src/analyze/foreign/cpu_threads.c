@@ -3,7 +3,7 @@
  * No trace of PyTorch holds how many threads an operator had. What can be told rests on the rate of its products: beside the cores of
  * the machine that the trace was recorded on, where that is known (recorded_here.c; "num_cores" in the trace's metadata), or
  * beside what any core does. "num_threads" in the metadata is the program's own word. Without them the report says what is unknown.
- * Tests: tests/unit/foreign.c */
+ * Tests: tests/unit/foreign_cpu.c */
 #include "analyze/internal.h"
 
 enum {

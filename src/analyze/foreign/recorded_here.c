@@ -2,7 +2,7 @@
  *
  * It was if the file came to be within minutes after its last event, by this machine's clock, on a file system that no other machine
  * writes to: a copy from elsewhere keeps the time of its content, but the inode is younger.
- * Tests: tests/unit/foreign.c */
+ * Tests: tests/unit/foreign_cpu.c */
 #include "analyze/internal.h"
 
 #include <sys/stat.h>
