@@ -646,6 +646,7 @@ void diag_causes(struct diag *d) {
         allocator_cause(d);
     }
     if (d->cpu) cpu_causes(d);
+    if (d->cpu || d->dev_n) growing_cats(d);
     if (d->t->format != TRACE_SNAPSHOT && d->wall_ns && !d->cpu) host_causes(d);
     if (d->dev_n) {
         idle_gpus_cause(d);

@@ -240,6 +240,7 @@ static void cost_of(struct diag *d, struct kernel_row *k) {
         struct op_shapes s;
         shapes_parse(trace_str(t, k->shape), trace_str_len(t, k->shape), &s);
         struct op_cost c = op_cost(trace_str(t, k->op), k->cls, &s);
+        if (k->cls == KC_COPY && shapes_mixed(&s)) k->cls = KC_LAYOUT; /* permute, then reshape */
         k->flops = c.flops;
         k->bytes = c.bytes, k->same = c.same;
         k->m = c.m, k->n = c.n, k->k = c.k, k->batch = c.batch;

@@ -121,10 +121,11 @@ void shared_gpu_cause(struct diag *);
 void warmup_settle(struct diag *); /* warmup.c: the first step, where it is no ordinary one */
 const char *warmup_signal(struct diag *, const char *otherwise),
     *warmup_fix(const struct diag *, const char *otherwise);
-void cpu_rows(struct diag *);    /* cpu.c: operators as the kernels of a program without a device */
-void cpu_causes(struct diag *);  /* .. and what its time went to */
-void cpu_layout(struct diag *);  /* cpu_layout.c: .. operators against the order of memory */
-void cpu_threads(struct diag *); /* cpu_threads.c: .. and whether its threads work */
+void cpu_rows(struct diag *);     /* cpu.c: operators as the kernels of a program without a device */
+void cpu_causes(struct diag *);   /* .. and what its time went to */
+void cpu_layout(struct diag *);   /* cpu_layout.c: .. operators against the order of memory */
+void growing_cats(struct diag *); /* cats.c: torch.cat in a loop */
+void cpu_threads(struct diag *);  /* cpu_threads.c: .. and whether its threads work */
 enum {
     CPU_FIXED_OP_NS = 100000
 }; /* mean own time of an operator whose preparation is not small beside its work */

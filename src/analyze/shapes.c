@@ -6,6 +6,8 @@
  * the report says which share of the time that is. Tests: tests/unit/analyze.c */
 #include "analyze/shapes.h"
 
+enum { LARGE_BYTES = 1 << 18 }; /* of a tensor whose order matters */
+
 static const struct {
     const char *text;
     uint8_t elt;
@@ -130,6 +132,26 @@ void shapes_parse(const char *blob, size_t n, struct op_shapes *s) {
     const char *c = memchr(b + 1, 0x1f, (size_t)(end - b - 1));
     s->concrete = b + 1, s->concrete_n = (size_t)((c ? c : end) - b - 1);
     if (c) parse_strides((struct shape_text){c + 1, end}, s);
+}
+
+/* The dimension of the smallest stride; -1: a tensor that has none to speak of. */
+static int innermost(const struct tensor_shape *x) {
+    int at = -1;
+    if (x->nd < 2 || !x->strided || (double)x->numel * x->elt < LARGE_BYTES) return -1;
+    for (int i = 0; i < x->nd; i++)
+        if (x->d[i] > 1 && x->stride[i] > 0 && (at < 0 || x->stride[i] < x->stride[at])) at = i;
+    return at;
+}
+
+bool shapes_mixed(const struct op_shapes *s) {
+    int first = -1;
+    for (int i = 0; i < s->n; i++) {
+        int in = innermost(&s->in[i]);
+        if (in < 0) continue;
+        if (first >= 0 && s->in[first].numel == s->in[i].numel && innermost(&s->in[first]) != in) return true;
+        if (first < 0) first = i;
+    }
+    return false;
 }
 
 /* ---- formulas --------------------------------------------------------------------------------------- */

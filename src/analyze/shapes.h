@@ -30,6 +30,8 @@ struct op_cost {
 };
 /* blob: what the reader stored, "dims \x1f types [\x1f concrete [\x1f strides]]". */
 void shapes_parse(const char *blob, size_t n, struct op_shapes *);
+/* Large inputs of one size whose innermost dimensions differ: x.t() beside y. */
+bool shapes_mixed(const struct op_shapes *);
 struct op_cost op_cost(const char *op, int cls, const struct op_shapes *);
 
 #endif

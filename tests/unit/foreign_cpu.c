@@ -278,6 +278,39 @@ TEST(foreign_cpu_cat_in_a_loop) {
     }
 }
 
+/* The same on a GPU; and a copy that only changes the order, whatever asked for it (permute, then reshape). */
+TEST(foreign_gpu_cat_in_a_loop_and_reorder) {
+    double now = 1000, ts = 900;
+    begin(H200, "");
+    for (int i = 0; i < 32; i++, ts += 20) {
+        int k = i % 8 + 1;
+        char dims[80];
+        snprintf(dims, sizeof dims, "[[[%d, 4096], [4096, 4096]], []]", 4096 * k);
+        shaped("aten::cat", ts, 12, dims, "[\"TensorList\", \"Scalar\"]", "[]");
+        call("cudaLaunchKernel", ts + 2, 6, ++correlation);
+        kernel(0, "CatArrayBatchedCopy", now, 100 * (k + 1) - 1, correlation);
+        now += 100 * (k + 1);
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "memory_traffic");
+    CHECK_EQ(d.causes.p[0].gain_ns, 4 * (200 + 300 + 400 + 500 + 600 + 700 + 800 - 7) * 1000);
+    forget();
+    begin(H200, "");
+    for (int i = 0; i < 20; i++, ts += 40) {
+        shaped("aten::copy_", ts, 12, "[[8192, 8192], [8192, 8192], []]",
+               "[\"float\", \"float\", \"Scalar\"]", "[[8192, 1], [1, 8192], []]");
+        call("cudaLaunchKernel", ts + 2, 6, ++correlation);
+        kernel(0, "void at::native::elementwise_kernel<128, 4, direct_copy_kernel_cuda>", now, 300,
+               correlation);
+        work("aten::mm", GEMM, ts + 20, now + 301, 500);
+        now += 802;
+    }
+    diagnosed();
+    CHECK_STR(verdict(), "layout");
+    CHECK_EQ(d.causes.p[0].gain_ns, 20 * 300000);
+    forget();
+}
+
 /* A decomposition of 96 x 96 takes 3 ms on one thread: its size says nothing about its work. */
 TEST(foreign_cpu_decompositions_are_not_judged_by_size) {
     static const char *const ops[] = {"aten::_linalg_svd", "aten::linalg_inv_ex", "aten::sort",

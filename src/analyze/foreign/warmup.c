@@ -2,7 +2,7 @@
  *
  * Libraries load their kernels and tune, the allocator takes its blocks, workers start, the profiler itself begins: advice about
  * steps must not rest on that. Idle time of such a step counts as compiling and loading; on the CPU so do operators that last longer than
- * a whole step does later. Tests: tests/unit/foreign.c */
+ * a whole step does later. Tests: tests/unit/foreign_cpu.c */
 #include "analyze/internal.h"
 
 #include <stdlib.h>
