@@ -297,14 +297,24 @@ static void blend(AT, rg_tensor state, rg_tensor v, double share) {
     rg_assign_at(HERE, state, TENSOR(rg_add_at(HERE, TENSOR(old), TENSOR(add))));
 }
 
-/* Variance over all ranks, of which each has as many elements. d: x's shape, which it takes. */
-static rg_tensor spread_of_ranks(AT, rg_module *m, rg_tensor x, rg_tensor mean, int64_t *d,
-                                 rg_reduce_opts o) {
+/* Of all ranks, whose shares may differ: sums and the number of values travel together. d: x's shape, which it takes; *unbiased: the
+ * variance by one value less. */
+static rg_tensor spread_of_ranks(AT, rg_module *m, rg_tensor x, int64_t *d, rg_reduce_opts o, rg_tensor *mean,
+                                 rg_tensor *unbiased) {
+    rg_world *w = m->parallel.world;
     size_t rank = o.axes.n + 1;
-    for (size_t i = 0; i < rank; i++) d[i] = i == 1 ? d[1] : 1;
-    rg_tensor off = rg_sub_at(HERE, TENSOR(x), TENSOR(rg_reshape_at(HERE, mean, (rg_ints){d, rank})));
-    rg_tensor square = rg_mean_at(HERE, rg_square_at(HERE, off), o);
-    return rg_all_reduce_at(HERE, square, m->parallel.world, RG_COMBINE_MEAN);
+    int64_t channels = d[1];
+    double n = (double)(rg_size_at(HERE, x) / channels);
+    rg_tensor own = rg_full_at(HERE, m->c, rg_dtype_of_at(HERE, x), n, (rg_ints){(const int64_t[]){1}, 1});
+    rg_tensor both[] = {rg_sum_at(HERE, x, o), own};
+    rg_tensor all = rg_all_reduce_at(HERE, rg_cat_at(HERE, (rg_tensors){both, 2}, 0), w, RG_COMBINE_SUM);
+    rg_tensor count = rg_detach_at(HERE, rg_narrow_at(HERE, all, 0, channels, 1));
+    *mean = rg_div_at(HERE, TENSOR(rg_narrow_at(HERE, all, 0, 0, channels)), TENSOR(count));
+    for (size_t i = 0; i < rank; i++) d[i] = i == 1 ? channels : 1;
+    rg_tensor off = rg_sub_at(HERE, TENSOR(x), TENSOR(rg_reshape_at(HERE, *mean, (rg_ints){d, rank})));
+    rg_tensor square = rg_all_reduce_at(HERE, rg_sum_at(HERE, rg_square_at(HERE, off), o), w, RG_COMBINE_SUM);
+    *unbiased = rg_div_at(HERE, TENSOR(square), TENSOR(rg_sub_at(HERE, TENSOR(count), NUMBER(1))));
+    return rg_div_at(HERE, TENSOR(square), TENSOR(count));
 }
 
 static rg_tensor forward_batchnorm(AT, rg_module *m, rg_tensor x) {
@@ -322,24 +332,22 @@ static rg_tensor forward_batchnorm(AT, rg_module *m, rg_tensor x) {
     for (int64_t i = 0; i < rank; i++)
         if (i != 1) axes[used++] = i;
     n = d[1] ? rg_size_at(HERE, x) / d[1] : 0;
-    if (n < 2) {
-        api_fail(
-            m->c, HERE, fn, RG_EINVAL,
-            "while training each channel needs more than 1 value; found %lld (rg_nn_train(m, false) uses "
-            "the running statistics)",
-            (long long)n);
+    bool ranks = m->parallel.world && rg_world_size(m->parallel.world) > 1;
+    if (n < (ranks ? 1 : 2)) {
+        api_fail(m->c, HERE, fn, RG_EINVAL,
+                 "while training each channel needs %s; found %lld (rg_nn_train(m, false) uses "
+                 "the running statistics)",
+                 ranks ? "a value on each rank" : "more than 1 value", (long long)n);
         return api_poison(m->c);
     }
     rg_reduce_opts o = {.axes = {axes, (size_t)used}, .population = true};
-    rg_tensor now = rg_mean_at(HERE, x, o), spread;
-    if (m->parallel.world && rg_world_size(m->parallel.world) > 1) {
-        now = rg_all_reduce_at(HERE, now, m->parallel.world, RG_COMBINE_MEAN);
-        spread = spread_of_ranks(HERE, m, x, now, d, o);
-        n *= rg_world_size(m->parallel.world);
+    rg_tensor now, spread, unbiased;
+    if (ranks) {
+        spread = spread_of_ranks(HERE, m, x, d, o, &now, &unbiased);
     } else {
-        spread = rg_var_at(HERE, x, o);
+        now = rg_mean_at(HERE, x, o), spread = rg_var_at(HERE, x, o);
+        unbiased = rg_mul_at(HERE, TENSOR(spread), NUMBER((double)n / (double)(n - 1)));
     }
-    rg_tensor unbiased = rg_mul_at(HERE, TENSOR(spread), NUMBER((double)n / (double)(n - 1)));
     rg_tensor batches = nn_own(m, "num_batches_tracked");
     blend(HERE, mean, now, m->a.momentum);
     blend(HERE, var, unbiased, m->a.momentum);

@@ -322,12 +322,15 @@ TEST(world_data_parallel) {
 
 /* ---- uneven batches ------------------------------------------------------------------------------------------------- */
 
-/* 7 rows, then 10, then 2: shares differ, and with more than two ranks some have no rows of the last one. */
-static void train_uneven(struct ranks *r, rg_ctx *c, rg_world *w, int rank) {
-    static const int batch[] = {7, 10, 2};
+/* 7 rows, then 10, then 2: shares differ, and with more than two ranks some have no rows of the last one. With a batch norm each
+ * rank has a row. */
+static void train_shares(struct ranks *r, rg_ctx *c, rg_world *w, int rank, bool norm) {
+    const int batch[] = {7, 10, norm ? 5 : 2};
     rg_seed(c, 5);
-    rg_module *net = rg_nn_sequential(
-        c, RG_MODULES(rg_nn_linear(c, 6, 8), rg_nn_function(c, "tanh", rg_tanh), rg_nn_linear(c, 8, 1)));
+    rg_module *bend = rg_nn_function(c, "tanh", rg_tanh), *first_layer = rg_nn_linear(c, 6, 8),
+              *last = rg_nn_linear(c, 8, 1);
+    rg_module *net = norm ? rg_nn_sequential(c, RG_MODULES(first_layer, rg_nn_batchnorm(c, 8), bend, last))
+                          : rg_nn_sequential(c, RG_MODULES(first_layer, bend, last));
     rg_nn_cast(net, RG_F64);
     if (w) rg_nn_data_parallel(net, w);
     rg_optim *o = rg_sgd(rg_nn_params(net), .lr = 0.1, .momentum = 0.5);
@@ -344,27 +347,38 @@ static void train_uneven(struct ranks *r, rg_ctx *c, rg_world *w, int rank) {
     }
     rg_tensor sum = rg_number(c, RG_F64, 0);
     for (size_t i = 0; i < rg_nn_entries(net); i++)
-        sum = rg_add(sum, rg_sum(rg_cos(rg_nn_entry(net, i, NULL))));
+        sum = rg_add(sum, rg_sum(rg_cos(rg_cast(rg_nn_entry(net, i, NULL), RG_F64))));
     r->value[rank] = rg_item(sum);
 }
+static void train_uneven(struct ranks *r, rg_ctx *c, rg_world *w, int rank) {
+    train_shares(r, c, w, rank, false);
+}
+static void train_uneven_norm(struct ranks *r, rg_ctx *c, rg_world *w, int rank) {
+    train_shares(r, c, w, rank, true);
+}
 
-TEST(world_uneven_batches) {
+static void check_uneven(rank_fn *fn) {
     struct ranks one = {.size = 1};
     rg_ctx *c = rg_open("REF");
-    int64_t first = 9;
-    CHECK_EQ(rg_world_share(NULL, 7, &first), 7);
-    CHECK_EQ(first, 0);
-    train_uneven(&one, c, NULL, 0);
+    fn(&one, c, NULL, 0);
     CHECK(!rg_status_of(c));
     rg_close(c);
     for (int size = 2; size <= 4; size++) {
-        struct ranks r = {.size = size, .fn = train_uneven, .device = "REF"};
+        struct ranks r = {.size = size, .fn = fn, .device = "REF"};
         run_ranks(&r);
         for (int i = 0; i < size; i++)
             if (fabs(r.value[i] - one.value[0]) > 1e-12 * fabs(one.value[0]))
                 FAIL("rank %d of %d: %.17g, alone %.17g", i, size, r.value[i], one.value[0]);
     }
 }
+
+TEST(world_uneven_batches) {
+    int64_t first = 9;
+    CHECK_EQ(rg_world_share(NULL, 7, &first), 7);
+    CHECK_EQ(first, 0);
+    check_uneven(train_uneven);
+}
+TEST(world_uneven_batchnorm) { check_uneven(train_uneven_norm); }
 
 /* ---- random programs -------------------------------------------------------------------------------------------------- */
 
