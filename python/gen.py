@@ -71,7 +71,7 @@ OTHERS = {
     "rg_file_open rg_file_close rg_file_count rg_file_name rg_file_get rg_file_note rg_save": "load(), save()",
     "rg_benchmark": "timeit",
     "rg_world_open rg_world_group rg_all_reduce rg_reduce_scatter rg_all_gather rg_broadcast rg_all_to_all rg_send rg_recv rg_barrier":
-        "worlds of processes are in C only",
+        "ridge.world",
     "rg_stats rg_memory_of rg_memory_reset_peak rg_collect rg_memory_snapshot rg_kernels rg_kernels_reset rg_machine_of rg_schedule_stats": "usage(), memory()",
     "rg_profile_start rg_profile_step rg_profile_stop rg_range_push rg_range_pop rg_profile_table rg_flight_dump": "profile()",
 }

@@ -37,7 +37,7 @@ def __getattr__(name):
     """Parts that a program may not need are imported when they are used."""
     import importlib
 
-    if name in ("nn", "optim", "array_api", "linalg", "data", "fft"):
+    if name in ("nn", "optim", "array_api", "linalg", "data", "fft", "world"):
         return importlib.import_module("." + name, __name__)
     if name in ("complex64", "complex128", "ComplexTensor"):
         return getattr(importlib.import_module("._complex", __name__), name)

@@ -318,7 +318,14 @@ class BatchNorm2d(Module):
             return _ridge.batchnorm(x, self.running_mean, self.running_var, self.weight, self.bias, self.eps)
         axes = [i for i in range(x.ndim) if i != 1]
         n = x.size // x.shape[1]
-        mean, var = x.mean(axes), _ridge._var(x, axes, False, True)
+        world = getattr(self, "_world", None)
+        if world and world.size > 1:  # shares may differ: sums and the number of values travel together
+            both = world.all_reduce(_ridge.cat([x.sum(axes), _ridge._full([1], n, x.dtype)]))
+            n = both[-1:].detach()
+            mean = both[:-1] / n
+            var = world.all_reduce(((x - mean.reshape([1, -1] + [1] * (x.ndim - 2))) ** 2).sum(axes)) / n
+        else:
+            mean, var = x.mean(axes), _ridge._var(x, axes, False, True)
         m = self.momentum
         self.running_mean.assign_(self.running_mean * (1 - m) + mean.detach() * m)
         self.running_var.assign_(self.running_var * (1 - m) + (var * (n / (n - 1))).detach() * m)

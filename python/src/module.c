@@ -64,8 +64,9 @@ PyMODINIT_FUNC PyInit__ridge(void) {
 #endif
     if (make_names() || PyModule_AddFunctions(m, kept) || PyModule_AddFunctions(m, py_functions) ||
         PyModule_AddFunctions(m, py_jit_functions) || PyModule_AddFunctions(m, py_object_functions) ||
-        PyModule_AddFunctions(m, py_share_functions) || py_add_dtypes(m) || py_add_tensor(m) ||
-        py_add_jit(m) || py_add_objects(m) || PyModule_AddStringConstant(m, "__version__", rg_version())) {
+        PyModule_AddFunctions(m, py_share_functions) || PyModule_AddFunctions(m, py_world_functions) ||
+        py_add_dtypes(m) || py_add_tensor(m) || py_add_jit(m) || py_add_objects(m) ||
+        PyModule_AddStringConstant(m, "__version__", rg_version())) {
         Py_DECREF(m);
         return NULL;
     }

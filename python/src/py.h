@@ -9,6 +9,7 @@
  *   share.c     memory without copies: the buffer protocol and DLPack, both ways
  *   jit.c       ridge.jit: a function that is recorded and replayed
  *   objects.c   optimisers, files, profiles: the rest of the library's objects
+ *   world.c     worlds of ranks
  *   module.c    the module
  * The bulk of functions is generated: gen.py writes it from include/ridge.h.
  *
@@ -168,7 +169,7 @@ PyObject *py_shape(const int64_t *d, int64_t n);
 /* ---- the parts of the module ------------------------------------------------------------------------------------ */
 
 extern PyMethodDef py_functions[], py_methods[]; /* generated */
-extern PyMethodDef py_jit_functions[], py_object_functions[], py_share_functions[];
+extern PyMethodDef py_jit_functions[], py_object_functions[], py_share_functions[], py_world_functions[];
 PyObject *py_getitem(PyObject *x, PyObject *key);
 int py_setitem(PyObject *x, PyObject *key, PyObject *v);
 int py_getbuffer(PyObject *, Py_buffer *, int flags);
