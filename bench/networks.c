@@ -342,7 +342,7 @@ static void measure(struct job *j, const char *name, int64_t batch, int steps) {
            "kernels, least %.3f ms; "
            "loss %.4f, then %.4f\n",
            name, (long long)batch, each[0] * 1e3, each[steps / 2] * 1e3, steps, mean * 1e3, first, second,
-           (double)mem.peak * 1e-9, (unsigned long long)info.kernels, info.least * 1e3, loss, last);
+           (double)mem.peak * 1e-9, (unsigned long long)info.kernels, loss, last);
 }
 
 int main(int argc, char **argv) {

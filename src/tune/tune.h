@@ -43,6 +43,7 @@ struct gpu_work {
     int ahead;                      /* .. that loads are issued ahead: stages - 1 */
     int consumers;        /* warp-specialized: consumer groups, 2 is ping-pong; 0: not specialized */
     int epilogue_buffers; /* in shared memory, per consumer; 0: registers are stored directly */
+    int refills;          /* times that each of them is loaded again with a source tensor, per tile */
     int persistent;       /* blocks of a persistent kernel; 0: not persistent */
     /* per block, over all steps: */
     double mma, mma_peak; /* FLOPs of MMA instructions; share of the tensor cores' peak that these reach */

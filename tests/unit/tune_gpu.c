@@ -362,6 +362,59 @@ TEST(config_of_a_long_k) {
     }
 }
 
+/* A gradient of weights, f32: a [k][m], b [k][n]; plus: added to a gradient that is there. */
+static const char *weight_gradient(struct arena *a, int64_t m, int64_t n, int64_t k, bool plus) {
+    struct str t;
+    long long M = m, N = n, K = k;
+    str_init(&t, a);
+    str_printf(&t, "kernel dw\na = (PARAM<bf16>[0 a] %lld)\nb = (PARAM<bf16>[1 b] %lld)\n", M * K, N * K);
+    str_printf(&t, "o = (PARAM<f32>[2 o] %lld)\nc = (PARAM<f32>[3 c] %lld)\n", M * N, M * N);
+    str_printf(&t, "m = (RANGE[m GRID 0 0] %lld)\nn = (RANGE[n GRID 1 0] %lld)\n", M, N);
+    str_printf(&t, "k = (RANGE[k REDUCE 2 0] %lld)\nat = (ADD (MUL m %lld) n)\n", K, N);
+    str_printf(&t, "x = (CAST<f32> (LOAD (INDEX a (ADD (MUL k %lld) m))))\n", M);
+    str_printf(&t, "y = (CAST<f32> (LOAD (INDEX b (ADD (MUL k %lld) n))))\nsum = (REDUCE[ADD] (MUL x y) k)\n",
+               N);
+    str_printf(&t, "(SINK (STORE (INDEX o at) %s))\n", plus ? "(ADD (LOAD (INDEX c at)) sum)" : "sum");
+    return t.p;
+}
+
+static const char *first_config(struct ir_test *t, const char *text, double *seconds) {
+    gpu_lists configs;
+    const struct kernel *k = parse(t, text);
+    opts_configs_gpu(&t->ir, k, GPU_OF_CC(90), planned_h200(), NULL, 1, 0, &configs);
+    CHECK_STR(opts_heuristic_gpu(&t->ir, k, GPU_OF_CC(90)), configs.p[0].opts);
+    if (seconds) *seconds = configs.p[0].predicted;
+    return configs.p[0].config;
+}
+
+/* Sizes at random: adding to a gradient costs little (its panels are refilled while the tile is stored) and leaves the kernel
+ * warp-specialized, the 50,304 words of GPT-2 too. */
+TEST(config_of_gradients_that_are_added) {
+    struct rnd r = {20261117};
+    for (int i = 0; i < 25; i++) {
+        struct ir_test t;
+        double plain, added;
+        int64_t m = i ? 64 * rnd_range(&r, 8, 256) : 50304, n = i ? 64 * rnd_range(&r, 8, 64) : 768,
+                k = i ? 1024 * rnd_range(&r, 2, 16) : 16384;
+        ir_test_open(&t);
+        first_config(&t, weight_gradient(&t.arena, m, n, k, false), &plain);
+        const char *config = first_config(&t, weight_gradient(&t.arena, m, n, k, true), &added);
+        if (!strstr(config, "warp_specialize") || added > 1.25 * plain)
+            FAIL("%lld x %lld x %lld: %s, %.1f us and %.1f without", (long long)m, (long long)n, (long long)k,
+                 config, added * 1e6, plain * 1e6);
+        ir_test_close(&t);
+    }
+}
+
+/* 96 tiles of 128 x 192 leave 36 of 132 SMs without work: 64 of 192 x 192, each by two blocks, 4. */
+TEST(config_of_few_tiles) {
+    struct ir_test t;
+    ir_test_open(&t);
+    const char *config = first_config(&t, weight_gradient(&t.arena, 768, 3072, 16384, false), NULL);
+    if (strncmp(config, "wgmma 192x192x64 3x1", 20) || !strstr(config, "cluster 2")) FAIL("%s", config);
+    ir_test_close(&t);
+}
+
 /* How much longer the pick takes than the best of those that were measured. */
 static double regret(const struct measured *s, double *error) {
     struct ir_test t;

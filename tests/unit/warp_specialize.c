@@ -32,6 +32,8 @@ static const struct {
     {128, 128, 2, 6, "WARP_SPECIALIZE(1)"},
     {64, 128, 1, 8, "WARP_SPECIALIZE(1)"},
     {64, 64, 1, 8, "WARP_SPECIALIZE(1)"},
+    {192, 192, 3, 4, "WARP_SPECIALIZE(1)"},
+    {192, 192, 3, 3, "WARP_SPECIALIZE(1) PERSISTENT(132)"},
 };
 
 static const char *family_list(char *out, size_t room, size_t i, const char *type, bool tb) {
@@ -78,8 +80,7 @@ TEST(ws_gemms) {
 
 static bool to_shared(const uop *n, enum op op) { return n->op == op && access_buf(n)->op == OP_LOCAL; }
 
-/* A residual: loaded by TMA into the panels of the results, if there is a panel for each, else by threads.
- * Results overwrite it, four at a time: the residual of the others is read before the first is stored. */
+/* A residual: loaded by TMA into the panels of the results. Results overwrite it, four at a time: the residual of the others is read before the first is stored. */
 TEST(ws_residual) {
     static const char *const ws[] = {"WARP_SPECIALIZE(1)", "WARP_SPECIALIZE(1) PERSISTENT(2)",
                                      "WARP_SPECIALIZE(2) PERSISTENT(1)", "WARP_SPECIALIZE(2) PERSISTENT(2)"};
@@ -109,12 +110,44 @@ TEST(ws_residual) {
         }
 }
 
+/* A tile with more panels than fit next to its stages: they are filled with the residual of further panels once they are
+ * stored; two of eight, three of six, four of eight, one of six for each warpgroup. */
+TEST(ws_residual_refills) {
+    static const struct {
+        int w, n, stages, panels, fit;
+        const char *ws;
+    } form[] = {{1, 256, 5, 8, 2, "WARP_SPECIALIZE(1) PERSISTENT(2)"},
+                {1, 192, 6, 6, 3, "WARP_SPECIALIZE(1) PERSISTENT(1)"},
+                {2, 256, 3, 8, 4, "WARP_SPECIALIZE(1)"},
+                {2, 192, 5, 6, 1, "WARP_SPECIALIZE(1) PERSISTENT(1)"}};
+    for (size_t i = 0; i < RG_COUNT(form); i++) {
+        char opts[1024];
+        struct product x = {.m = 64 * form[i].w * 2 - 8, .n = form[i].n, .k = 136, .tb = true, .dt = "bf16"};
+        x.opts = list(opts, sizeof opts, form[i].w, form[i].n, false, true, form[i].stages, form[i].ws);
+        x.plus = true;
+        uint32_t loads = 0, boxes = 0, waits = 0;
+        arena_init(&x.arena, &x.err);
+        if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
+        for (uint32_t k = 0; k < x.lin.n; k++) {
+            loads += x.lin.u[k]->op == OP_LOAD && access_buf(x.lin.u[k])->op == OP_PARAM;
+            boxes += x.lin.u[k]->op == OP_TMA_LOAD;
+            waits += x.lin.u[k]->op == OP_TMA_STORE_WAIT;
+        }
+        CHECK_EQ(loads, 0);
+        CHECK_EQ(boxes, 2u + (uint32_t)form[i].panels);                 /* a, b */
+        CHECK_EQ(waits, 2u + (uint32_t)(form[i].panels - form[i].fit)); /* before, after, each refill */
+        arena_free(&x.arena);
+        product_check(&x, NULL);
+    }
+}
+
 /* Warpgroups along m, columns of an instruction, tiles of a thread, blocks, pipeline stages; rows and columns. */
 static const struct cluster {
     int w, n, reg, parts, stages;
     int64_t m, columns;
 } clusters[] = {{1, 64, 1, 2, 2, 128, 128},  {2, 128, 1, 2, 2, 136, 192}, {2, 128, 1, 4, 3, 128, 128},
-                {1, 128, 2, 4, 2, 128, 136}, {2, 128, 2, 2, 2, 256, 128}, {2, 256, 1, 4, 4, 128, 256}};
+                {1, 128, 2, 4, 2, 128, 136}, {2, 128, 2, 2, 2, 256, 128}, {3, 64, 1, 2, 2, 192, 64},
+                {2, 256, 1, 4, 4, 128, 256}};
 
 /* Split-K in a cluster: blocks exchange partial sums by DSMEM and add them in the order of ranks. */
 static const char *cluster_list(char *out, size_t room, const struct cluster *c, bool tb, int64_t part) {
@@ -282,19 +315,21 @@ TEST(ws_protocol) {
     static const enum op op[] = {OP_MBAR_INIT, OP_MBAR_ARRIVE, OP_MBAR_WAIT,
                                  OP_BARRIER,   OP_WGMMA_WAIT,  OP_TMA_LOAD};
     char opts[1024];
-    for (int form = 0; form < 4; form++) {
+    for (int form = 0; form < 5; form++) { /* the last: three panels of six, filled twice */
         int consumers = 1 + form % 2;
-        struct product x = {.m = 128, .n = 192, .k = 256, .tb = true, .dt = "bf16", .plus = form > 1};
+        struct product x = {.m = 128, .n = 192, .tb = true, .dt = "bf16", .plus = form > 1};
+        x.k = form < 4 ? 256 : 576; /* more steps than stages */
         x.opts =
-            list(opts, sizeof opts, 1, 64, false, true, 2,
+            list(opts, sizeof opts, 1, form < 4 ? 64 : 192, false, true, form < 4 ? 2 : 6,
                  consumers == 1 ? "WARP_SPECIALIZE(1) PERSISTENT(1)" : "WARP_SPECIALIZE(2) PERSISTENT(1)");
         arena_init(&x.arena, &x.err);
         if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
-        uint16_t *a = arena_array(&x.arena, uint16_t, 128 * 256),
-                 *b = arena_array(&x.arena, uint16_t, 192 * 256);
+        size_t k_bytes = (size_t)x.k * 2;
+        char *a = arena_alloc(&x.arena, 128 * k_bytes), *b = arena_alloc(&x.arena, 192 * k_bytes);
+        memset(a, 0, 128 * k_bytes), memset(b, 0, 192 * k_bytes);
         float *out = arena_array(&x.arena, float, 128 * 192), *c = arena_array(&x.arena, float, 128 * 192);
-        struct ref_buf bufs[4] = {{.p = a, .bytes = 128 * 256 * 2},
-                                  {.p = b, .bytes = 192 * 256 * 2},
+        struct ref_buf bufs[4] = {{.p = a, .bytes = 128 * k_bytes},
+                                  {.p = b, .bytes = 192 * k_bytes},
                                   {.p = out, .bytes = 128 * 192 * 4},
                                   {.p = c, .bytes = 128 * 192 * 4}};
         uint32_t n = x.plus ? 4 : 3;
@@ -341,11 +376,11 @@ TEST(ws_say_why) {
         arena_free(&x.arena);
     }
     char opts[1024];
-    struct product x = {.m = 192, .n = 64, .k = 128, .tb = true, .dt = "bf16"};
-    x.opts = list(opts, sizeof opts, 3, 64, false, true, 3, "WARP_SPECIALIZE(1)"); /* three warpgroups */
+    struct product x = {.m = 256, .n = 64, .k = 128, .tb = true, .dt = "bf16"};
+    x.opts = list(opts, sizeof opts, 4, 64, false, true, 3, "WARP_SPECIALIZE(1)"); /* four warpgroups */
     arena_init(&x.arena, &x.err);
     if (err_guard(&x.err, product_compile, &x) != RG_EOPT ||
-        !strstr(x.err.msg, "there are registers for 256"))
+        !strstr(x.err.msg, "there are registers for 384"))
         FAIL("%s", x.err.msg);
     arena_free(&x.arena);
 }

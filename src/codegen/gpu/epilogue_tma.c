@@ -1,7 +1,8 @@
 /* epilogue_tma.c: the epilogue of a warp-specialized kernel. Results go through panels of shared memory, 64 rows of 128
  * swizzled bytes, which one thread of each warpgroup stores by TMA while the others go on. A warpgroup has as many
  * panels as fit next to the pipeline and reuses them round-robin. A residual (a buffer of the results' layout that is
- * added to them) comes through the same panels: loaded before the main loop, read, and overwritten in place.
+ * added to them) comes through the same panels: loaded before the main loop, read, and overwritten in place. If the tile
+ * has more panels than fit, those are refilled with the residual of the next ones as soon as they are stored.
  * Blocks of a cluster store a share of the columns each (cluster_splitk.c); rows that are not 16-byte aligned:
  * epilogue_unaligned.c. Tests: tests/unit/warp_specialize.c */
 #include "codegen/gpu/warp_specialize.h"
@@ -118,7 +119,7 @@ static void limit_maps(struct ws *ws) {
 }
 
 /* As many panels as fit next to the pipeline, used equally often; with several stores, or other blocks on
- * the SM, two at most. A residual needs one for each panel of the tile. */
+ * the SM, two at most. */
 void epilogue_tma_plan(struct ws *ws) {
     int64_t room = ws->s->gpu->smem_block - SMEM_MBARS, groups = ws->threads * ws->consumers / WARPGROUP,
             types = 0;
@@ -138,7 +139,8 @@ void epilogue_tma_plan(struct ws *ws) {
     bool alone = panels && (ws->s->ws.blocks || ws->residual); /* else leave room for other blocks */
     ws->store_panels = RG_MIN(most, alone ? panels : 2);
     while (ws->store_panels && panels && panels % ws->store_panels) ws->store_panels--;
-    if (ws->store_panels != panels || ws->s->ws.out.n + count_tile_maps(ws) >= MAPS_MOST) ws->residual = NULL;
+    if (!ws->store_panels || ws->s->ws.out.n + count_tile_maps(ws) >= MAPS_MOST) ws->residual = NULL;
+    ws->panel_turns = ws->residual ? panels / ws->store_panels : 1;
 }
 
 static const uop *smem_of(struct ws *ws, enum dtype dt) {
@@ -170,11 +172,13 @@ static void load_residual(struct ws *ws, const struct tma_tile *b, int64_t panel
     put(ws, out, uop_mk(ws->ir, OP_TMA_LOAD, src, RG_COUNT(src), ARG_NONE));
 }
 
-/* Waits until a panel is free: its residual has landed, or its last TMA store has been read. */
-static void wait_panel(struct ws *ws, int64_t buffer, uop_vec *out) {
+/* Waits until a panel is free: its residual has landed, or its last TMA store has been read. turn: how often it was used
+ * for this tile before. */
+static void wait_panel(struct ws *ws, int64_t buffer, int64_t turn, uop_vec *out) {
     if (ws->residual) {
         const uop *bar = ws_mbar(ws, ws->residual_bar, panel_number(ws, buffer));
-        put(ws, out, uop2(ws->ir, OP_MBAR_WAIT, bar, mod(ws, ws->own_tile, 2)));
+        const uop *phase = add(ws, mul(ws, ws->own_tile, ws->panel_turns), num(ws, turn));
+        put(ws, out, uop2(ws->ir, OP_MBAR_WAIT, bar, mod(ws, phase, 2)));
     } else {
         ws_elect_one(ws, uop_mk(ws->ir, OP_TMA_STORE_WAIT, NULL, 0, ARG_INT(ws->store_panels - 1)), out);
         ws_warpgroup_sync(ws, out);
@@ -203,7 +207,8 @@ const uop *ws_store_to_smem(struct ws *ws, const uop *store, uint32_t product, c
 
 /* One panel: written by its warpgroup, then stored by TMA. */
 static void put_panel(struct ws *ws, const uop *store, const struct tma_store_tile *o, int64_t panel,
-                      int64_t buffer, uop_vec *out) {
+                      int64_t number, uop_vec *out) {
+    int64_t buffer = number % ws->store_panels;
     const struct tma_tile *b = &o->box;
     struct smem_part p = {.local = smem_of(ws, (enum dtype)store->src[1]->dt),
                           .offset = mul(ws, panel_number(ws, buffer), STORE_ROWS * b->width),
@@ -213,7 +218,7 @@ static void put_panel(struct ws *ws, const uop *store, const struct tma_store_ti
     const uop *corner[] = {mk_index(ws->ir, p.local, p.offset, 1), b->map,
                            add(ws, b->at[0], num(ws, p.first)), b->at[1]};
     uop_vec part = {0};
-    wait_panel(ws, buffer, out);
+    wait_panel(ws, buffer, number / ws->store_panels, out);
     put(ws, &part, ws_store_to_smem(ws, store, o->tc, &p));
     put_part(ws, &part, out);
     put_op(ws, out, OP_FENCE_ASYNC, 0);
@@ -222,30 +227,60 @@ static void put_panel(struct ws *ws, const uop *store, const struct tma_store_ti
     ws->stores_tma = true;
 }
 
-/* The panels of one repetition of the tile, or the share of a block of a cluster; ahead: their residual. */
-void epilogue_tma_store_tile(struct ws *ws, const uop *store, const struct tma_store_tile *o, int64_t number,
-                             int64_t part, bool ahead, uop_vec *out) {
-    uop_vec from = {0}, to = {0}, all = {0};
-    int64_t panels = o->box.panels / ws->ranks, times = epilogue_tma_repeats(ws, store, o, &from),
-            buffer = number * panels;
-    if (o->box.map && times * panels % ws->store_panels) ws->store_panels = 1;
-    for (uint32_t i = 0; i < from.n; i++)
-        put(ws, &to, num(ws, number % from.p[i]->src[0]->hi)), number /= from.p[i]->src[0]->hi;
-    if (!o->box.map) unaligned_store(ws, store, o, &all);
-    for (int64_t p = part * panels; p < (part + 1) * panels && o->box.map; p++, buffer++)
-        if (ahead)
-            load_residual(ws, &o->box, p, buffer, &all);
-        else
-            put_panel(ws, store, o, p, buffer % ws->store_panels, &all);
-    for (uint32_t i = 0; i < all.n; i++)
-        put(ws, out, from.n ? rw_subst(ws->rw, all.p[i], from.p, to.p, from.n) : all.p[i]);
+/* The statements of repetition `number` of the tile, whose register ranges are `from`. */
+static void put_repeat(struct ws *ws, const uop_vec *from, int64_t number, const uop_vec *all, uop_vec *out) {
+    uop_vec to = {0};
+    for (uint32_t i = 0; i < from->n; i++)
+        put(ws, &to, num(ws, number % from->p[i]->src[0]->hi)), number /= from->p[i]->src[0]->hi;
+    for (uint32_t i = 0; i < all->n; i++)
+        put(ws, out, from->n ? rw_subst(ws->rw, all->p[i], from->p, to.p, from->n) : all->p[i]);
 }
 
-static void put_panels(struct ws *ws, const uop *store, const struct tma_store_tile *o, bool ahead,
-                       int64_t part, uop_vec *out) {
+/* TMA load of the residual of a panel, numbered through all repetitions of the tile. */
+static void fill_panel(struct ws *ws, const uop *store, const struct tma_store_tile *o, int64_t number,
+                       uop_vec *out) {
+    uop_vec from = {0}, all = {0};
+    epilogue_tma_repeats(ws, store, o, &from);
+    load_residual(ws, &o->box, number % o->box.panels, number % ws->store_panels, &all);
+    put_repeat(ws, &from, number / o->box.panels, &all, out);
+}
+
+/* After panel `number` is stored: its buffer, or, where there are more than two, the one before, which has had time to be
+ * read, gets the residual of the panel that comes to it next. */
+static void refill_panel(struct ws *ws, const uop *store, const struct tma_store_tile *o, int64_t number,
+                         uop_vec *out) {
+    int64_t late = ws->store_panels > 2, next = number - late + ws->store_panels;
+    uop_vec one = {0};
+    if (!ws->residual || number < late || next >= ws->store_panels * ws->panel_turns) return;
+    put(ws, &one, uop_mk(ws->ir, OP_TMA_STORE_WAIT, NULL, 0, ARG_INT(late)));
+    fill_panel(ws, store, o, next, &one);
+    put(ws, out, when(ws, ws_is_elected(ws), &one, NULL));
+}
+
+/* The panels of one repetition of the tile, or the share of a block of a cluster. */
+void epilogue_tma_store_tile(struct ws *ws, const uop *store, const struct tma_store_tile *o, int64_t number,
+                             int64_t part, uop_vec *out) {
+    uop_vec from = {0};
+    int64_t panels = o->box.panels / ws->ranks, times = epilogue_tma_repeats(ws, store, o, &from);
+    if (o->box.map && times * panels % ws->store_panels) ws->store_panels = 1;
+    if (!o->box.map) {
+        uop_vec all = {0};
+        unaligned_store(ws, store, o, &all);
+        put_repeat(ws, &from, number, &all, out);
+    }
+    for (int64_t p = 0; p < panels && o->box.map; p++) {
+        uop_vec all = {0};
+        put_panel(ws, store, o, part * panels + p, number * panels + p, &all);
+        put_repeat(ws, &from, number, &all, out);
+        refill_panel(ws, store, o, number * panels + p, out);
+    }
+}
+
+static void put_panels(struct ws *ws, const uop *store, const struct tma_store_tile *o, int64_t part,
+                       uop_vec *out) {
     uop_vec unused = {0};
     int64_t times = epilogue_tma_repeats(ws, store, o, &unused);
-    for (int64_t t = 0; t < times; t++) epilogue_tma_store_tile(ws, store, o, t, part, ahead, out);
+    for (int64_t t = 0; t < times; t++) epilogue_tma_store_tile(ws, store, o, t, part, out);
 }
 
 /* By one thread per warpgroup, before the main loop; the stores of the tile before have completed. */
@@ -254,7 +289,7 @@ void epilogue_tma_load_residual(struct ws *ws, uop_vec *out) {
     put(ws, &one, uop_mk(ws->ir, OP_TMA_STORE_WAIT, NULL, 0, ARG_INT(0)));
     for (uint32_t i = 0; i < ws->epilogue.n; i++) {
         const struct tma_store_tile *o = epilogue_tma_of(ws, ws->epilogue.p[i]);
-        if (o) put_panels(ws, ws->epilogue.p[i], o, true, 0, &one);
+        for (int64_t p = 0; o && p < ws->store_panels; p++) fill_panel(ws, ws->epilogue.p[i], o, p, &one);
     }
     put(ws, out, when(ws, ws_is_elected(ws), &one, NULL));
 }
@@ -287,7 +322,7 @@ void epilogue_tma_store(struct ws *ws, uop_vec *out) {
     for (uint32_t i = 0; i < ws->epilogue.n; i++) {
         const struct tma_store_tile *o = ws->store_panels ? epilogue_tma_of(ws, ws->epilogue.p[i]) : NULL;
         if (o)
-            put_part(ws, &part, out), put_panels(ws, ws->epilogue.p[i], o, false, 0, out);
+            put_part(ws, &part, out), put_panels(ws, ws->epilogue.p[i], o, 0, out);
         else
             put(ws, &part, ws->epilogue.p[i]);
     }
@@ -306,7 +341,7 @@ void epilogue_tma_store_shares(struct ws *ws, uop_vec *out) {
                 opt_fail(ws->s, "CLUSTER",
                          "results must be stored by TMA, in panels that %lld blocks can share equally",
                          (long long)ws->ranks);
-            put_panels(ws, ws->epilogue.p[i], o, false, q, &one);
+            put_panels(ws, ws->epilogue.p[i], o, q, &one);
         }
         put(ws, out, when(ws, rw2(ws->rw, OP_EQ, ws->rank, num(ws, q)), &one, NULL));
     }

@@ -78,6 +78,7 @@ struct ws {
      * NULL */
     const uop *residual;
     int64_t residual_bar; /* index of the first mbarrier of the panels */
+    int64_t panel_turns;  /* how often a panel is filled with it for one tile */
     const uop *own_tile;  /* index of the output tile among those of a consumer */
     bool stores_tma;
     bool cooperative; /* some pipeline is */
@@ -155,7 +156,7 @@ void epilogue_tma_prefetch(struct ws *, const uop *store, const struct tma_store
  * shares of a cluster. */
 void epilogue_tma_store(struct ws *, uop_vec *out);
 void epilogue_tma_store_tile(struct ws *, const uop *store, const struct tma_store_tile *, int64_t repeat,
-                             int64_t part, bool ahead, uop_vec *out);
+                             int64_t part, uop_vec *out);
 void epilogue_tma_store_shares(struct ws *, uop_vec *out);
 /* A warpgroup's results, `columns` of each row from column `first` on, stored to a part of shared memory. */
 struct smem_part {

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 
 #define MBARRIER_BYTES 1024        /* shared memory of a warp-specialized kernel for mbarriers */
-#define MAX_CONSUMERS 2            /* consumer warpgroups of a block: registers */
+#define MAX_CONSUMERS 3            /* consumer warpgroups of a block .. */
+#define CONSUMERS3_ACCUMULATORS 96 /* .. and registers for accumulators if there are three: 160 in all */
 #define MAX_ACCUMULATORS 192       /* registers per thread for accumulators, those of a promotion included */
 #define EPILOGUE_BUFFER 8192       /* bytes of shared memory through which a consumer warpgroup stores .. */
 #define EPILOGUE_UNALIGNED 1024    /* .. and more if rows of the output are not 16-byte aligned */
@@ -346,19 +347,26 @@ static int64_t stage_bytes(const struct gemm *x) {
     return x->wgmma ? (int64_t)(x->f.t.m + x->f.t.n) * x->f.t.k * x->elem_bytes : padded_stage_bytes(x);
 }
 
-/* Shared memory of a warp-specialized kernel besides the pipeline, with n epilogue buffers per warpgroup; a source tensor
- * has one per 128-byte column of the output tile. */
-static int64_t specialized_bytes(const struct gemm *x, int buffers) {
+/* Panels of 64 rows x 128 bytes that a warpgroup stores. */
+static int panels_of(const struct gemm *x) {
     const struct gemm_tile *t = &x->f.t;
-    if (x->tma_source) buffers = RG_MAX(t->m / t->wm / 64, 1) * RG_MAX(t->n * x->c.store->bytes / 128, 1);
+    return RG_MAX(t->m / t->wm / 64, 1) * RG_MAX(t->n * x->c.store->bytes / 128, 1);
+}
+
+/* Epilogue buffers per warpgroup, at least: a source tensor comes through them, one while another is stored. */
+static int least_buffers(const struct gemm *x) { return x->tma_source ? RG_MIN(panels_of(x), 2) : 1; }
+
+/* Shared memory of a warp-specialized kernel besides the pipeline, with n epilogue buffers per warpgroup. */
+static int64_t specialized_bytes(const struct gemm *x, int buffers) {
     int64_t each =
         (int64_t)buffers * EPILOGUE_BUFFER + (x->unaligned_out && buffers ? EPILOGUE_UNALIGNED : 0);
-    return x->f.consumers ? MBARRIER_BYTES + each * x->f.consumers * t->wm : 0;
+    return x->f.consumers ? MBARRIER_BYTES + each * x->f.consumers * x->f.t.wm : 0;
 }
 
 static int stages_of(const struct gemm *x) {
     int n = x->f.stages ? x->f.stages : x->wgmma ? 6 : x->mma && x->f.t.k <= 32 ? 4 : 3;
-    int64_t room = (x->v->gpu->smem_block - specialized_bytes(x, 1)) / (x->f.stages ? 1 : x->f.t.occupancy);
+    int64_t room = (x->v->gpu->smem_block - specialized_bytes(x, least_buffers(x))) /
+                   (x->f.stages ? 1 : x->f.t.occupancy);
     while (n > 1 && n * stage_bytes(x) > room) n--;
     return n;
 }
@@ -556,10 +564,13 @@ static int64_t dsmem_extra(const struct gemm *x) {
     return dsmem_bytes(x) <= side ? 0 : -1;
 }
 
+/* Epilogue buffers per warpgroup that fit: two at most; with a source tensor as many as divide the tile's panels. */
 static int epilogue_buffers_of(const struct gemm *x) {
-    int64_t pipeline = stages_of(x) * stage_bytes(x), smem = x->v->gpu->smem_block;
+    int64_t room = x->v->gpu->smem_block - stages_of(x) * stage_bytes(x);
+    int panels = panels_of(x), n = x->tma_source ? panels : 2;
     if (!x->f.consumers) return 0;
-    return pipeline + specialized_bytes(x, 2) <= smem ? 2 : pipeline + specialized_bytes(x, 1) <= smem;
+    while (n && (specialized_bytes(x, n) > room || (x->tma_source && panels % n))) n--;
+    return n;
 }
 
 /* Registers of a promotion. */
@@ -642,16 +653,17 @@ static void count_work(const struct gemm *x, struct gpu_work *w) {
     const struct gemm_tile *t = &x->f.t;
     double cluster = RG_MAX(x->f.cluster, 1), steps = ceil(block_k(x) / t->k), depth = steps * t->k,
            area = (double)t->m * t->n, batch = batch_of(x);
-    int warps = t->wm * t->wn * (x->wgmma ? 4 : 1) * RG_MAX(x->f.consumers, 1);
+    int warps = t->wm * t->wn * (x->wgmma ? 4 : 1) * RG_MAX(x->f.consumers, 1),
+        buffers = epilogue_buffers_of(x);
     *w = (struct gpu_work){.blocks = grid_blocks(x),
                            .threads = 32 * warps + (x->f.consumers ? 128 : 0),
-                           .shared = (int)(stages_of(x) * stage_bytes(x) +
-                                           specialized_bytes(x, epilogue_buffers_of(x)) +
+                           .shared = (int)(stages_of(x) * stage_bytes(x) + specialized_bytes(x, buffers) +
                                            RG_MAX(dsmem_extra(x), 0)),
                            .steps = steps,
                            .ahead = RG_MAX(stages_of(x) - (x->wgmma && !x->f.consumers ? 2 : 1), 1),
                            .consumers = x->f.consumers,
-                           .epilogue_buffers = epilogue_buffers_of(x),
+                           .epilogue_buffers = buffers,
+                           .refills = x->tma_source && buffers ? panels_of(x) / buffers - 1 : 0,
                            .persistent = x->f.persistent ? x->v->gpu->sms : 0,
                            .mma_peak = 1};
     int sums = (int)(area / (32 * warps / RG_MAX(x->f.consumers, 1)));
@@ -716,6 +728,7 @@ static void price_config(struct pricing *p) {
     x->f.stages = stages_of(x), x->f.raster = raster_of(x);
     int least = x->wgmma && !x->f.consumers ? 3 : 2, sums = accumulators_of(x);
     if (x->f.consumers && x->epilogue_loads && sums > 128) return; /* no registers for the epilogue */
+    if (x->f.consumers * x->f.t.wm > 2 && (sums > CONSUMERS3_ACCUMULATORS || x->promote)) return;
     if (x->promote && (sums + promotion_regs(x) > MAX_ACCUMULATORS || x->f.consumers > 1))
         return; /* ping-pong consumers promote at different times */
     int end = (int)fmod(x->n.size, x->f.t.n);

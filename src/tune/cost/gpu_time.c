@@ -26,7 +26,7 @@ static double store_clocks(const struct gpu_work *w) {
     double rate = w->fma > 0 || w->steps <= 1 ? gpu_cost.store_rate_vec
                                               : gpu_cost.store_rate[RG_MIN(w->epilogue_buffers, 2)];
     double exchange = w->dsmem > 0 ? gpu_cost.cluster_sync + w->dsmem / gpu_cost.dsmem_rate : 0;
-    return w->out / rate +
+    return w->out / rate + w->refills * gpu_cost.load_latency +
            w->epilogue * (w->consumers == 2 ? gpu_cost.epilogue_cpi_pingpong : gpu_cost.epilogue_cpi) +
            exchange;
 }
@@ -88,7 +88,8 @@ static double persistent_clocks(const struct gpu_work *w, double busy) {
     double waits = steps * gpu_cost.load_latency / RG_MAX(w->ahead, 1);
     if (w->consumers == 2) waits -= RG_MAX(store - busy, 0); /* no consumer computes: the pipeline fills */
     double compute = RG_MAX(busy, waits), each = compute + store;
-    if (w->consumers == 2) each = RG_MAX(compute, each / 2) + store / (2 * RG_MAX(w->epilogue_buffers, 1));
+    if (w->consumers == 2)
+        each = RG_MAX(compute, each / 2) + store / (2 * RG_MIN(RG_MAX(w->epilogue_buffers, 1), 2));
     /* without ping-pong all blocks store their first tiles at once: measured, a second load latency */
     double again = w->consumers != 2 && tiles > 1 ? gpu_cost.load_latency : 0;
     return gpu_cost.load_latency + again + tiles * each + (w->consumers == 2 ? store : 0);
