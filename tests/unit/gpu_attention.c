@@ -593,6 +593,69 @@ static void check_both(struct both *x, int outputs) {
     arena_free(&x->arena);
 }
 
+/* dQ of q, k and v that lie side by side in one buffer, as one product for all three stores them: the product of q and k
+ * first, or that of dO and v. */
+static void write_packed_dq(struct str *s, int64_t t, int64_t d, bool scores_first) {
+    long long T = t, D = d;
+    str_printf(s, "kernel dq\ni1 = (RANGE[i1 GRID 1] %lld)\ni2 = (RANGE[i2 LOOP 2] %lld)\n", T, D);
+    str_printf(s, "k4 = (RANGE[k4 REDUCE 3] %lld)\nk3 = (RANGE[k3 REDUCE 4] %lld)\n", T, D);
+    str_printf(s, "k5 = (RANGE[k5 REDUCE 5] %lld)\nb0 = (PARAM<bf16>[0 b0] %lld)\n", T, T * D);
+    str_printf(s, "b1 = (PARAM<bf16>[1 b1] %lld)\nb2 = (PARAM<bf16>[2 b2] %lld)\n", 3 * T * D, T * D);
+    str_printf(s, "b3 = (PARAM<f32>[3 b3] %lld)\nb4 = (PARAM<f32>[4 b4] %lld)\n", T, T);
+    str_printf(s, "at = (ADD k3 (MUL i1 %lld))\nkey = (ADD k3 (MUL k4 %lld))\n", 3 * D, 3 * D);
+    str_printf(s,
+               "sc = (REDUCE[ADD] (MUL (CAST<f32> (LOAD (INDEX b1 at))) (CAST<f32> (LOAD (INDEX b1 (ADD key "
+               "%lld))))) k3)\n",
+               D);
+    str_printf(s,
+               "dp = (REDUCE[ADD] (MUL (CAST<f32> (LOAD (INDEX b1 (ADD key %lld)))) (CAST<f32> (LOAD (INDEX "
+               "b2 (ADD k3 (MUL i1 %lld)))))) k3)\n",
+               2 * D, D);
+    str_printf(s,
+               "p = (EXP2 (SUB (MUL sc 0.25) (LOAD (INDEX b3 i1))))\nds = (ADD (LOAD (INDEX b4 i1)) dp)\n");
+    str_printf(s, "keep0 = (STAGE[keep0 SCRATCH] (MUL %s 0.125) k4)\n",
+               scores_first ? "(MUL p ds)" : "(MUL ds p)");
+    str_printf(s,
+               "o = (REDUCE[ADD] (MUL (CAST<f32> (CAST<bf16> (LOAD (INDEX keep0 k5)))) (CAST<f32> (LOAD "
+               "(INDEX b1 (ADD (ADD (MUL k5 %lld) i2) %lld))))) k5)\n",
+               3 * D, D);
+    str_printf(s, "(SINK (STORE (INDEX b0 (ADD i2 (MUL i1 %lld))) (CAST<bf16> o)))\n", D);
+}
+
+/* A block program, whichever product comes first: k is staged once, with v, and equals the plain loops. */
+TEST(attention_gradient_of_packed_heads) {
+    enum { T = 136, D = 64 };
+    for (int first = 0; first < 2; first++) {
+        struct both x = {.t = T, .d = D};
+        struct linear plain;
+        struct str s;
+        struct ref_buf a[8], b[8];
+        uint32_t n;
+        arena_init(&x.arena, &x.err);
+        ir_init(&x.ir, &x.arena);
+        str_init(&s, &x.arena);
+        write_packed_dq(&s, T, D, first);
+        ir_parse(&x.ir, s.p, s.n, "packed.uop", &x.prog);
+        const struct kernel *k = &x.prog.kernel.p[0];
+        struct lower_opts o = {.opts = "", .target = {.kind = TARGET_GPU, .keep_math = true}};
+        lower(&x.ir, k, &o, &plain);
+        o.opts = opts_heuristic_gpu(&x.ir, k, GPU_OF_CC(90));
+        const char *once = strstr(o.opts, " STAGE(b1#1,k4,k4_n,k3+i2)");
+        if (!strstr(o.opts, "STREAM(") || !once || strstr(once + 1, " STAGE(b1")) FAIL("%s", o.opts);
+        lower(&x.ir, k, &o, &x.block);
+        fill_buffers(&x, 1, a, b, &n);
+        if (ref_linear(&x.err, &plain, a, n, NULL, 0, plain.grid)) FAIL("%s", x.err.msg);
+        if (ref_linear(&x.err, &x.block, b, n, NULL, 0, x.block.grid)) FAIL("%s", x.err.msg);
+        for (size_t j = 0; j < T * D; j++) {
+            double want = ref_read(DT_BF16, (char *)a[0].p + 2 * j).f,
+                   got = ref_read(DT_BF16, (char *)b[0].p + 2 * j).f;
+            if (!(fabs(got - want) <= 0x1p-6 * fabs(want) + 0x1p-8))
+                FAIL("number %zu is %g, not %g", j, got, want);
+        }
+        arena_free(&x.arena);
+    }
+}
+
 /* Both gradients as the heuristic's block programs against plain loops: whole tiles, odd lengths, less than a tile. */
 TEST_SLOW(attention_gradients_of_groups, 600) {
     static const int64_t size[][3] = {{192, 64, 1}, {130, 64, 0}, {100, 128, 1}, {140, 128, 0}};

@@ -239,11 +239,33 @@ static const char *tile_name(const struct attention_kernel *r, const struct atte
     return same > 1 ? arena_printf(r->v->arena, "%s#%d", name, before) : name;
 }
 
-static void write_tile(const struct attention_kernel *r, const struct attention_operand *u, const char *at,
-                       const char *along, struct str *out) {
+/* STAGE takes all loads of a buffer that move with its dimensions: of operands that lie in one buffer (q, k and v of one
+ * product) the first with an axis stages the others with it too, along all the columns that any of them is read by. */
+static bool are_staged_together(const struct attention_operand *a, const struct attention_operand *b) {
+    return a->access->buf == b->access->buf && a->across == b->across;
+}
+
+static int columns_of(const struct attention_operand *list, int n, int i) {
+    int also = list[i].also;
+    for (int k = 0; k < n && also < 0; k++)
+        if (are_staged_together(&list[k], &list[i])) also = list[k].also;
+    return also;
+}
+
+static bool is_staged(const struct attention_operand *list, int i) {
+    for (int k = 0; k < i; k++)
+        if (are_staged_together(&list[k], &list[i])) return true;
+    return false;
+}
+
+static void write_tile(const struct attention_kernel *r, const struct attention_operand *list, int n, int i,
+                       const char *at, const char *along, struct str *out) {
+    const struct attention_operand *u = &list[i];
     const char *name = tile_name(r, u), *k = name_of(r, u->across);
+    int also = columns_of(list, n, i);
+    if (is_staged(list, i)) return;
     str_printf(out, " STAGE(%s,%s,%s,%s", name, at, along, k);
-    if (u->also >= 0) str_printf(out, "+%s", name_of(r, u->also));
+    if (also >= 0) str_printf(out, "+%s", name_of(r, also));
     str_printf(out, ") TILE(%s.%s,8,%s_v) VEC(%s_v)", name, k, name, name);
 }
 
@@ -347,8 +369,8 @@ static void write_tiles(const struct attention_kernel *r, const struct attention
                         const char *rows, const char *n, struct str *out) {
     const struct view *v = r->v;
     const char *row = name_of(r, r->row[0]);
-    for (int i = 0; i < r->nfixed; i++) write_tile(r, &r->fixed[i], at, rows, out);
-    for (int i = 0; i < r->nstreamed; i++) write_tile(r, &r->streamed[i], row, n, out);
+    for (int i = 0; i < r->nfixed; i++) write_tile(r, r->fixed, r->nfixed, i, at, rows, out);
+    for (int i = 0; i < r->nstreamed; i++) write_tile(r, r->streamed, r->nstreamed, i, row, n, out);
     for (int i = 0; i < r->nstreamed; i++) {
         bool named = false;
         for (int k = 0; k < i; k++) named |= r->streamed[k].access->buf == r->streamed[i].access->buf;
