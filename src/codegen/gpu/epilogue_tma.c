@@ -140,7 +140,7 @@ void epilogue_tma_plan(struct ws *ws) {
     ws->store_panels = RG_MIN(most, alone ? panels : 2);
     while (ws->store_panels && panels && panels % ws->store_panels) ws->store_panels--;
     if (!ws->store_panels || ws->s->ws.out.n + count_tile_maps(ws) >= MAPS_MOST) ws->residual = NULL;
-    ws->panel_turns = ws->residual ? panels / ws->store_panels : 1;
+    ws->panel_fills = ws->residual ? panels / ws->store_panels : 1;
 }
 
 static const uop *smem_of(struct ws *ws, enum dtype dt) {
@@ -172,12 +172,12 @@ static void load_residual(struct ws *ws, const struct tma_tile *b, int64_t panel
     put(ws, out, uop_mk(ws->ir, OP_TMA_LOAD, src, RG_COUNT(src), ARG_NONE));
 }
 
-/* Waits until a panel is free: its residual has landed, or its last TMA store has been read. turn: how often it was used
+/* Waits until a panel is free: its residual has landed, or its last TMA store has been read. fill: how often it was filled
  * for this tile before. */
-static void wait_panel(struct ws *ws, int64_t buffer, int64_t turn, uop_vec *out) {
+static void wait_panel(struct ws *ws, int64_t buffer, int64_t fill, uop_vec *out) {
     if (ws->residual) {
         const uop *bar = ws_mbar(ws, ws->residual_bar, panel_number(ws, buffer));
-        const uop *phase = add(ws, mul(ws, ws->own_tile, ws->panel_turns), num(ws, turn));
+        const uop *phase = add(ws, mul(ws, ws->own_tile, ws->panel_fills), num(ws, fill));
         put(ws, out, uop2(ws->ir, OP_MBAR_WAIT, bar, mod(ws, phase, 2)));
     } else {
         ws_elect_one(ws, uop_mk(ws->ir, OP_TMA_STORE_WAIT, NULL, 0, ARG_INT(ws->store_panels - 1)), out);
@@ -251,7 +251,7 @@ static void refill_panel(struct ws *ws, const uop *store, const struct tma_store
                          uop_vec *out) {
     int64_t late = ws->store_panels > 2, next = number - late + ws->store_panels;
     uop_vec one = {0};
-    if (!ws->residual || number < late || next >= ws->store_panels * ws->panel_turns) return;
+    if (!ws->residual || number < late || next >= ws->store_panels * ws->panel_fills) return;
     put(ws, &one, uop_mk(ws->ir, OP_TMA_STORE_WAIT, NULL, 0, ARG_INT(late)));
     fill_panel(ws, store, o, next, &one);
     put(ws, out, when(ws, ws_is_elected(ws), &one, NULL));

@@ -78,7 +78,7 @@ struct ws {
      * NULL */
     const uop *residual;
     int64_t residual_bar; /* index of the first mbarrier of the panels */
-    int64_t panel_turns;  /* how often a panel is filled with it for one tile */
+    int64_t panel_fills;  /* how often a panel is filled with it for one tile */
     const uop *own_tile;  /* index of the output tile among those of a consumer */
     bool stores_tma;
     bool cooperative; /* some pipeline is */
