@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 enum { BATCH = 64, JOBS_MOST = 64 }; /* draws of a child; children */
-#define PREPARING 0.45               /* of --seconds, with --jobs */
+#define PREPARING 0.4                /* of --seconds, with --jobs */
+#define LATE 4.0                     /* seconds after which a draw that was begun is given up */
 
 static int usage(void) {
     puts("sweep: programs at random over the public API: result, time, share of the least possible time\n"
@@ -148,7 +149,8 @@ struct sweep {
     struct options o;
     const char *const *argv; /* of a child */
     struct os_child child;
-    int done; /* draws of this child */
+    int done;      /* draws of this child */
+    uint64_t stop; /* no answer is waited for after it, nor counted; 0: --limit is the only one */
 };
 
 static bool ask(struct sweep *s, int index, enum part part, struct result *r) {
@@ -162,12 +164,14 @@ static bool ask(struct sweep *s, int index, enum part part, struct result *r) {
     }
     s->done++;
     uint64_t until = os_now_ns() + (uint64_t)(s->o.patience * 1e9);
+    if (s->stop) until = RG_MIN(until, s->stop);
     enum os_talk how = os_child_send(&s->child, &q, sizeof q, until);
     if (how == OS_TALK_DONE) how = os_child_receive(&s->child, r, sizeof *r, until);
     if (how == OS_TALK_DONE) return true;
     *r = (struct result){.draw = index, .outcome = how == OS_TALK_LATE ? HUNG : CRASHED};
     int signal = os_child_stop(&s->child);
     s->child.fd = -1;
+    if (how == OS_TALK_LATE && s->stop && until == s->stop) return false;
     if (how == OS_TALK_LATE)
         snprintf(r->text, sizeof r->text, "not done after %.0f s", s->o.patience);
     else
@@ -202,7 +206,7 @@ static int run_alone(const struct options *o, struct rates *rates) {
     if (rg_status_of(device)) return fprintf(stderr, "sweep: %s\n", rg_error(device)), 1;
     if (floor_measure(device, o, rates, &e)) return fprintf(stderr, "sweep: %s\n", e.msg), 1;
     work_draw(device, ref, o, rates, o->only, WHOLE, &r);
-    if (peer) peer_ask(peer, &d, &r), peer_end(peer);
+    if (peer) peer_ask(peer, &d, 0, &r), peer_end(peer);
     print_draw(o, &r);
     rg_close(ref);
     return rg_close(device) || r.outcome != FINE;
@@ -219,6 +223,7 @@ struct preparation {
 static void *prepare_some(void *user) {
     struct preparation *p = user;
     struct sweep mine = {.o = p->s->o, .argv = p->s->argv, .child = {.fd = -1}};
+    if (p->until) mine.stop = p->until + (uint64_t)(LATE * 1e9);
     for (;;) {
         int i = atomic_fetch_add(&p->next, 1);
         if (i >= mine.o.n || (p->until && os_now_ns() > p->until) || !ask(&mine, i, PREPARE, &p->r[i])) break;
@@ -257,7 +262,7 @@ static int run_all(struct sweep *s, struct result *r, struct peer *peer, uint64_
         r[n] = r[i];
         if (o->jobs ? !time_prepared(s, &r[n]) : !ask(s, i, WHOLE, &r[n])) break;
         draw_make(&d, o, i, o->most);
-        if (peer && (r[n].outcome == FINE || r[n].outcome == WRONG)) peer_ask(peer, &d, &r[n]);
+        if (peer && (r[n].outcome == FINE || r[n].outcome == WRONG)) peer_ask(peer, &d, s->stop, &r[n]);
         if (o->verbose) print_draw(o, &r[n]), fflush(stdout);
         n++;
     }
@@ -273,6 +278,7 @@ static int run(struct sweep *s, struct rates *rates) {
     int bad = 0;
     draw_make(&d, o, 0, o->most);
     if (!r || !d.row) return fprintf(stderr, "sweep: no operation of that family or name\n"), 2;
+    if (o->seconds > 0 && o->jobs) s->stop = began + (uint64_t)((o->seconds + LATE) * 1e9);
     if (o->jobs) prepare(s, r);
     if (!ask(s, -1, WHOLE, &first) || first.outcome) return fprintf(stderr, "sweep: %s\n", first.text), 1;
     int n = run_all(s, r, peer, began);

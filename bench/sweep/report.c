@@ -212,12 +212,13 @@ struct peer *peer_start(const struct options *o) {
     return NULL;
 }
 
-void peer_ask(struct peer *p, const struct draw *d, struct result *r) {
+void peer_ask(struct peer *p, const struct draw *d, uint64_t stop, struct result *r) {
     char answer[65] = {0};
     struct err e = {0};
     struct arena a;
     struct str s;
     uint64_t until = os_now_ns() + 90000000000u;
+    if (stop) until = RG_MIN(until, stop);
     if (p->child.fd < 0) return;
     arena_init(&a, &e);
     str_init(&s, &a);

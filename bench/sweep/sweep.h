@@ -136,7 +136,7 @@ void report(const struct options *, const struct rates *, const struct result *,
 int report_json(const struct options *, const struct rates *, const struct result *, int n);
 struct peer;
 struct peer *peer_start(const struct options *);
-void peer_ask(struct peer *, const struct draw *, struct result *);
+void peer_ask(struct peer *, const struct draw *, uint64_t stop, struct result *); /* stop: or 0 */
 void peer_end(struct peer *);
 
 #endif
