@@ -21,7 +21,8 @@ static const struct kind {
     size_t bytes;
     bool index, top;
     uint64_t inf; /* 0: integers */
-    int64_t row;  /* not 0: short rows, of more than half of this */
+    int64_t row;  /* not 0: short rows, of more than half of this .. */
+    bool few;     /* .. and at most a quarter of them is wanted */
 } kinds[] = {{"sort", "f32", 4, .inf = 0x7f800000},
              {"argsort", "f32", 4, .index = true, .inf = 0x7f800000},
              {"topk", "i64", 8, .top = true},
@@ -31,7 +32,10 @@ static const struct kind {
              {"sort", "i16", 2, .row = 256},
              {"argsort", "f32", 4, .index = true, .inf = 0x7f800000, .row = 1024},
              {"topk", "bf16", 2, .top = true, .inf = 0x7f80, .row = 8},
-             {"sort", "f32", 4, .inf = 0x7f800000, .row = 64}};
+             {"sort", "f32", 4, .inf = 0x7f800000, .row = 64},
+             {"topk", "f32", 4, .top = true, .inf = 0x7f800000, .row = 1024, .few = true},
+             {"topk_index", "i8", 1, .index = true, .top = true, .row = 384, .few = true},
+             {"topk_index", "bf16", 2, .index = true, .top = true, .inf = 0x7f80, .row = 2048, .few = true}};
 
 static void add_kernels(struct str *s, size_t i, const struct dev_call *c) {
     struct dev_kernel_text t[DEV_KERNELS];
@@ -50,7 +54,8 @@ static void *library(void) {
     for (size_t i = 0; i < RG_COUNT(kinds); i++) {
         const char *types[2] = {kinds[i].type, kinds[i].type};
         struct dev_call c = {.name = kinds[i].name, .type = types, .nbuf = 2};
-        if (kinds[i].row) c.num = &kinds[i].row;
+        int64_t num[2] = {kinds[i].row, kinds[i].few ? 1 : kinds[i].row};
+        if (kinds[i].row) c.num = num;
         add_kernels(&s, i, &c);
     }
     for (size_t i = 0; i < 2; i++) {
@@ -157,6 +162,9 @@ static void check_draw(void *lib, size_t which) {
     if (!draw(12)) len += 40000; /* more tiles than a look-back window */
     if (k->row) rows = 1 + (int64_t)draw(30), len = k->row / 2 + 1 + (int64_t)draw((uint64_t)k->row / 2);
     int64_t num[3] = {len, k->top ? 1 + (int64_t)draw((uint64_t)RG_MIN(len, 2000)) : len, (int64_t)draw(2)};
+    if (k->few)
+        num[0] = len = k->row - (int64_t)draw(100),
+        num[1] = 1 + (int64_t)draw((uint64_t)RG_MIN(len / 4, 256));
     if (k->top && !k->row) num[1] += 257 - RG_MIN(num[1], 257); /* fewer are selected, not sorted */
     const char *types[2] = {k->index ? "i64" : k->type, k->type};
     struct dev_call call = {.name = k->name, .type = types, .nbuf = 2, .rows = rows, .num = num};
@@ -245,5 +253,5 @@ static void check_draws(uint64_t from, int n) {
     TEST_COUNT(n, "sorts as a stable sort has them, and as many compactions");
 }
 
-TEST(builtin_host_sorts) { check_draws(20261117, 10); }
+TEST(builtin_host_sorts) { check_draws(20261117, (int)RG_COUNT(kinds)); }
 TEST_MANUAL(builtin_host_sorts_much, 600) { check_draws((uint64_t)getpid(), 300); }

@@ -6,7 +6,7 @@
  * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda_fake.c (cuda_fake_calls) */
 #include "device/cuda/internal.h"
 
-enum { THREADS = 256, DIGIT = 8, DIGITS = 1 << DIGIT };
+enum { THREADS = 256, WARP = 32, DIGIT = 8, DIGITS = 1 << DIGIT };
 enum {
     PARTS = 1024,
     COUNTERS = 64,
@@ -53,6 +53,12 @@ static size_t piece(size_t *at, int64_t n, size_t bytes) {
 }
 
 static bool is_scatter(enum builtin_kind w) { return w >= SCATTER; }
+
+enum { TOP_FORM = 1 << 16 }; /* forms from there on are those of topk_rows */
+
+static uint32_t top_of(const struct cuda_call *c, const int64_t *num) {
+    return c->what == TOPK || c->what == TOPK_INDEX ? cuda_top_of(c->element, num) : 0;
+}
 
 /* One kernel: rows that shared memory holds, or the first few of each. */
 static bool selects(const struct cuda_call *c, int64_t rows, const int64_t *num) {
@@ -135,9 +141,10 @@ int cuda_builtin(struct device *dev, struct err *e, const struct dev_call *c, de
     }
     struct cuda_row r = {0};
     if (want.what < WINNER) r = cuda_row_of(want.element, c->num[0]);
+    uint32_t top = top_of(&want, c->num);
     *out = (struct dev_builtin){.fn = (dev_fn *)((uintptr_t)f | CUDA_CALL),
                                 .scratch = (int64_t)plan_of(f, c->rows, c->num).all,
-                                .form = r.lanes * r.each};
+                                .form = top ? TOP_FORM + top : r.lanes * r.each};
     return 0;
 }
 
@@ -218,7 +225,7 @@ static void pass_step(const struct cuda_call *c, const struct builtin_plan *p, c
 
 static void select_step(const struct cuda_call *c, const struct dev_launch *l, struct cuda_step *s) {
     uint32_t threads = 32;
-    int64_t lanes = cuda_row_of(c->element, l->var[0]).lanes;
+    int64_t lanes = top_of(c, l->var) ? WARP : cuda_row_of(c->element, l->var[0]).lanes;
     while (threads < SELECT_THREADS && 2 * threads < l->var[0]) threads *= 2;
     if (lanes)
         give(s, c->kernel[CUDA_ROWS], (l->grid * lanes + THREADS - 1) / THREADS, THREADS);

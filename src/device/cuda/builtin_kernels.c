@@ -4,7 +4,7 @@
  * (scatter_fold, scatter_sum), or to a block where few results have long segments (scatter_long); of short rows each result looks
  * through all indices (scatter_short): the same bits in every run. Sorted indices are cut into chunks: what a chunk adds to a
  * segment that does not end in it, or did not begin in it, is summed before (scatter_part), so that no thread sums a long segment alone.
- * Short rows, and the first few of long ones, are one kernel (topk_select). The indices of a mask's true elements are found by
+ * Short rows, and the first few of long ones, are one kernel (sort_rows, topk_rows, topk_select). The indices of a mask's true elements are found by
  * stream compaction (nonzero_pass).
  * The text uses the preamble (render/cuda_pre.c); each kernel stands alone, since any may share a unit with others.
  * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda.c (cuda_compile_calls) */
@@ -438,6 +438,7 @@ static struct dev_kernel_text rows_text(struct arena *a, const struct type *t, b
 static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
     const struct type *t = type_of(c->type[1]);
     bool index = !strcmp(c->name, "argsort") || !strcmp(c->name, "topk_index");
+    uint32_t top = strncmp(c->name, "topk", 4) ? 0 : cuda_top_of((uint32_t)t->bytes, c->num);
     struct macro w[] = {{"B", t->bits},
                         {"K", t->key},
                         {"ALL", arena_printf(a, "((K)%s)", t->all)},
@@ -447,8 +448,14 @@ static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev
                         {"MOST", arena_printf(a, "%d", CUDA_SELECT_MOST)},
                         {"BITS", arena_printf(a, "%d", t->bytes * 8)},
                         {"OUT", index ? "i64" : t->bits},
-                        {"RESULT(p)", index ? "(i64)(p)" : "row[p]"}};
+                        {"RESULT(p)", index ? "(i64)(p)" : "row[p]"},
+                        {"WANTED", arena_printf(a, "%d", CUDA_TOP_WANTED)},
+                        {"E", arena_printf(a, "%uu", top)}};
     struct cuda_row r = cuda_row_of((uint32_t)t->bytes, c->num ? c->num[0] : INT64_MAX);
+    if (top) {
+        out[CUDA_ROWS] = (struct dev_kernel_text){"topk_rows", with(a, w, RG_COUNT(w), cuda_topk_rows)};
+        return CUDA_ROWS + 1;
+    }
     if (r.lanes) {
         out[CUDA_ROWS] = rows_text(a, t, index, r);
         return CUDA_ROWS + 1;

@@ -275,7 +275,8 @@ uint32_t cuda_call_kernels(struct arena *, const struct dev_call *,
                            struct dev_kernel_text out[static DEV_KERNELS]);
 uint32_t cuda_call_bytes(const char *type);
 /* sort_kernels.c */
-extern const char cuda_sort_clear[], cuda_sort_histogram[], cuda_sort_pass[], cuda_sort_rows[];
+extern const char cuda_sort_clear[], cuda_sort_histogram[], cuda_sort_pass[], cuda_sort_rows[],
+    cuda_topk_rows[];
 /* Rows that a warp, or a part of one, sorts in registers: lanes that have a row, elements of a lane; no lanes: it is too long. */
 struct cuda_row {
     uint32_t lanes, each;
@@ -286,6 +287,13 @@ static inline struct cuda_row cuda_row_of(uint32_t bytes, int64_t len) {
     while (r.lanes < 32 && r.lanes * 4 < len) r.lanes *= 2;
     while (r.lanes * r.each < len) r.each *= 2;
     return r;
+}
+
+/* The first few of such rows, and of longer ones, that a warp selects in registers: elements of a lane; 0: they are sorted. */
+enum { CUDA_TOP_WANTED = 256, CUDA_TOP_LEAST = 128, CUDA_TOP_MOST = 2048 };
+static inline uint32_t cuda_top_of(uint32_t bytes, const int64_t *num) {
+    if (bytes > 4 || !num || num[0] <= CUDA_TOP_LEAST || num[0] > CUDA_TOP_MOST) return 0;
+    return num[1] > CUDA_TOP_WANTED || 2 * num[1] > num[0] ? 0 : ((uint32_t)num[0] + 127) / 128 * 4;
 }
 
 /* fetch.c: device_ops.host_alloc .. fetched */
