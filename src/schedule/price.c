@@ -83,6 +83,7 @@ struct tally {
     uint32_t loops;          /* axes of a row; rows with several are not kept from pass to pass */
     bool columns; /* vectors run along the grid, loops down columns: nothing is kept from pass to pass */
     double across, along; /* bytes of accesses with stride 1 along the grid, along loops and reductions */
+    bool crossed;         /* some loop reads without stride 1: vectors take several grid iterations each */
     double row;           /* elements of the longest loop or reduction with stride 1 */
     double down;          /* bytes from DRAM that each core reads down columns of its own */
 };
@@ -141,7 +142,11 @@ static int64_t stride_of(struct tally *t, const uop *n, const uop *range) {
     case OP_MUL:
         if (uop_is_const(n->src[1])) s = stride_of(t, n->src[0], range) * n->src[1]->arg.i;
         break;
-    case OP_MOD: s = stride_of(t, n->src[0], range) == 1; break;
+    case OP_MOD: { /* a run that ends soon is none for vectors */
+        bool brief = !t->gpu && uop_is_const(n->src[1]) && n->src[1]->arg.i < LONG_RUN;
+        s = !brief && stride_of(t, n->src[0], range) == 1;
+        break;
+    }
     case OP_WHERE: s = stride_of(t, n->src[1], range); break;
     default: break;
     }
@@ -398,6 +403,7 @@ static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store)
     double size = dtype_info[p->dt].bytes;
     if (inner && n * size > model_value(t->m, MODEL_L2_SIZE)) {
         if (along) t->along += n * size; /* where the grid repeats it, vectors across broadcast it */
+        t->crossed |= !along;
         if (across && !along) t->across += all * size;
         if (across && !along && blocks < FEW_BLOCKS) t->down += n * size;
     }
@@ -527,6 +533,7 @@ struct kernel_price price_kernel(struct rangeify *r, const uop *sink, const stru
     }
     if (t.gpu) t.grid_all = busy_sms(&t);
     bool serial = !t.gpu && sink->src[0]->op == OP_STORE_ADD;
+    if (!t.gpu && !t.contractions && t.crossed) t.grid_all /= model_value(m, MODEL_VEC_BYTES) / sizeof(float);
     t.work.threads = serial ? 1 : (int)RG_MIN(model_value(m, MODEL_CORES), RG_MAX(t.grid_all, 1));
     struct model_time time = best_time(&t);
     t.price.seconds = t.gpu && t.work.mat_bf16 > 0 ? unoverlapped(&time) : time.seconds;
