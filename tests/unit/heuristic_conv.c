@@ -80,5 +80,5 @@ TEST(heuristic_conv_cuts_balance_and_pack_little) {
         arena_free(&c.arena);
     }
     TEST_INFO("%d convolutions: %.3f of the threads' time are results, at least %.3f", n, sum / n, least);
-    CHECK(sum / n > 0.82); /* 0.75 where rows are cut before anything is counted */
+    CHECK(sum / n > 0.8); /* 0.75 where rows are cut before anything is counted */
 }

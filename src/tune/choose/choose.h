@@ -109,8 +109,8 @@ typedef bool recipe_fn(struct view *, int level, struct str *out);
 /* heuristic.c: by number; false: no more levels */
 bool recipe_list(struct view *, int recipe, int level, struct str *out);
 /* Time, relative to one thread's at its best: rounds of tasks, and part of a task because some thread is late, the more of them there
- * are. */
-double grid_time(const struct view *, double grid);
+ * are; most_late: of a task. */
+double grid_time(const struct view *, double grid, double most_late);
 bool recipe_conv(struct view *, int level, struct str *out);        /* cpu_conv.c */
 bool recipe_gemm(struct view *, int level, struct str *out);        /* cpu_gemm.c */
 bool recipe_attention(struct view *, int level, struct str *out);   /* cpu_attention.c */

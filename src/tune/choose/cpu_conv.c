@@ -271,7 +271,8 @@ static double cut_time(const struct view *v, const struct cpu_conv *k, struct im
     double lines = ((rows - 1) * window_step(v, k, 0) + (double)size_of(v, k->tap[0])) / window_size(v, k, 0);
     double packed = c->pack_a * c->depth * channels +
                     COPY * lines * image_bytes(v, k, 0) / (double)k->image.access->bytes;
-    return grid_time(v, tasks) * (1 + packed / fma);
+    return grid_time(v, tasks, 0.5) *
+           (1 + packed / fma); /* 16 virtual CPUs: 0.87 of the time by 64 tasks of 32 */
 }
 
 /* The cut of least time, of those that make no more tasks than the threads need. */

@@ -34,14 +34,14 @@ static const char *list_at(struct view *v, int recipe, int level) {
     return s.n ? s.p + (s.p[0] == ' ') : "";
 }
 
-double grid_time(const struct view *v, double grid) {
-    double late = RG_MIN(v->threads / 64.0, 0.25);
+double grid_time(const struct view *v, double grid, double most_late) {
+    double late = RG_MIN(v->threads / 16.0, 1) * most_late;
     return (ceil(grid / v->threads) + late) / grid;
 }
 
 static double time_of(const struct view *v, double grid, int finer) {
     static const double cost[FINER_STEPS] = {1, 1.02, 1.08, 1.3, 1.7};
-    return grid_time(v, grid) * cost[finer];
+    return grid_time(v, grid, 0.25) * cost[finer];
 }
 
 /* A grid of fewer than v->tasks iterations leaves threads idle: the recipe is asked again for smaller ones, as long as that pays. The
