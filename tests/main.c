@@ -2,7 +2,7 @@
  * output caught; only what a failed test wrote is shown. Shell scripts given with -x are tests too: exit
  * status 0 passes, 77 skips, and anything else fails.
  *
- *     ridge-test [-l] [-v] [-t] [-a] [-j N] [-s N] [-x SCRIPT]... [SUBSTRING]...
+ *     ridge-test [-l] [-v] [-t] [-a] [-j N] [-s N] [-c FILE] [-x SCRIPT]... [SUBSTRING]...
  *
  * -l lists, -v prints every test with its time, and every ten seconds what is under way, -t prints at the end which 30 tests
  * took most CPU time (user and system, with the compilers they started), -a takes in the manual tests, -s multiplies time
@@ -10,8 +10,9 @@
  * only if none failed and at least one ran.
  *
  * A child says more than pass or fail through marked lines in its output: \1 starts an info line for the
- * summary. Longest time limits start first, so that a slow test is not left for last. Tests that must be alone (they fill
- * a device, or look at how full it is) run one by one after all others. */
+ * summary. Tests that are known to take long start first (-c, unless given tests/costs.txt: seconds and name a line), then those of the
+ * longest time limits, so that a slow test is not left for last. Tests that must be alone (they fill a device, or look at how full it
+ * is) run one by one after all others. */
 #include "test.h"
 
 #include <errno.h>
@@ -282,9 +283,23 @@ static void run_all(struct test **list, int n, int jobs) {
     }
 }
 
+/* How long tests took when that was last written down. A name that is no test any more is no error. */
+static void read_costs(const char *path, struct test **list, int n) {
+    char name[256];
+    double seconds;
+    FILE *f = fopen(path, "re");
+    for (int got; f && (got = fscanf(f, "%lf %255s", &seconds, name)) != EOF;) {
+        for (int i = 0; i < n && got == 2; i++)
+            if (!strcmp(list[i]->name, name)) list[i]->cost = seconds;
+        if (got != 2 && fscanf(f, "%*[^\n]") == EOF) break; /* a comment */
+    }
+    if (f) fclose(f);
+}
+
 static int by_time_then_name(const void *pa, const void *pb) {
     const struct test *a = *(struct test *const *)pa, *b = *(struct test *const *)pb;
     if (a->alone != b->alone) return a->alone - b->alone;
+    if (a->cost != b->cost) return a->cost < b->cost ? 1 : -1;
     if (a->seconds != b->seconds) return b->seconds - a->seconds;
     return strcmp(a->name, b->name);
 }
@@ -325,7 +340,8 @@ static void add_script(char *path) {
 int main(int argc, char **argv) {
     long jobs = sysconf(_SC_NPROCESSORS_ONLN);
     bool list = false, all = false, costs = false;
-    for (int c; (c = getopt(argc, argv, "lvtaj:s:x:")) != -1;) {
+    const char *known = "tests/costs.txt";
+    for (int c; (c = getopt(argc, argv, "lvtaj:s:c:x:")) != -1;) {
         switch (c) {
         case 'l': list = true; break;
         case 'v': run.verbose = true; break;
@@ -333,9 +349,11 @@ int main(int argc, char **argv) {
         case 'a': all = true; break;
         case 'j': jobs = strtol(optarg, NULL, 10); break;
         case 's': run.slower = atoi(optarg); break;
+        case 'c': known = optarg; break;
         case 'x': add_script(optarg); break;
         default:
-            fprintf(stderr, "ridge-test [-l] [-v] [-t] [-a] [-j N] [-s N] [-x SCRIPT]... [SUBSTRING]...\n");
+            fprintf(stderr, "ridge-test [-l] [-v] [-t] [-a] [-j N] [-s N] [-c FILE] [-x SCRIPT]... "
+                            "[SUBSTRING]...\n");
             return 2;
         }
     }
@@ -346,6 +364,7 @@ int main(int argc, char **argv) {
     int n = 0;
     for (struct test *t = tests; t; t = t->next)
         if (selected(t, all, argv + optind, argc - optind)) chosen[n++] = t;
+    read_costs(known, chosen, n);
     qsort(chosen, (size_t)n, sizeof *chosen, by_time_then_name);
     if (list) {
         for (int i = 0; i < n; i++) printf("%s\n", chosen[i]->name);

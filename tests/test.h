@@ -15,6 +15,7 @@
 struct test {
     const char *name, *file;
     int line, seconds; /* time limit */
+    double cost;       /* seconds that it is known to take; 0: few, or unknown */
     bool manual;       /* runs only with -a */
     bool alone;        /* nothing else runs beside it */
     void (*fn)(void);

@@ -67,6 +67,27 @@ TEST(runner_leaves_some_alone) {
     arena_free(&a);
 }
 
+TEST(runner_starts_the_longest_first) {
+    struct err err = {0};
+    struct arena a;
+    arena_init(&a, &err);
+    int status;
+    char *out, self[4096] = "";
+    CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    struct os_work dir;
+    if (os_work_begin(&err, &a, &dir)) FAIL("%s", err.msg);
+    const char *costs = arena_printf(&a, "%s/costs.txt", dir.path),
+               *text = "# seconds, name\n3 naughty_skips\n20.5 /bin/true\n1 gone\n4 naughty_hangs\n";
+    if (os_write_file(&err, costs, text, strlen(text), 0644)) FAIL("%s", err.msg);
+    const char *const argv[] = {self, "-l", "-a", "-c", costs, "-x", "/bin/true", "naughty_", NULL};
+    if (os_run(&err, &a, argv, &status, &out)) FAIL("%s", err.msg);
+    CHECK_STR(out,
+              "/bin/true\nnaughty_hangs\nnaughty_skips\nnaughty_compares_numbers\nnaughty_compares_text\n"
+              "naughty_crashes\nnaughty_fails\nnaughty_leaves_a_child\n");
+    os_work_end(&dir);
+    arena_free(&a);
+}
+
 TEST_SLOW(runner_tells_failures_apart, 300) {
     static const char *const says[] = {
         "FAIL  naughty_fails (tests/unit/runner.c:",
