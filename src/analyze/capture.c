@@ -9,7 +9,7 @@ static void note(struct diag *d, const char *id, const char *setting, const char
     char why[400];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(why, sizeof why, fmt, ap);
+    text_vprintf(why, sizeof why, fmt, ap);
     va_end(ap);
     struct note n = {id, arena_strdup(&d->arena, why, strlen(why)), setting};
     vec_push(&d->arena, &d->capture, n);

@@ -13,7 +13,7 @@ static void say(struct diag *d, const char *id, bool fine, const char *fmt, ...)
     char text[200];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    text_vprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     vec_push(&d->arena, &d->checks,
              ((struct check_row){id, arena_strdup(&d->arena, text, strlen(text)), fine}));

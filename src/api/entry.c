@@ -32,7 +32,7 @@ void call_fail(struct api_call *k, int code, const char *fmt, ...) {
     char text[1500];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    text_vprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     err_throw(&k->c->err, code, "%s", text);
 }

@@ -132,11 +132,11 @@ char *arena_printf(struct arena *a, const char *fmt, ...) {
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = text_vprintf(NULL, 0, fmt, ap);
     va_end(ap);
     char *p = arena_raw(a, (size_t)RG_MAX(n, 0) + 1);
     p[0] = 0;
-    vsnprintf(p, (size_t)RG_MAX(n, 0) + 1, fmt, again);
+    text_vprintf(p, (size_t)RG_MAX(n, 0) + 1, fmt, again);
     va_end(again);
     return p;
 }

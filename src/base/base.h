@@ -165,6 +165,10 @@ void str_add(struct str *, const char *s);
 void str_addn(struct str *, const char *s, size_t n);
 void str_addc(struct str *, char c);
 void str_printf(struct str *, const char *fmt, ...) RG_FMT(2, 3);
+/* printf and strtod of the C locale: a host that calls setlocale may have a decimal comma, files and compilers have none. */
+int text_printf(char *out, size_t room, const char *fmt, ...) RG_FMT(3, 4);
+int text_vprintf(char *out, size_t room, const char *fmt, va_list) RG_FMT(3, 0);
+double text_double(const char *, char **end);
 void str_vprintf(struct str *, const char *fmt, va_list);
 /* What a user gave, in one line of a message: lines, tabs, control characters and what is no UTF-8 as \x0a. */
 const char *str_visible(struct arena *, const char *text);

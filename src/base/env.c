@@ -48,7 +48,7 @@ RG_FMT(1, 2) static void warn(const char *fmt, ...) {
     size_t n = strlen(env.warnings);
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(env.warnings + n, sizeof env.warnings - n, fmt, ap);
+    text_vprintf(env.warnings + n, sizeof env.warnings - n, fmt, ap);
     va_end(ap);
 }
 

@@ -52,7 +52,7 @@ static void text_escape(char *text, size_t room) {
 int err_setv(struct err *e, int code, const char *fmt, va_list ap) {
     if (e->code) return code;
     e->code = code ? code : RG_EINTERNAL;
-    vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+    text_vprintf(e->msg, sizeof e->msg, fmt, ap);
     size_t n = strlen(e->msg);
     while (n && e->msg[n - 1] == '\n') e->msg[--n] = 0; /* compiler output ends in newlines */
     text_escape(e->msg, sizeof e->msg);
@@ -72,7 +72,7 @@ void err_prefix(struct err *e, const char *fmt, ...) {
     char head[sizeof e->msg];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(head, sizeof head, fmt, ap);
+    int n = text_vprintf(head, sizeof head, fmt, ap);
     va_end(ap);
     if (n < 0) head[0] = 0;
     text_escape(head, sizeof head);

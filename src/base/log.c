@@ -18,7 +18,7 @@ void log_line(int level, const char *fmt, ...) {
     char small[1024], *line = small;
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(small, sizeof small - 1, fmt, ap);
+    int n = text_vprintf(small, sizeof small - 1, fmt, ap);
     va_end(ap);
     if (n < 0) return;
     size_t len = (size_t)n;
@@ -26,7 +26,7 @@ void log_line(int level, const char *fmt, ...) {
         line = mem_alloc(len + 2);
         if (line) {
             va_start(ap, fmt);
-            vsnprintf(line, len + 1, fmt, ap);
+            text_vprintf(line, len + 1, fmt, ap);
             va_end(ap);
         } else {
             line = small;

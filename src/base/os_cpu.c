@@ -193,7 +193,7 @@ static void fill_clock(struct os_cpu *c) { /* virtual machines often say nothing
     if (f && fscanf(f, "%lf", &khz) != 1) khz = 0;
     if (f) fclose(f);
     cpuinfo("cpu MHz", mhz, sizeof mhz);
-    c->ghz = khz > 0 ? khz * 1e-6 : strtod(mhz, NULL) * 1e-3;
+    c->ghz = khz > 0 ? khz * 1e-6 : text_double(mhz, NULL) * 1e-3;
     if (!(c->ghz > 0.1 && c->ghz < 20)) c->ghz = 0;
 }
 

@@ -3,6 +3,34 @@
  * Tests: tests/unit/base.c (str_*). */
 #include "internal.h"
 
+#include <locale.h>
+#include <stdlib.h>
+
+/* The C locale's own object, which is not allocated; 0 if there is none, and the host's stays. */
+static locale_t c_locale(void) { return newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
+int text_vprintf(char *out, size_t room, const char *fmt, va_list ap) {
+    locale_t host = uselocale(c_locale()); /* of this thread alone */
+    int n = vsnprintf(out, room, fmt, ap);
+    uselocale(host);
+    return n;
+}
+
+int text_printf(char *out, size_t room, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    int n = text_vprintf(out, room, fmt, ap);
+    va_end(ap);
+    return n;
+}
+
+double text_double(const char *text, char **end) {
+    locale_t host = uselocale(c_locale());
+    double x = strtod(text, end);
+    uselocale(host);
+    return x;
+}
+
 void str_init(struct str *s, struct arena *a) {
     *s = (struct str){.arena = a, .p = (char *)""}; /* never written to: cap is 0 */
 }
@@ -35,10 +63,10 @@ void str_vprintf(struct str *s, const char *fmt, va_list ap) {
     va_list again;
     va_copy(again, ap);
     size_t room = s->cap - s->n;
-    int n = vsnprintf(s->cap ? s->p + s->n : NULL, room, fmt, ap);
+    int n = text_vprintf(s->cap ? s->p + s->n : NULL, room, fmt, ap);
     if (n > 0 && (size_t)n >= room) {
         need(s, (size_t)n);
-        vsnprintf(s->p + s->n, s->cap - s->n, fmt, again);
+        text_vprintf(s->p + s->n, s->cap - s->n, fmt, again);
     }
     va_end(again);
     if (n > 0) s->n += (size_t)n;

@@ -74,9 +74,9 @@ static void debug_kernel(struct engine *en, const struct kernel_call *c, uint64_
     const struct estimate *e = &c->k->est;
     char tail[400] = "";
     if (log_on(2))
-        snprintf(tail, sizeof tail, " %2.0f%% of roof, %s%s%s%s",
-                 RG_MIN(1e11 * c->roof / RG_MAX((double)ns, 1), 999), c->bound, *site ? "  [" : "", site,
-                 *site ? "]" : "");
+        text_printf(tail, sizeof tail, " %2.0f%% of roof, %s%s%s%s",
+                    RG_MIN(1e11 * c->roof / RG_MAX((double)ns, 1), 999), c->bound, *site ? "  [" : "", site,
+                    *site ? "]" : "");
     en->shown.kernels++;
     line(en, &(struct operation){en->ops->name, c->name, c->k->nbuf, ns, e->flops, e->bytes, e->bytes_issued,
                                  tail});
@@ -100,7 +100,7 @@ static void debug_copy(struct engine *en, enum dev_copy kind, size_t bytes, uint
                *from = kind == COPY_IN ? "EXT" : dev;
     char name[128];
     if (bytes >= 1000000)
-        snprintf(name, sizeof name, "copy %8.2f MB, %6s <- %s", (double)bytes / 1e6, to, from);
+        text_printf(name, sizeof name, "copy %8.2f MB, %6s <- %s", (double)bytes / 1e6, to, from);
     else
         snprintf(name, sizeof name, "copy %8zu B, %7s <- %s", bytes, to, from);
     line_named(en, to, name, 2, ns, (double)bytes);

@@ -97,8 +97,8 @@ void machine_tell(struct engine *en) {
     en->machine_told = file;
     double cycles = model_value(m, MODEL_CLOCK) * 1e9 * model_value(m, MODEL_CORES);
     char text[80];
-    snprintf(text, sizeof text, "machine %.6g %.6g %.6g", model_value(m, MODEL_FLOPS_F32) * cycles,
-             model_value(m, MODEL_DRAM_COPY) * 1e9, model_value(m, MODEL_MATRIX_BF16) * cycles);
+    text_printf(text, sizeof text, "machine %.6g %.6g %.6g", model_value(m, MODEL_FLOPS_F32) * cycles,
+                model_value(m, MODEL_DRAM_COPY) * 1e9, model_value(m, MODEL_MATRIX_BF16) * cycles);
     uint64_t now = os_now_ns();
     event_add(EVENT_NOTE, event_name(text), now, now, 0, 0);
 }

@@ -35,7 +35,7 @@ static void RG_NORETURN RG_FMT(4, 5)
     char what[600];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(what, sizeof what, fmt, ap);
+    text_vprintf(what, sizeof what, fmt, ap);
     va_end(ap);
     err_throw(j->arena->err, code, "tensor '%.200s': %s", name, what);
 }

@@ -9,7 +9,7 @@ void tx_bad(const struct text_cursor *t, const char *fmt, ...) {
     char what[400];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(what, sizeof what, fmt, ap);
+    text_vprintf(what, sizeof what, fmt, ap);
     va_end(ap);
     err_throw(t->err, RG_EPARSE, "header, byte %zu: %s", (size_t)(t->p - t->start), what);
 }

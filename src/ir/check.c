@@ -23,7 +23,7 @@ static bool bad(struct check *c, int at, const char *fmt, ...) RG_FMT(3, 4);
 static bool bad(struct check *c, int at, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(c->why, WHY_MAX, fmt, ap);
+    text_vprintf(c->why, WHY_MAX, fmt, ap);
     va_end(ap);
     *c->at = at;
     return false;

@@ -7,7 +7,6 @@
 #include "ir.h"
 #include "node.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -56,7 +55,7 @@ static void fail_at(struct parser *p, const char *at, const char *fmt, ...) {
     int line = 1, column = 1;
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(b, sizeof b, fmt, ap);
+    text_vprintf(b, sizeof b, fmt, ap);
     va_end(ap);
     for (const char *s = p->text; s < at; s++) {
         column++;
@@ -195,23 +194,15 @@ static bool looks_like_number(struct parse_word w) {
     return w.n && ((w.s[0] >= '0' && w.s[0] <= '9') || strchr("+-.", w.s[0]));
 }
 
-/* Decimal float, whatever the locale's decimal point is. */
 static bool parse_double(struct parse_word w, double *out) {
-    char b[MAX_NUMBER + 16], *stop;
-    const char *point = localeconv()->decimal_point;
-    size_t n = 0;
-    if (w.n > MAX_NUMBER || strlen(point) > 8) return false;
-    for (size_t i = 0; i < w.n; i++) {
+    char b[MAX_NUMBER + 1], *stop;
+    if (!w.n || w.n > MAX_NUMBER) return false;
+    for (size_t i = 0; i < w.n; i++)
         if (!strchr("0123456789+-.eE", w.s[i])) return false;
-        if (w.s[i] != '.')
-            b[n++] = w.s[i];
-        else
-            for (const char *s = point; *s; s++) b[n++] = *s;
-        if (n > MAX_NUMBER) return false;
-    }
-    b[n] = 0;
-    *out = strtod(b, &stop);
-    return n && *stop == 0;
+    memcpy(b, w.s, w.n);
+    b[w.n] = 0;
+    *out = text_double(b, &stop);
+    return *stop == 0;
 }
 
 static bool parse_integer(struct parse_word w, bool *negative, uint64_t *mag) {

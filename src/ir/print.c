@@ -9,7 +9,6 @@
 #include "ir.h"
 #include "node.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -44,14 +43,8 @@ static void print_float(struct str *o, enum dtype dt, double v) {
         return;
     }
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(b, sizeof b, "%.*g", digits, v);
-        if (dt_round(dt, strtod(b, NULL)) == v) break;
-    }
-    const char *point = localeconv()->decimal_point;
-    char *at = *point && strcmp(point, ".") != 0 ? strstr(b, point) : NULL;
-    if (at) {
-        *at = '.';
-        memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
+        text_printf(b, sizeof b, "%.*g", digits, v);
+        if (dt_round(dt, text_double(b, NULL)) == v) break;
     }
     str_add(o, b);
     if (!strpbrk(b, ".e")) str_add(o, ".0");

@@ -23,7 +23,7 @@ void verify_fail(struct verify *v, const uop *n, enum rule_id rule, const char *
     struct str s;
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(detail, sizeof detail, fmt, ap);
+    text_vprintf(detail, sizeof detail, fmt, ap);
     va_end(ap);
     str_init(&s, v->arena);
     ir_print_node(&s, v->ir, n, 3);

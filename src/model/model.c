@@ -44,8 +44,8 @@ static bool may_be_zero(int f) {
 /* Through text: what is saved is what is used. */
 static double rounded(double x, int digits) {
     char text[48];
-    snprintf(text, sizeof text, "%.*e", digits - 1, x);
-    return strtod(text, NULL);
+    text_printf(text, sizeof text, "%.*e", digits - 1, x);
+    return text_double(text, NULL);
 }
 
 void model_round(struct model *m) {
@@ -145,8 +145,8 @@ void model_print(struct str *s, const struct model *m) {
     str_printf(s, "name = %s\n", m->name);
     for (int f = 0; f < MODEL_FIELDS; f++) {
         char value[80];
-        int n = snprintf(value, sizeof value, "%.9g", m->theory[f]);
-        if (m->measured[f] > 0) snprintf(value + n, sizeof value - (size_t)n, " [%.9g]", m->measured[f]);
+        int n = text_printf(value, sizeof value, "%.9g", m->theory[f]);
+        if (m->measured[f] > 0) text_printf(value + n, sizeof value - (size_t)n, " [%.9g]", m->measured[f]);
         str_printf(s, "%-11s = %-24s # %s: %s\n", table[f].key, value, table[f].unit, table[f].what);
     }
 }
@@ -154,7 +154,7 @@ void model_print(struct str *s, const struct model *m) {
 /* A number from p; NULL and an error if there is none or it is out of range. */
 static const char *take_number(struct err *e, const char *at, const char *p, bool zero_ok, double *out) {
     char *end;
-    double x = strtod(p, &end);
+    double x = text_double(p, &end);
     if (end == p || end - p > 40) {
         err_set(e, RG_EPARSE, "%s: expected a number, found '%.20s'", at, p);
         return NULL;

@@ -411,7 +411,7 @@ static void put(struct table *t, const char *fmt, ...) RG_FMT(2, 3);
 static void put(struct table *t, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(t->n < t->room ? t->out + t->n : NULL, t->n < t->room ? t->room - t->n : 0, fmt, ap);
+    int n = text_vprintf(t->n < t->room ? t->out + t->n : NULL, t->n < t->room ? t->room - t->n : 0, fmt, ap);
     va_end(ap);
     t->n += n > 0 ? (size_t)n : 0;
 }

@@ -35,7 +35,7 @@ static void complain(struct complaint *w, const char *fmt, ...) {
         return;
     }
     va_start(ap, fmt);
-    int n = vsnprintf(w->text + w->n, sizeof w->text - 80 - w->n, fmt, ap);
+    int n = text_vprintf(w->text + w->n, sizeof w->text - 80 - w->n, fmt, ap);
     va_end(ap);
     w->n = strlen(w->text);
     (void)n;

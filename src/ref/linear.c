@@ -36,7 +36,7 @@ void lin_bad_program(struct machine *m, const uop *u, const char *fmt, ...) {
     char words[700];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(words, sizeof words, fmt, ap);
+    text_vprintf(words, sizeof words, fmt, ap);
     va_end(ap);
     err_throw(m->err, RG_EVERIFY, "kernel %s: node %%%u (%s): %s", m->lin->name, u->id, op_info[u->op].name,
               words);
@@ -46,7 +46,7 @@ void RG_NORETURN RG_FMT(3, 4) lin_bad(struct machine *m, const struct step *s, c
     char words[700];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(words, sizeof words, fmt, ap);
+    text_vprintf(words, sizeof words, fmt, ap);
     va_end(ap);
     char thread[32] = "";
     if (m->me) snprintf(thread, sizeof thread, ", thread %d", m->me - 1);

@@ -16,12 +16,12 @@ const char *fmt(struct render *r, const char *f, ...) {
     char small[256];
     va_list ap;
     va_start(ap, f);
-    int n = vsnprintf(small, sizeof small, f, ap);
+    int n = text_vprintf(small, sizeof small, f, ap);
     va_end(ap);
     if ((size_t)n < sizeof small) return arena_strdup(r->a, small, (size_t)n);
     char *p = arena_raw(r->a, (size_t)n + 1);
     va_start(ap, f);
-    vsnprintf(p, (size_t)n + 1, f, ap);
+    text_vprintf(p, (size_t)n + 1, f, ap);
     va_end(ap);
     return p;
 }

@@ -92,7 +92,7 @@ static void by_phase(struct str *o, const struct diff *f) {
 
 static void each_call(const struct diff_row *x, int side, char *out, size_t n) {
     double us = x->calls[side] ? (double)x->ns[side] / (double)x->calls[side] / 1e3 : 0;
-    snprintf(out, n, x->calls[side] ? us < 9999.5 ? "%.1f us" : "%.0f us" : "-", us);
+    text_printf(out, n, x->calls[side] ? us < 9999.5 ? "%.1f us" : "%.0f us" : "-", us);
 }
 
 static void one_row(struct str *o, const struct diff *f, const struct diff_row *x, struct diff_unit u) {

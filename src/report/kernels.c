@@ -11,8 +11,8 @@ static const char *or_dash(const struct diag *d, uint32_t id) {
 
 /* "1.18x": measured by predicted; "-" where nothing was predicted. */
 static void ratio(const struct kernel_sum *k, char *out, size_t n) {
-    snprintf(out, n, k->predicted_ns > 0 ? "%.2fx" : "-",
-             (double)k->predicted_of / RG_MAX(k->predicted_ns, 1));
+    text_printf(out, n, k->predicted_ns > 0 ? "%.2fx" : "-",
+                (double)k->predicted_of / RG_MAX(k->predicted_ns, 1));
 }
 
 void report_kernels(struct str *o, struct diag *d, uint32_t rows) {
@@ -24,7 +24,7 @@ void report_kernels(struct str *o, struct diag *d, uint32_t rows) {
                "predicted", "of roof", "bound", "class", "key", "kernel");
     for (uint32_t i = 0; i < n && i < rows; i++) {
         char roof[16] = "-", of[16];
-        if (k[i].roof_of) snprintf(roof, sizeof roof, "%.0f%%", 100 * k[i].roof);
+        if (k[i].roof_of) text_printf(roof, sizeof roof, "%.0f%%", 100 * k[i].roof);
         ratio(&k[i], of, sizeof of);
         str_printf(o, "%5.1f%% %8llu %12.3f %11.2f %9s %7s %-8s %-11s %-8.8s %-30s %s\n",
                    pct((double)k[i].ns, (double)all), (unsigned long long)k[i].calls, (double)k[i].ns / 1e6,

@@ -36,11 +36,11 @@ static void verdict(struct str *o, const struct rank_set *s) {
     if (!s->why) return;
     char at[64] = "", text[400];
     if (s->where && *s->where) report_source_line(s->where, at, sizeof at);
-    snprintf(text, sizeof text, "%s%s%s%s", s->why,
-             s->more_ns ? arena_printf(o->arena, " (%.1f ms more than the others: %s)", ms(s->more_ns),
-                                       budget_text(s->reason))
-                        : "",
-             *at ? "  at " : "", at);
+    text_printf(text, sizeof text, "%s%s%s%s", s->why,
+                s->more_ns ? arena_printf(o->arena, " (%.1f ms more than the others: %s)", ms(s->more_ns),
+                                          budget_text(s->reason))
+                           : "",
+                *at ? "  at " : "", at);
     report_wrapped(o, "WHY    ", text, 7, 2);
     report_wrapped(o, "    -> ", s->fix, 7, 2);
 }
@@ -55,7 +55,7 @@ void report_ranks(struct str *o, const struct rank_set *s) {
         const struct rank_row *r = &s->rows.p[i];
         const char *slash = strrchr(r->path, '/');
         char error[24] = "?";
-        if (r->error_ns >= 0) snprintf(error, sizeof error, "%.1f", (double)r->error_ns / 1e3);
+        if (r->error_ns >= 0) text_printf(error, sizeof error, "%.1f", (double)r->error_ns / 1e3);
         report_line(o, "%6d %10.2f %10.1f %10.2f %12.2f %8.1f %8u %12.1f %8s  %s", r->rank, ms(r->wall_ns),
                     pct(r->busy_ns, r->wall_ns), ms(r->wait_ns), ms(r->transfer_ns),
                     pct(r->hidden_ns, r->comm_ns), r->last, (double)r->offset_ns / 1e3, error,

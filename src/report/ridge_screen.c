@@ -65,8 +65,8 @@ static void head(struct str *o, const struct diag *d, const char *path) {
                 d->device_name);
     char cores[48] = "";
     if (d->t->cpu_ns && !d->t->unfinished)
-        snprintf(cores, sizeof cores, ", %.1f cores busy",
-                 (double)d->t->cpu_ns / (double)RG_MAX(d->wall_ns, 1));
+        text_printf(cores, sizeof cores, ", %.1f cores busy",
+                    (double)d->t->cpu_ns / (double)RG_MAX(d->wall_ns, 1));
     report_line(o, "  %u events%s, %llu kernels, %u steps, %.1f ms recorded%s", d->t->n,
                 d->t->lost + d->t->dropped ? " (some lost)" : "", (unsigned long long)d->kernel_count,
                 d->steps.n, ms(d->wall_ns), cores);
@@ -101,7 +101,7 @@ static void budget(struct str *o, const struct diag *d) {
         int n = RG_MIN(20, (share[k] + 25) / 50);
         memset(bar, '#', (size_t)n);
         bar[n] = 0;
-        if (apart) snprintf(start, sizeof start, " %10.2f ms", ms(d->startup.budget[k]));
+        if (apart) text_printf(start, sizeof start, " %10.2f ms", ms(d->startup.budget[k]));
         report_line(o, "  %-40s %10.2f ms %5.1f%%%s  %s", ridge_budget_text(k), ms(d->steady.budget[k]),
                     share[k] / 10.0, start, bar);
     }
@@ -172,7 +172,7 @@ static void kernels(struct str *o, const struct diag *d) {
         double us = (double)k->ns / k->count / 1e3;
         report_cut_middle(trace_str(d->t, k->name), name, sizeof name);
         if (k->limit)
-            snprintf(roof, sizeof roof, "%2.0f%% of roof, %s", 100 * k->roof, trace_str(d->t, k->limit));
+            text_printf(roof, sizeof roof, "%2.0f%% of roof, %s", 100 * k->roof, trace_str(d->t, k->limit));
         const char *row = arena_printf(
             o->arena, " %5.1f%% %-24s x%-5u %7.1f %s %-11s %-22s", pct((double)k->ns, (double)all), name,
             k->count, us < 10000 ? us : us / 1e3, us < 10000 ? "us" : "ms", class_text(k->cls), roof);

@@ -9,7 +9,7 @@ void report_line(struct str *o, const char *fmt, ...) {
     char b[600];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(b, sizeof b, fmt, ap);
+    int n = text_vprintf(b, sizeof b, fmt, ap);
     va_end(ap);
     if (n < 0) return;
     size_t len = RG_MIN((size_t)n, sizeof b - 1);

@@ -17,7 +17,7 @@ static void number(struct str *o, int width, int digits, double x, bool has) {
 static void table_row(struct str *o, const struct group_row *r, int64_t all, const char *name, bool sum) {
     char roof[16] = "-";
     double ns = RG_MAX((double)r->ns, 1), share = all > 0 ? 100.0 * (double)r->ns / (double)all : 0;
-    if (r->roof_of) snprintf(roof, sizeof roof, "%.0f%%", 100 * r->roof_ns / (double)r->roof_of);
+    if (r->roof_of) text_printf(roof, sizeof roof, "%.0f%%", 100 * r->roof_ns / (double)r->roof_of);
     str_printf(o, "%5.1f%% %8llu %12.3f", share, (unsigned long long)r->count, ms(r->ns));
     number(o, 11, 2, (double)r->ns / 1e3 / (double)RG_MAX(r->count, 1u), r->count);
     number(o, 9, 1, r->flops / ns, r->count);

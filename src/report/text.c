@@ -146,13 +146,13 @@ static void verdict(struct str *o, const struct diag *d) {
         report_line(o, "VERDICT  no device activity in this recording: nothing can be said about a GPU");
     } else if (d->healthy) {
         if (d->modelled >= 0.5)
-            snprintf(b, sizeof b, "GPU busy %.1f%%, at %.0f%% of the roof; bound by %s", busy, 100 * d->roof,
-                     limit_text(d));
+            text_printf(b, sizeof b, "GPU busy %.1f%%, at %.0f%% of the roof; bound by %s", busy,
+                        100 * d->roof, limit_text(d));
         else if (d->regime == REGIME_MIXED)
-            snprintf(b, sizeof b, "GPU busy %.1f%%; the kernels cannot be judged (no shapes)", busy);
+            text_printf(b, sizeof b, "GPU busy %.1f%%; the kernels cannot be judged (no shapes)", busy);
         else
-            snprintf(b, sizeof b, "GPU busy %.1f%%; bound by %s (by the kernels' names; roof not known)",
-                     busy, limit_text(d));
+            text_printf(b, sizeof b, "GPU busy %.1f%%; bound by %s (by the kernels' names; roof not known)",
+                        busy, limit_text(d));
         bool more = d->causes.n && !d->causes.p[0].note;
         uint32_t idle = 0;
         for (uint32_t i = 0; i < d->devices.n; i++) idle += d->devices.p[i].silent;
@@ -164,7 +164,7 @@ static void verdict(struct str *o, const struct diag *d) {
         int share[BUDGET_KEYS]; /* rounded as in the budget below it */
         report_shares(d->budget, BUDGET_KEYS, d->wall_ns, share);
         double computing = share[BUDGET_KERNELS] / 10.0;
-        snprintf(b, sizeof b, ", computing %.1f%%", computing);
+        text_printf(b, sizeof b, ", computing %.1f%%", computing);
         report_line(o, "VERDICT  %s: %.1f of %.1f ms (%.1f%%) lost to it; GPU busy %.1f%%%s",
                     cause_text(c->id), ms(c->lost_ns), ms(d->wall_ns), pct(c->lost_ns, d->wall_ns), busy,
                     busy - computing > 0.5 ? b : "");
@@ -250,8 +250,8 @@ static void fixes(struct str *o, const struct diag *d) {
             char b[200] = "";
             for (uint32_t x = i; x < d->causes.n && strlen(b) < 80; x++)
                 if (!d->causes.p[x].note)
-                    snprintf(b + strlen(b), sizeof b - strlen(b), "%s%s %.1f%%", *b ? ", " : "",
-                             cause_text(d->causes.p[x].id), pct(d->causes.p[x].lost_ns, d->wall_ns));
+                    text_printf(b + strlen(b), sizeof b - strlen(b), "%s%s %.1f%%", *b ? ", " : "",
+                                cause_text(d->causes.p[x].id), pct(d->causes.p[x].lost_ns, d->wall_ns));
             report_line(o, "ALSO   %s", b);
         }
     }
@@ -271,8 +271,8 @@ static void kernels(struct str *o, const struct diag *d) {
                 best = k;
         }
         if (best < 0) break;
-        snprintf(b + strlen(b), sizeof b - strlen(b), "%s%s %.0f%%", *b ? ", " : "", class_text(best),
-                 pct(d->classes[best].ns, all));
+        text_printf(b + strlen(b), sizeof b - strlen(b), "%s%s %.0f%%", *b ? ", " : "", class_text(best),
+                    pct(d->classes[best].ns, all));
     }
     report_line(o, "%s  %s of %.1f ms; cost known for %.0f%%", d->cpu ? "OPERATORS" : "KERNELS", b, ms(all),
                 100 * d->modelled);
@@ -282,11 +282,11 @@ static void kernels(struct str *o, const struct diag *d) {
         report_short_name(trace_str(d->t, k->name), n, sizeof n);
         report_cut_middle(n, shown, sizeof shown);
         if (k->modelled && k->roof > 0)
-            snprintf(r, sizeof r, "%.0f%% of %s roof", 100 * k->roof,
-                     k->compute >= k->memory ? "compute" : "memory");
+            text_printf(r, sizeof r, "%.0f%% of %s roof", 100 * k->roof,
+                        k->compute >= k->memory ? "compute" : "memory");
         else if (d->cpu && k->modelled && k->ns)
-            snprintf(r, sizeof r, "%.1f GFLOPS, %.1f GB/s", k->flops * k->count / (double)k->ns,
-                     k->bytes * k->count / (double)k->ns);
+            text_printf(r, sizeof r, "%.1f GFLOPS, %.1f GB/s", k->flops * k->count / (double)k->ns,
+                        k->bytes * k->count / (double)k->ns);
         else
             snprintf(r, sizeof r, "%s", class_text(k->cls));
         const char *op = k->op ? trace_str(d->t, k->op) : "";

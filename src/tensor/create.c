@@ -20,7 +20,7 @@ void tg_bad(struct tg *g, const char *fmt, ...) {
     char text[1500];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    text_vprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     err_throw(g->ir->err, RG_EINVAL, "%s", text);
 }

@@ -78,7 +78,7 @@ int sync_fail(struct segment *s, struct err *e, int code, const char *fmt, ...) 
     char text[sizeof s->head->why - 16];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    text_vprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     if (!atomic_compare_exchange_strong(&s->head->failed, &none, 1)) return hear(s, e);
     snprintf(s->head->why, sizeof s->head->why, "%d %s", code, text);

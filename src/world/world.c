@@ -155,8 +155,11 @@ double world_link_seconds(enum collective_kind kind, double bytes, int64_t ranks
 /* RIDGE_WORLD_LINK; 0: there is none. */
 static double named_link_seconds(enum collective_kind kind, double bytes, int64_t ranks) {
     const char *link = env_str(ENV_WORLD_LINK);
-    double rate, us;
-    if (!link || sscanf(link, "%lf,%lf", &rate, &us) != 2 || rate <= 0) return 0;
+    char *end;
+    double rate = link ? text_double(link, &end) : 0;
+    if (rate <= 0 || *end != ',') return 0;
+    double us = text_double(link = end + 1, &end);
+    if (end == link) return 0;
     return world_link_seconds(kind, bytes, ranks, rate, us * 1e-6);
 }
 

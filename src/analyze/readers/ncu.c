@@ -97,7 +97,7 @@ static double number(const struct ncu_field *f) {
     for (uint32_t i = 0; i < f->n && n + 1 < sizeof b; i++)
         if (f->p[i] != ',') b[n++] = f->p[i];
     b[n] = 0;
-    double x = strtod(b, NULL);
+    double x = text_double(b, NULL);
     return x > -1e15 && x < 1e15 ? x : 0; /* not a number: 0 */
 }
 

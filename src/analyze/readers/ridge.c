@@ -373,9 +373,9 @@ static bool take_fact(struct trace *t, const char *s) {
         return true;
     }
     if (strncmp(s, "machine ", 8)) return false;
-    t->machine_flops = strtod(s + 8, &end);
-    t->machine_bytes = strtod(end, &end);
-    t->machine_half = strtod(end, NULL);
+    t->machine_flops = text_double(s + 8, &end);
+    t->machine_bytes = text_double(end, &end);
+    t->machine_half = text_double(end, NULL);
     if (!(t->machine_flops > 0 && t->machine_flops < 1e20)) t->machine_flops = 0;
     if (!(t->machine_bytes > 0 && t->machine_bytes < 1e20)) t->machine_bytes = 0;
     if (!(t->machine_half > 0 && t->machine_half < 1e20)) t->machine_half = 0;

@@ -24,7 +24,7 @@ void opt_fail(struct sched *s, const char *opt, const char *fmt, ...) {
     va_list ap;
     char msg[512];
     va_start(ap, fmt);
-    vsnprintf(msg, sizeof msg, fmt, ap);
+    text_vprintf(msg, sizeof msg, fmt, ap);
     va_end(ap);
     err_throw(s->ir->err, RG_EOPT, "kernel %s: %s: %s", s->kernel->name, opt, msg);
 }

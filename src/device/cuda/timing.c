@@ -33,7 +33,7 @@ static int wait_for_end(struct cuda_device *d, struct err *e, uint64_t limit) {
         return 0;
     }
     d->lost = d->hung = true;
-    snprintf(d->why, sizeof d->why, "a kernel was not done after %.1f s", (double)waited * 1e-9);
+    text_printf(d->why, sizeof d->why, "a kernel was not done after %.1f s", (double)waited * 1e-9);
     return err_set(e, RG_EDEVICE, "%s was lost: %s; start the process anew to use CUDA", d->info.name,
                    d->why);
 }

@@ -48,8 +48,8 @@ static bool parse_row(const char *line, struct tuned_row *r) {
         if (strncmp(line, state_name[i], n) || line[n] != ' ') continue;
         char *end;
         r->state = (enum tuned_state)i;
-        r->predicted = strtod(line + n, &end) * 1e-6;
-        r->measured = strtod(end, &end) * 1e-6;
+        r->predicted = text_double(line + n, &end) * 1e-6;
+        r->measured = text_double(end, &end) * 1e-6;
         r->opts = end + (*end == ' ');
         return true;
     }
@@ -72,7 +72,7 @@ static bool parse_record(struct arena *a, char *data, struct tuned *t) {
         else if (!strncmp(line, "beam ", 5))
             t->beam = atoi(line + 5);
         else if (!strncmp(line, "seconds ", 8))
-            t->seconds = strtod(line + 8, NULL);
+            t->seconds = text_double(line + 8, NULL);
         else if (!strncmp(line, "caches ", 7))
             t->cold = !strcmp(line + 7, "cold");
         else if (parse_row(line, &r)) {
