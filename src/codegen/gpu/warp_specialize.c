@@ -40,7 +40,7 @@ enum {
     PRODUCER_REGS = 24,
     CONSUMER_REGS_MAX = 240,
     CONSUMER_REGS_MIN = 104,
-    CONSUMERS_MAX = 3, /* warpgroups: 160 registers for each thread */
+    CONSUMERS_MAX = 3, /* warpgroups of a GEMM: 160 registers for each thread */
     ACC_ITERS = 1 << 17,
     ACC_STAGES = 1 << 18
 };
@@ -737,7 +737,7 @@ static int64_t consumer_regs(struct ws *ws) {
     int64_t first = ws->s->gpu->regs_sm / all / 8 * 8;
     int64_t each = (all * first - PRODUCERS * PRODUCER_REGS) / threads / 8 * 8;
     if (threads <= WARPGROUP || ws->cooperative) return 0; /* transposing producers need theirs */
-    if (each < CONSUMER_REGS_MIN || threads > CONSUMERS_MAX * WARPGROUP)
+    if (each < CONSUMER_REGS_MIN || (!ws->attention && threads > CONSUMERS_MAX * WARPGROUP))
         opt_fail(ws->s, ws->opt, "%lld consumer threads; there are registers for %d", (long long)threads,
                  CONSUMERS_MAX * WARPGROUP);
     return RG_MIN(each, CONSUMER_REGS_MAX);
