@@ -3,6 +3,8 @@
 
 #pragma GCC diagnostic error "-Wmissing-prototypes"
 
+static const uop *never(void *c) { return store_var(c, DT_IDX, 0, 1, 0, NULL); }
+
 static const uop *b_attention(struct api_call *k) {
     const rg_attention_opts *o = k->p;
     struct t_attention a = {.mask = k->u[3],
@@ -11,7 +13,10 @@ static const uop *b_attention(struct api_call *k) {
                             .wgmma = k->c->engine && engine_capability(k->c->engine) / 10 == 9,
                             .sms = k->c->engine ? engine_sms(k->c->engine) : 0,
                             .scale = o->scale,
-                            .dropout = o->dropout};
+                            .dropout = o->dropout,
+                            .scores = env_int(ENV_SCORES) << 20,
+                            .never = never,
+                            .user = k->c};
     return t_attention(k->g, RNG(k), k->u[0], k->u[1], k->u[2], &a);
 }
 rg_tensor rg_attention_at(const char *file, int line, rg_tensor q, rg_tensor k, rg_tensor v,

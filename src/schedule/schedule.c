@@ -152,6 +152,95 @@ static bool sort_by(struct schedule_state *s, const uint32_t *urgency) {
     return done == n;
 }
 
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+/* An order that frees large values soon is taken where it needs at most half of the memory: gradients that are sums over parts
+ * (blocks of queries) would keep the values of all parts until the sums are computed. */
+enum { LEAN_LEAST = 1 << 24, LEAN_CALLS = 4096 }; /* bytes between kernels; calls, at most */
+
+static double value_bytes(struct schedule_state *s, const uop *n) {
+    return (double)shape_size(sg_shape(&s->g, n)) * dtype_info[n->dt].bytes;
+}
+
+/* Of values that are read later. */
+static double bytes_made(struct schedule_state *s, uint32_t i, const uint32_t *readers) {
+    double sum = 0;
+    for (uint32_t k = 0; k < s->call.p[i].k.n; k++) {
+        const uop *n = s->g.unit[s->call.p[i].k.unit[k]].n;
+        if (readers[n->id]) sum += value_bytes(s, n);
+    }
+    return sum;
+}
+
+/* By node: calls that have yet to read it; results are read in the end. */
+static uint32_t *count_readers(struct schedule_state *s) {
+    uint32_t *readers = arena_array(s->a, uint32_t, s->g.ir->n);
+    for (uint32_t i = 0; i < s->call.n; i++)
+        for (uint32_t k = 0; k < s->call.p[i].reads.n; k++) readers[s->call.p[i].reads.p[k]->id]++;
+    for (uint32_t i = 0; i < s->g.root->nsrc; i++) readers[s->g.target[i]->id]++;
+    return readers;
+}
+
+/* Of values that only this call has yet to read. */
+static double bytes_freed(struct schedule_state *s, uint32_t i, const uint32_t *readers) {
+    double sum = 0;
+    for (uint32_t k = 0; k < s->call.p[i].reads.n; k++) {
+        const uop *n = s->call.p[i].reads.p[k];
+        if (maker_of(s, n) && readers[n->id] == 1) sum += value_bytes(s, n);
+    }
+    return sum;
+}
+
+static void read_values(struct schedule_state *s, uint32_t i, uint32_t *readers) {
+    for (uint32_t k = 0; k < s->call.p[i].reads.n; k++) readers[s->call.p[i].reads.p[k]->id]--;
+}
+
+static double order_peak(struct schedule_state *s) {
+    uint32_t *readers = count_readers(s);
+    double live = 0, peak = 0;
+    for (uint32_t k = 0; k < s->call.n; k++) {
+        live += bytes_made(s, s->order[k], readers);
+        peak = RG_MAX(peak, live);
+        live -= bytes_freed(s, s->order[k], readers);
+        read_values(s, s->order[k], readers);
+    }
+    return peak;
+}
+
+/* Of the ready calls the one that adds least to what is kept, then the first. */
+static void sort_lean(struct schedule_state *s) {
+    uint32_t n = s->call.n, ready_n = 0, done = 0, *readers = count_readers(s);
+    VEC(uint32_t) *then = arena_calloc(s->a, n + 1, sizeof *then);
+    uint32_t *ready = arena_array(s->a, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        s->call.p[i].waits = s->call.p[i].after.n;
+        for (uint32_t k = 0; k < s->call.p[i].after.n; k++) vec_push(s->a, &then[s->call.p[i].after.p[k]], i);
+        if (!s->call.p[i].waits) ready[ready_n++] = i;
+    }
+    while (ready_n) {
+        uint32_t best = 0;
+        double least = INFINITY;
+        for (uint32_t k = 0; k < ready_n; k++) {
+            double net = bytes_made(s, ready[k], readers) - bytes_freed(s, ready[k], readers);
+            if (net < least || (net == least && ready[k] < ready[best])) least = net, best = k;
+        }
+        uint32_t i = s->order[done++] = ready[best];
+        ready[best] = ready[--ready_n];
+        read_values(s, i, readers);
+        for (uint32_t k = 0; k < then[i].n; k++)
+            if (!--s->call.p[then[i].p[k]].waits) ready[ready_n++] = then[i].p[k];
+    }
+}
+
+static void find_lean_order(struct schedule_state *s) {
+    uint32_t *order = s->order;
+    double peak = s->call.n > LEAN_CALLS ? 0 : order_peak(s);
+    if (peak < LEAN_LEAST) return;
+    s->order = arena_array(s->a, uint32_t, s->call.n + 1);
+    sort_lean(s);
+    if (order_peak(s) > peak / 2) s->order = order;
+}
+
 /* ---- collectives ------------------------------------------------------------------------------------------------ */
 
 /* Collectives run beside kernels (engine/overlap.c), one after the other in an order that is given. List scheduling: a collective begins
@@ -220,7 +309,7 @@ static const uint32_t *find_urgency(struct schedule_state *s, const struct excha
 static bool sort_calls(struct schedule_state *s) {
     struct exchange_order x;
     if (!sort_by(s, NULL)) return false;
-    if (!find_exchanges(s, &x)) return true;
+    if (!find_exchanges(s, &x)) return find_lean_order(s), true;
     hold_gathers(s, &x);
     return sort_by(s, find_urgency(s, &x));
 }

@@ -18,8 +18,9 @@
  * a logarithm to base two as well.
  * fp16 and bf16: sums are float32, operands of products 16-bit: P is rounded before it is multiplied by v, and so is what
  * flows to S before it is multiplied by k and q. That is what MMA instructions compute, so every device agrees.
- * Where a GPU has no streaming form (float32, odd head sizes) and scores take up to 1 GB they are not INLINE: GEMM, softmax,
- * GEMM (is_plain).
+ * Where a GPU has no streaming form (float32, odd head sizes) scores are not INLINE: GEMM, softmax, GEMM (is_plain). Scores of more
+ * than a limit are those of blocks of queries, one after the other, and the gradient computes them again (attend_blocks):
+ * memory is linear in the sizes of q, k and v.
  * A query that sees no key has the result 0, and no gradient, as in PyTorch.
  * Grouped queries: the heads of q are (Hk, G), and k and v are broadcast along G. On a GPU what flows to them is stored for each
  * head of q and then summed over G (GRAD_STORED): the kernel is the one without groups, where a row over G and the queries
@@ -33,9 +34,9 @@
 
 struct attend {
     struct tg *g;
-    enum dtype dt;   /* of the sums: float32 for 16-bit floats */
-    enum dtype half; /* of operands of products; VOID: dt */
-    int64_t t, s;
+    enum dtype dt;       /* of the sums: float32 for 16-bit floats */
+    enum dtype half;     /* of operands of products; VOID: dt */
+    int64_t t, s, first; /* queries, keys; causal: the key that the first query is at */
     const struct t_attention *o;
     const uop *keep; /* dropout: 0 or 1 / (1 - share) for each weight; or NULL */
     bool plain, few; /* scores and weights may be stored; by a kernel of its own: see is_plain */
@@ -112,7 +113,7 @@ static const uop *number(struct attend *a, double v) { return uop_flt(a->g->ir, 
 
 /* true where query i sees key j: keys 0 .. i, if there are more keys than queries the queries are the last ones. */
 static const uop *causal(struct attend *a) {
-    int64_t first = RG_MAX(a->s - a->t, 0);
+    int64_t first = a->first;
     const uop *i = tg_iota(a->g, first + a->t, 2, 0), *j = tg_iota(a->g, a->s, 2, 1);
     return t_le(a->g, j, first ? t_slice(a->g, i, &(struct t_slice){.start = first, .stop = T_END}, 1) : i);
 }
@@ -302,15 +303,68 @@ static const uop *attend_nothing(struct attend *a, const uop *q, const uop *k, c
     return t_cast(a->g, weighted(&b, scores(&b, products(&b, q, k), 1, 1), v), out);
 }
 
+/* ---- blocks of queries --------------------------------------------------------------------------------------- */
+
+enum { BLOCK_LEAST = 128, BLOCKS_LEAST = 4 }; /* queries of one; in scores that may be stored */
+
+/* Queries of a block: all, if their scores may be stored. */
+static int64_t block_of(const struct attend *a, const struct shape *q) {
+    double row = (double)shape_size(q) / (double)RG_MAX(q->d[q->n - 1] * a->t, 1) * (double)a->s *
+                 dtype_info[a->dt].bytes; /* bytes of a query's scores, of all heads */
+    if (!a->plain || row * (double)a->t <= (double)a->o->scores) return RG_MAX(a->t, 1);
+    int64_t n = (int64_t)((double)a->o->scores / BLOCKS_LEAST / row);
+    return RG_MAX(n / BLOCK_LEAST * BLOCK_LEAST, BLOCK_LEAST);
+}
+
+/* Rows from .. of the last axis but one; a single one is the same for all queries. */
+static const uop *part_of(struct tg *g, const uop *x, int64_t from, int64_t n) {
+    struct t_slice part[SHAPE_MAX];
+    const struct shape *s = tg_shape(g, x);
+    if (s->n < 2 || s->d[s->n - 2] == 1 || s->d[s->n - 2] == n) return x;
+    for (uint32_t i = 0; i < s->n; i++) part[i] = (struct t_slice){.stop = T_END};
+    part[s->n - 2] = (struct t_slice){.start = from, .stop = from + n};
+    return t_slice(g, x, part, s->n);
+}
+
+/* q, read after a block is done: an order that the plan has to keep, as has, reversed, that of the gradient. */
+static const uop *after_block(struct attend *a, const uop *q, const uop *block, const uop *never) {
+    struct tg *g = a->g;
+    struct t_slice one[SHAPE_MAX];
+    const struct shape *s = tg_shape(g, block);
+    for (uint32_t i = 0; i < s->n; i++) one[i] = (struct t_slice){.stop = 1};
+    const uop *x = t_cast(g, t_slice(g, block, one, s->n), (enum dtype)q->dt);
+    return t_where(g, uop2(g->ir, OP_NE, never, uop_idx(g->ir, 0)), tg_to_shape(g, x, tg_shape(g, q)), q);
+}
+
+/* What flows to keys and values is added block by block (GRAD_STORED), not kept of all blocks to be added in the end. */
+static const uop *attend_blocks(struct attend *a, const uop *const *x, int64_t each, enum dtype out) {
+    struct tg *g = a->g;
+    int64_t n = (a->t + each - 1) / each;
+    const uop **block = arena_array(g->ir->arena, const uop *, (size_t)n), *never = a->o->never(a->o->user);
+    const uop *keys = x[1], *values = x[2];
+    for (int64_t i = 0; i < n; i++) {
+        struct t_attention o = *a->o;
+        struct attend b = *a;
+        int64_t from = i * each;
+        b.o = &o, b.first += from, b.t = RG_MIN(each, a->t - from);
+        if (o.mask) o.mask = part_of(g, o.mask, from, b.t);
+        if (b.keep) b.keep = part_of(g, b.keep, from, b.t);
+        const uop *q = part_of(g, x[0], from, b.t);
+        if (i) q = after_block(a, q, block[i - 1], never);
+        block[i] = t_recompute(g, attend(&b, q, keys, values, x, out), q, never);
+        keys = uop1(g->ir, OP_GRAD_STORED, keys), values = uop1(g->ir, OP_GRAD_STORED, values);
+    }
+    return t_cat(g, block, (uint32_t)n, (int64_t)tg_shape(g, x[0])->n - 2);
+}
+
 /* On a GPU without wgmma for these types and head sizes a row is filled by a thread, at a hundredth of the FMA rate. Where that
- * matters, and scores take no more than a bounded amount of memory, attention is two GEMMs and a softmax. So it is for few queries, a
- * decoding step: products of a matrix and some vectors, whose scores are small beside the keys. */
+ * matters attention is two GEMMs and a softmax. So it is for few queries, a decoding step: products of a matrix and some
+ * vectors, whose scores are small beside the keys. */
 enum {
     PLAIN_LEAST_FMAS = 1 << 22,
     FEW_LEAST_FMAS = 1 << 14,
     FEW_MOST_FMAS = 1 << 23, /* of one query: its weighted sum fills the GPU, with the softmax in it */
     FEW_QUERIES = 16,
-    PLAIN_MOST_BYTES = 1 << 30,
     WGMMA_HEAD = 256,
     WGMMA_CHUNK = 8
 };
@@ -323,7 +377,6 @@ static bool is_plain(struct attend *a, const struct shape *q, const struct shape
     if (!a->o->stream || (a->o->wgmma && a->half != DT_VOID && sizes && !few)) return false;
     double scores = (double)rows * (double)a->s;
     if (scores * (double)d < (few ? FEW_LEAST_FMAS : PLAIN_LEAST_FMAS)) return false;
-    if (scores * dtype_info[a->dt].bytes > PLAIN_MOST_BYTES) return false;
     a->few = few && (each > 1 || scores * (double)dv <= FEW_MOST_FMAS);
     return true;
 }
@@ -338,7 +391,7 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     const struct shape *sq = tg_shape(g, x[0]), *sk = tg_shape(g, x[1]), *sv = tg_shape(g, x[2]);
     struct attend a = {.g = g, .dt = out == DT_F64 ? DT_F64 : DT_F32, .o = &opts};
     if (out == DT_F16 || out == DT_BF16) a.half = out;
-    a.t = sq->d[sq->n - 2], a.s = sk->d[sk->n - 2];
+    a.t = sq->d[sq->n - 2], a.s = sk->d[sk->n - 2], a.first = RG_MAX(a.s - a.t, 0);
     if (!(opts.dropout >= 0 && opts.dropout < 1))
         tg_bad(g, "attention with dropout %g: expected a share from 0 to less than 1", opts.dropout);
     for (int i = 0; i < 3; i++) x[i] = t_cast(g, x[i], a.dt);
@@ -355,7 +408,8 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     const struct shape *shape = shape_make(&g->shapes, d, sq->n);
     if (!shape_size(shape) || !a.s) return tg_reshape(g, attend_nothing(&a, x[0], x[1], x[2], out), shape);
     if (opts.dropout > 0) drop_out(&a, rng, tg_shape(g, x[0]));
-    const uop *y = attend(&a, x[0], x[1], x[2], whole, out);
+    int64_t block = block_of(&a, tg_shape(g, x[0]));
+    const uop *y = block < a.t ? attend_blocks(&a, x, block, out) : attend(&a, x[0], x[1], x[2], whole, out);
     if (group > 1) y = uop1(g->ir, OP_GRAD_STORED, y); /* a number for all would leave no row to keep */
     return tg_reshape(g, y, shape);
 }

@@ -369,6 +369,9 @@ struct t_attention {
     bool wgmma;  /* .. and multiply 16-bit floats of head sizes up to 256 in multiples of 8 by wgmma */
     int sms;     /* that should have work */
     double scale, dropout;
+    int64_t scores; /* bytes of them that may be stored; above it they are computed by blocks of queries */
+    const uop *(*never)(void *user); /* an idx VAR that is 0, for t_recompute */
+    void *user;
 };
 struct t_rng; /* only asked with dropout */
 const uop *t_attention(struct tg *, struct t_rng *, const uop *q, const uop *k, const uop *v,

@@ -315,6 +315,44 @@ TEST_SLOW(simgpu_attention_plain, 300) {
     CHECK(simgpu_count.launches - before > 12); /* not one kernel each */
 }
 
+/* Bytes between kernels of attention with gradients, T queries and keys; planned only. */
+static int64_t attention_scratch(rg_ctx *c, int64_t t, bool is_causal) {
+    RG_SCOPE(c);
+    rg_plan_stats s = {0};
+    rg_tensor x[3], g[3];
+    float *zeros = calloc((size_t)t * 64, sizeof *zeros);
+    for (int i = 0; i < 3; i++) x[i] = rg_from(c, RG_F32, zeros, RG_SHAPE(1, 1, t, 64));
+    free(zeros);
+    rg_tensor y = rg_attention(x[0], x[1], x[2], .causal = is_causal);
+    if (rg_grad(rg_sum(rg_square(y)), RG_ARRAY(x, 3), g)) FAIL("%s", rg_error(c));
+    if (rg_schedule_stats(RG_TENSORS(y, g[0], g[1], g[2]), &s)) FAIL("%s", rg_error(c));
+    return s.scratch;
+}
+
+/* Scores above the limit: blocks of queries, computed again for the gradient. */
+TEST_SLOW(simgpu_attention_blocks, 300) {
+    const struct sim_case s[] = {
+        {"attention f32 128 grads", .fn = attention, .n = {CAUSAL}, .grads = true,
+         .in = {QKV(RG_F32, 1, 1, 180, 190, 128)}, .most = 5e-5},
+        {"attention f32 groups masked", .fn = attention, .n = {MASKED},
+         .in = {QKV(RG_F32, 2, 1, 130, 170, 100), {RG_F32, {130, 170}}}, .most = 5e-5},
+    };
+    setenv("RIDGE_SCORES", "0", 1);
+    env_reload();
+    check_all(s, RG_COUNT(s), "SIM90");
+    setenv("RIDGE_SCORES", "4", 1);
+    env_reload();
+    rg_ctx *c = rg_open("SIM90");
+    for (int is_causal = 0; is_causal < 2; is_causal++) {
+        int64_t once = attention_scratch(c, 2048, is_causal), twice = attention_scratch(c, 4096, is_causal);
+        TEST_INFO("%lld and %lld bytes between kernels", (long long)once, (long long)twice);
+        CHECK(twice < (int64_t)4096 * 4096 * 4 / 2 && twice < 3 * once);
+    }
+    rg_close(c);
+    unsetenv("RIDGE_SCORES");
+    env_reload();
+}
+
 /* Heads of q that share keys: dK and dV are tensor-core kernels too. */
 TEST_SLOW(simgpu_attention_groups, 300) {
     const struct sim_case s[] = {
