@@ -346,6 +346,24 @@ TEST(foreign_first_operator_is_warm_up) {
     forget();
 }
 
+/* On a core of 150 GFLOPS the product takes 56 us: 200 us each time may be a poor kernel, 130 to 380 are threads that wait. */
+TEST(foreign_threads_that_wait_are_uneven) {
+    for (int uneven = 0; uneven < 2; uneven++) {
+        double now = 1000;
+        here = (struct trace_cpu){16, 150e9, 20e9, false};
+        begin("", "");
+        for (int i = 0; i < 40; i++) {
+            double us = !uneven ? 200 : i % 4 == 0 ? 380 : i % 4 == 1 ? 150 : 135;
+            shaped("aten::mm", now, us, "[[64, 256], [256, 256]]", "[\"float\", \"float\"]", "[]");
+            now += us + 1;
+        }
+        diagnosed();
+        CHECK_STR(verdict(), uneven ? "host.threads" : "healthy");
+        forget();
+    }
+    here = (struct trace_cpu){0};
+}
+
 /* A file that came to be within minutes after its last event was written where it was recorded. */
 TEST(foreign_recorded_here) {
     const int64_t s = 1000000000, base = 1790857026 * s;

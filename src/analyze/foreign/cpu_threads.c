@@ -6,17 +6,21 @@
  * Tests: tests/unit/foreign_cpu.c */
 #include "analyze/internal.h"
 
+/* clang-format off */
 enum {
     LARGE_FLOPS = 200000000, /* of a product whose rate says something about threads */
     SHARE_NS = 100000,       /* work of each core in a product that all of them speed up */
-    STALLED = 20, /* times what one core needs: its threads wait for cores or for one another; any operator */
-    STALLED_HERE =
-        4, /* .. a product, on a known core: BLAS on one thread reaches half of its peak at least */
+    SPREAD_NS = 10000,       /* to hand a product to all cores and to come together again */
+    STALLED = 20,            /* times what one core needs: threads wait for cores or for one another; any operator .. */
+    STALLED_HERE = 4,        /* .. a product, on a known core: BLAS on one thread reaches half of its peak at least */
+    UNEVEN = 2,              /* times the fastest of the same calls that the slowest takes: threads that wait */
+    UNEVEN_CALLS = 8,
 };
-#define FEW_MEASURED \
-    0.3 /* of the cores' peak, below which products have few of them: the peak is measured .. */
-#define FEW_THEORY 0.2 /* .. the data sheet's, with a clock that all cores together may not reach */
-#define SCALED 0.6     /* of the cores' peak that a large product reaches on all of them */
+#define STALLED_UNEVEN 2.5 /* .. where calls are uneven */
+#define FEW_MEASURED 0.3   /* of the cores' peak, below which products have few of them: the peak is measured .. */
+#define FEW_THEORY 0.2     /* .. the data sheet's, with a clock that all cores together may not reach */
+#define SCALED 0.6         /* of the cores' peak that a large product reaches on all of them */
+/* clang-format on */
 
 static bool is_product(const struct kernel_row *k) {
     return k->modelled && !k->wrapper && k->count && k->ns > 0 && k->cls == KC_GEMM && k->unit == GPU_F32;
@@ -30,6 +34,19 @@ static double on_one_core(const struct diag *d, const struct kernel_row *k) {
     return RG_MAX(k->flops / MODEL_ANY_CORE_FLOPS, k->bytes / MODEL_ANY_CORE_BYTES) * 1e9;
 }
 
+/* Times what one core needs, from where on an operator's threads hinder one another. */
+static double stalled_from(const struct diag *d, const struct kernel_row *k) {
+    if (d->t->cpu.core_flops <= 0 || !is_product(k)) return STALLED;
+    return k->count >= UNEVEN_CALLS && k->max_ns >= UNEVEN * k->min_ns ? STALLED_UNEVEN : STALLED_HERE;
+}
+
+/* What remains of a call: on one core, or on all that are known. */
+static double remains(const struct diag *d, const struct kernel_row *k) {
+    double one = on_one_core(d, k);
+    if (d->t->cpu.core_flops <= 0 || !is_product(k)) return one;
+    return RG_MIN(one, one / (SCALED * RG_MAX(d->t->cpu.cores, 1u)) + SPREAD_NS);
+}
+
 /* Operators with a known amount of work that take many times what one core needs for it. */
 static void stalled(struct diag *d) {
     int64_t lost = 0, best = 0;
@@ -38,9 +55,8 @@ static void stalled(struct diag *d) {
         const struct kernel_row *k = &d->kernels.p[i];
         if (!k->modelled || k->wrapper || !k->count || k->ns / k->count < CPU_FIXED_OP_NS) continue;
         double least = on_one_core(d, k) * k->count;
-        bool here = d->t->cpu.core_flops > 0 && is_product(k);
-        if (least <= 0 || (double)k->ns < (here ? STALLED_HERE : STALLED) * least) continue;
-        lost += k->ns - (int64_t)least;
+        if (least <= 0 || (double)k->ns < stalled_from(d, k) * least) continue;
+        lost += k->ns - (int64_t)(remains(d, k) * k->count);
         if (k->ns > best) best = k->ns, top = k;
     }
     if (!top || !cause_worth(d, lost)) return;
@@ -54,7 +70,8 @@ static void stalled(struct diag *d) {
             on_one_core(d, top) / 1e6),
         "no more threads than free cores: torch.set_num_threads(n), OMP_NUM_THREADS, fewer processes at once "
         "(workers of a loader have threads too)");
-    c->bound = "the time beyond what one core needs";
+    c->bound = d->t->cpu.core_flops > 0 ? "products at 60% of the peak of all cores, else what one core needs"
+                                        : "the time beyond what one core needs";
     c->confirm = "torch.set_num_threads(1): the step is faster";
 }
 
