@@ -414,15 +414,25 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
     return uop1(ir, OP_LOAD, mk_index(ir, stage, index, 1));
 }
 
+static bool is_only_use(const uop_vec *topo, const uop *x, const uop *use) {
+    for (uint32_t i = 0; i < topo->n; i++)
+        for (uint32_t k = 0; k < topo->p[i]->nsrc; k++)
+            if (topo->p[i]->src[k] == x && topo->p[i] != use) return false;
+    return true;
+}
+
 /* A padded value, WHERE(inside, LOAD(predicated), number), is staged whole: the question is asked while the tile is filled
- * and not where it is used. */
-static const uop *padded_value(struct free_ranges *fr, const uop_vec *topo, const uop *load) {
+ * and not where it is used. On a GPU also where padding reads what lies next in the buffer, and so has no predicate: an
+ * MMA instruction reads the tile as it is. */
+static const uop *padded_value(struct sched *s, struct free_ranges *fr, const uop_vec *topo,
+                               const uop *load) {
     const uop *index = access_offset(load);
-    if (index->op != OP_WHERE || index->src[2]->op != OP_INVALID) return load;
+    bool predicated = index->op == OP_WHERE && index->src[2]->op == OP_INVALID;
+    if (!predicated && !sched_has_threads(s)) return load;
     for (uint32_t i = 0; i < topo->n; i++) {
         const uop *n = topo->p[i];
         if (n->op == OP_WHERE && n->src[1] == load && uop_is_const(n->src[2]) &&
-            free_of(fr, n)->n == free_of(fr, load)->n)
+            free_of(fr, n)->n == free_of(fr, load)->n && (predicated || is_only_use(topo, load, n)))
             return n;
     }
     return load;
@@ -531,7 +541,7 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
         if (n->op != OP_LOAD || access_buf(n)->op != OP_PARAM) continue;
         if (!is_buffer(s, access_buf(n), buffer, len)) continue;
         if (buffer[len] && !has_all(&fr, n, dims, ndims)) continue;
-        n = padded_value(&fr, &topo, n);
+        n = padded_value(s, &fr, &topo, n);
         const uop *cast = sched_has_threads(s) ? NULL : widening_cast(&topo, n), *value = n;
         if (cast) value = uop_cast(ir, n, tile_type(s, free_of(&fr, n), n, (enum dtype)cast->dt)), n = cast;
         const uop *tile = stage_load(s, &fr, opt, buffer, value, at, dims, ndims);
