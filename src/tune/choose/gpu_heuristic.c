@@ -177,21 +177,21 @@ static bool is_other_pass(const struct view *v, int i, int axis) {
     return true;
 }
 
-/* 4-byte registers per element of the rows that RESIDENT keeps; 0: it keeps none. Vectors of 16-bit elements are packed. */
-static double row_registers(const struct view *v, int axis, int lanes) {
+/* 4-byte registers per element of the rows that RESIDENT keeps; 0: it keeps none. Two 16-bit elements are packed into one, and
+ * count two all the same: a block whose row fills half of an SM's registers runs alone, and nothing hides its passes (50,304
+ * logits: 1106 us, read twice by several blocks 715). */
+static int row_registers(const struct view *v, int axis) {
     const char *text = arena_printf(v->arena, "RESIDENT(%s,loads)", v->axis[axis].name);
     struct sched s;
     uop_vec topo = {0};
-    double n = 0;
+    int n = 0;
     if (!opts_legal(v->ir, v->kernel, text, v->gpu, NULL)) return 0;
     sched_init(&s, v->ir, v->kernel);
     sched_apply(&s, text);
     uop_topo(v->arena, &s.sink, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
-        if (topo.p[i]->op == OP_STAGE && topo.p[i]->arg.mem.space == SPACE_SCRATCH) {
-            int bytes = dtype_info[topo.p[i]->dt].bytes;
-            n += bytes == 2 && lanes % 2 == 0 ? 0.5 : (bytes + 3) / 4;
-        }
+        if (topo.p[i]->op == OP_STAGE && topo.p[i]->arg.mem.space == SPACE_SCRATCH)
+            n += (dtype_info[topo.p[i]->dt].bytes + 3) / 4;
     return n;
 }
 
@@ -210,9 +210,9 @@ static bool keeps_rows(const struct view *v, int axis) {
     for (int i = 0; i < v->naxis; i++)
         if (!v->axis[i].grid && !is_same_pass(v, i, axis)) return false; /* one row per iteration */
     double each = ceil(a->most / lanes / GPU_BLOCK_THREADS) * lanes;
-    if (each > 2 * GPU_ROW_REGISTERS || (adds(v) && a->most / lanes > BLOCKED_SUM)) return false;
-    double rows = row_registers(v, axis, lanes);
-    return rows > 0 && rows * each <= (rows > 1 ? GPU_ROW_REGISTERS : LONE_ROW);
+    if (each > GPU_ROW_REGISTERS || (adds(v) && a->most / lanes > BLOCKED_SUM)) return false;
+    int rows = row_registers(v, axis);
+    return rows && rows * each <= (rows > 1 ? GPU_ROW_REGISTERS : LONE_ROW);
 }
 
 static void skinny_tile(struct view *v, struct str *out, bool *many);
