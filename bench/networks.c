@@ -338,11 +338,10 @@ static void measure(struct job *j, const char *name, int64_t batch, int steps) {
     rg_memory mem = {0};
     rg_jit_stats info = {0};
     rg_memory_of(j->c, &mem), rg_jit_info(jit, &info);
-    printf("%s %lld: best %.3f ms, median %.3f, mean of %d %.3f; first %.2f s, second %.2f; %.2f GB; %llu "
-           "kernels, least %.3f ms; "
-           "loss %.4f, then %.4f\n",
-           name, (long long)batch, each[0] * 1e3, each[steps / 2] * 1e3, steps, mean * 1e3, first, second,
-           (double)mem.peak * 1e-9, (unsigned long long)info.kernels, loss, last);
+    printf("%s %lld: best %.3f ms, median %.3f, mean of %d %.3f; first %.2f s, second %.2f; ", name,
+           (long long)batch, each[0] * 1e3, each[steps / 2] * 1e3, steps, mean * 1e3, first, second);
+    printf("%.2f GB; %llu kernels; loss %.4f, then %.4f\n", (double)mem.peak * 1e-9,
+           (unsigned long long)info.kernels, loss, last);
 }
 
 int main(int argc, char **argv) {
