@@ -271,7 +271,7 @@ TEST_MANUAL(cuda_gpu_call_sorts_3, 100) { gpu_sorts(3, 4); }
 
 /* Rows that are cut into many parts, and many rows; the CPU was held to the oracle above. */
 TEST_MANUAL(cuda_gpu_call_sorts_much, 100) {
-    static const int64_t shape[][2] = {{1, 5000001}, {3, 700000}, {600, 9001}, {50000, 33}};
+    static const int64_t shape[][2] = {{1, 5000001}, {3, 700000}, {600, 9001}, {50000, 33}, {7000, 600}};
     const char *const devices[2] = {"CUDA", "CPU"};
     rg_ctx *c = gpu();
     size_t most = (size_t)600 * 9001 * 8;
@@ -295,6 +295,33 @@ TEST_MANUAL(cuda_gpu_call_sorts_much, 100) {
         }
     TEST_INFO("%llu elements sorted as the CPU does", (unsigned long long)n);
     free(data), free(got[0]), free(got[1]);
+    rg_close(c);
+}
+
+/* Masks of one tile, of many, with few and with no true elements; room for less than there are, and for more. */
+TEST_MANUAL(cuda_gpu_call_nonzero, 100) {
+    static const int64_t length[] = {1, 1000, 4096, 4097, 300001, 20000000};
+    rg_ctx *c = gpu();
+    uint8_t *mask = malloc(20000000);
+    int64_t *got = malloc(20000500 * sizeof *got), done = 0;
+    for (size_t k = 0; k < RG_COUNT(length); k++)
+        for (int share = 0; share <= 100; share += 25) {
+            int64_t n = length[k], size = share % 2 ? n / 3 + 1 : n + 500, at = 0;
+            for (int64_t i = 0; i < n; i++) mask[i] = hash_u64((uint64_t)i) % 100 < (uint64_t)share;
+            RG_SCOPE(c);
+            rg_tensor m = rg_from(c, RG_BOOL, mask, RG_SHAPE(n));
+            if (rg_read(rg_nonzero(m, size), got, (size_t)size * sizeof *got)) FAIL("%s", rg_error(c));
+            for (int64_t i = 0; i < size; i++) {
+                while (at < n && !mask[at]) at++;
+                int64_t want = at < n ? at++ : -1;
+                if (got[i] != want)
+                    FAIL("%lld of %lld, %d %% true: result %lld is %lld, expected %lld", (long long)size,
+                         (long long)n, share, (long long)i, (long long)got[i], (long long)want);
+            }
+            done += n;
+        }
+    TEST_INFO("%lld elements of masks", (long long)done);
+    free(mask), free(got);
     rg_close(c);
 }
 
