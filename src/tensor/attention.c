@@ -305,13 +305,14 @@ static const uop *attend_nothing(struct attend *a, const uop *q, const uop *k, c
 
 /* ---- blocks of queries --------------------------------------------------------------------------------------- */
 
-enum { BLOCK_LEAST = 128, BLOCKS_LEAST = 4 }; /* queries of one; in scores that may be stored */
+/* Queries of a block at least; blocks whose scores may be stored together; blocks at most: each has kernels of its own. */
+enum { BLOCK_LEAST = 128, BLOCKS_LEAST = 4, BLOCKS_MOST = 128 };
 
 /* Queries of a block: all, if their scores may be stored. */
 static int64_t block_of(const struct attend *a, const struct shape *q) {
     double row = (double)shape_size(q) / (double)RG_MAX(q->d[q->n - 1] * a->t, 1) * (double)a->s *
                  dtype_info[a->dt].bytes; /* bytes of a query's scores, of all heads */
-    if (!a->plain || row * (double)a->t <= (double)a->o->scores) return RG_MAX(a->t, 1);
+    if (row * (double)a->t <= (double)a->o->scores) return RG_MAX(a->t, 1);
     int64_t n = (int64_t)((double)a->o->scores / BLOCKS_LEAST / row);
     return RG_MAX(n / BLOCK_LEAST * BLOCK_LEAST, BLOCK_LEAST);
 }
@@ -377,6 +378,7 @@ static bool is_plain(struct attend *a, const struct shape *q, const struct shape
     if (!a->o->stream || (a->o->wgmma && a->half != DT_VOID && sizes && !few)) return false;
     double scores = (double)rows * (double)a->s;
     if (scores * (double)d < (few ? FEW_LEAST_FMAS : PLAIN_LEAST_FMAS)) return false;
+    if (a->t > BLOCKS_MOST * block_of(a, q)) return false;
     a->few = few && (each > 1 || scores * (double)dv <= FEW_MOST_FMAS);
     return true;
 }
@@ -408,7 +410,7 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     const struct shape *shape = shape_make(&g->shapes, d, sq->n);
     if (!shape_size(shape) || !a.s) return tg_reshape(g, attend_nothing(&a, x[0], x[1], x[2], out), shape);
     if (opts.dropout > 0) drop_out(&a, rng, tg_shape(g, x[0]));
-    int64_t block = block_of(&a, tg_shape(g, x[0]));
+    int64_t block = a.plain ? block_of(&a, tg_shape(g, x[0])) : a.t;
     const uop *y = block < a.t ? attend_blocks(&a, x, block, out) : attend(&a, x[0], x[1], x[2], whole, out);
     if (group > 1) y = uop1(g->ir, OP_GRAD_STORED, y); /* a number for all would leave no row to keep */
     return tg_reshape(g, y, shape);
