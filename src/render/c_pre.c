@@ -15,7 +15,7 @@
 /* clang-format off */
 static const char basics[] =
     "#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)\n" /* of -O2 what keeps accumulators in registers: cc.c */
-    "#pragma GCC optimize(\"expensive-optimizations\", \"gcse\", \"cse-follow-jumps\", \"rerun-cse-after-loop\", \"no-dse\")\n"
+    "#pragma GCC optimize(\"expensive-optimizations\", \"gcse\", \"cse-follow-jumps\", \"rerun-cse-after-loop\", \"schedule-insns2\", \"no-dse\")\n"
     "#endif\n"
     "#define I static inline __attribute__((always_inline))\n"
     "#define BODY static __attribute__((noinline)) void\n"
