@@ -405,6 +405,7 @@ static const struct {
     {CAUSE_ALIGNMENT, "against 70 % of the roof, which aligned GEMMs reach", "`ridge explore shapes --from N --to M`"},
     {CAUSE_ROOF,      "kernels at their roof, which few reach", "BEAM=4 and `ridge diff`"},
     {CAUSE_TINY,      "the time above the roof; starting a kernel stays", "`ridge explore overhead`"},
+    {CAUSE_SHARED,    "the time slices of the other process", "`ridge top`: no other program on that GPU"},
     {CAUSE_GROWTH,    "it costs the program when memory is full", "`ridge report --memory`: what grows"},
 };
 /* clang-format on */
@@ -416,8 +417,21 @@ static void add_evidence(struct diag *d) {
                 d->causes.p[i].bound = evidence[k].bound, d->causes.p[i].confirm = evidence[k].confirm;
 }
 
+static void shared(struct diag *d) {
+    int64_t lost = d->steady.budget[BUDGET_QUEUED];
+    if (!worth(d, lost)) return;
+    add(d, CAUSE_SHARED, lost, lost, "time slices of about 2 ms in which no kernel begins or ends", "",
+        arena_printf(
+            &d->arena,
+            "another process has the GPU %u times while kernels are under way, %.1f ms of the steps; "
+            "the times of single kernels hold its time slices",
+            d->slices, (double)lost / 1e6),
+        "record again while nothing else runs on the GPU (nvidia-smi, ridge top)");
+}
+
 void ridge_causes(struct diag *d) {
     ridge_phase_kernels(d);
+    shared(d);
     compiling(d);
     planning(d);
     dispatching(d);

@@ -579,6 +579,7 @@ struct diag {
         uint8_t cause;
     } * idle;
     uint32_t idle_n;
+    uint32_t slices;                /* Ridge: times that another process had the GPU under its kernels */
     int64_t warmup_ns, later_ns;    /* a first step that is start-up, and the median of the others; 0 none */
     int64_t mapped_ns;              /* of a program on the CPU: its own code while large blocks are freed */
     uint32_t *dev, *dev_row, dev_n; /* device work in order of start, and its kernel_row (or ~0) */

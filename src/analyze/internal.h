@@ -118,6 +118,9 @@ void clock_align(struct diag *);    /* clock.c: the GPU's times on the host's cl
 void list_processes(struct diag *); /* devices.c */
 void idle_gpus_cause(struct diag *);
 void shared_gpu_cause(struct diag *);
+typedef VEC(struct trace_span) span_list;
+/* interrupted.c: when other processes have the GPU while kernels of a Ridge program are under way; at: events by time. */
+span_list ridge_interrupted(struct diag *, const uint32_t *at, uint32_t n);
 void warmup_settle(struct diag *); /* warmup.c: the first step, where it is no ordinary one */
 const char *warmup_signal(struct diag *, const char *otherwise),
     *warmup_fix(const struct diag *, const char *otherwise);

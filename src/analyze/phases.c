@@ -220,7 +220,8 @@ static void roof_of_steps(struct diag *d) {
     double roof = 0, known = 0, all = 0, busy = (double)d->steady.budget[BUDGET_KERNELS];
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
-        double ns = k->count ? (double)k->ns / k->count * k->steady : 0;
+        double each = d->slices ? ridge_kernel_ns(d, k) : k->count ? (double)k->ns / k->count : 0;
+        double ns = each * k->steady;
         all += ns;
         if (k->modelled) roof += k->roof * ns, known += ns;
     }

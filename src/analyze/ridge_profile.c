@@ -150,6 +150,23 @@ static void add_recording(struct profile_walk *w) {
     if (w->busy.n > n) qsort(w->busy.p, w->busy.n, sizeof *w->busy.p, busy_order);
 }
 
+/* Kernels without the times in which another process has the GPU. */
+static busy_list without_slices(struct diag *d, const busy_list *kernels, const span_list *slices) {
+    busy_list l = {0};
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < kernels->n; i++) {
+        struct busy b = kernels->p[i];
+        for (; k < slices->n && slices->p[k].t0 < b.t1; k++) {
+            const struct trace_span *x = &slices->p[k];
+            if (x->t0 > b.t0) vec_push(&d->arena, &l, ((struct busy){b.t0, x->t0, b.ev, b.cause}));
+            vec_push(&d->arena, &l, ((struct busy){x->t0, x->t1, 0, BUDGET_QUEUED}));
+            b.t0 = x->t1, d->slices++;
+        }
+        if (b.t0 < b.t1) vec_push(&d->arena, &l, b);
+    }
+    return l;
+}
+
 /* Kernels, and what of the copies no kernel hides. */
 static void find_busy(struct profile_walk *w) {
     struct diag *d = w->d;
@@ -161,6 +178,8 @@ static void find_busy(struct profile_walk *w) {
     trace_sort(t->ev, at, n, tmp);
     busy_list kernels = unite(d, at, n, TK_KERNEL, BUDGET_KERNELS),
               copies = unite(d, at, n, TK_COPY, BUDGET_EXPOSED);
+    span_list slices = ridge_interrupted(d, at, n);
+    if (slices.n) kernels = without_slices(d, &kernels, &slices);
     for (uint32_t i = 0, k = 0; i < copies.n; i++) {
         struct busy c = copies.p[i];
         while (k < kernels.n && kernels.p[k].t1 <= c.t0) k++;

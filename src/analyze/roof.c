@@ -18,7 +18,7 @@ bool ridge_contended(const struct diag *d) {
 
 double ridge_kernel_ns(const struct diag *d, const struct kernel_row *k) {
     if (!k->count) return 0;
-    return ridge_contended(d) ? (double)k->min_ns : (double)k->ns / k->count;
+    return ridge_contended(d) || d->slices ? (double)k->min_ns : (double)k->ns / k->count;
 }
 
 int64_t ridge_at_best(const struct diag *d) {

@@ -20,6 +20,7 @@ const char *ridge_budget_text(int budget) {
     case BUDGET_DISPATCH: return "dispatch: graph, binding, bookkeeping";
     case BUDGET_USER: return "your code, outside of Ridge";
     case BUDGET_PROFILER: return "the profiler itself";
+    case BUDGET_QUEUED: return "another process has the GPU";
     case BUDGET_OTHER: return "not recorded";
     default: return "other";
     }

@@ -273,6 +273,38 @@ TEST(phases_page_knows_what_was_not_recorded) {
     forget();
 }
 
+/* Another process has the GPU for 1.8 ms of each step, always under the fourth kernel: its time is not that of kernels. */
+TEST(phases_kernels_without_slices_of_others) {
+    const char *info =
+        "matmul net.0 m.c:5\t80000\tcompute\t\tk\t0\t0\t0\tissued=9 moved=9 lines=9 f32=9 vector=9\t";
+    for (int shared = 0; shared < 2; shared++) {
+        begin();
+        now += 1000000;
+        for (int s = 0; s < 30; s++) {
+            uint64_t t0 = now;
+            for (int k = 0; k < 10; k++) {
+                uint64_t ns = shared && k == 3 ? 1900000 : 100000;
+                event_add_row(EVENT_KERNEL, event_name("k"), event_name(info), event_row(0, 1),
+                              (uint32_t)(1 + s), now, now + ns, 1000, 10);
+                now += ns + 1000;
+            }
+            event_add(EVENT_LAUNCH, event_name("graph"), t0 - 3000, t0 - 1000, 10, 1 + s);
+            event_add_info(EVENT_RUN, event_name("CUDA"), event_name("train"), t0 - 4000, t0, 10, 2);
+            event_add_info(EVENT_CALL, event_name("rg_jit_call"), event_name("m.c:92"), t0 - 4000, t0, 0, 0);
+            now += 5000;
+        }
+        end();
+        CHECK_EQ(d.residual, 0);
+        CHECK_EQ(d.slices, shared ? 30 : 0);
+        CHECK_EQ(d.budget[BUDGET_KERNELS], 30 * 1000000);
+        CHECK_EQ(d.budget[BUDGET_QUEUED], shared * 30 * 1800000);
+        CHECK_EQ(sum(d.steady.budget), d.steady.wall_ns);
+        CHECK_NEAR(d.roof, 0.8, 1e-9);
+        CHECK_EQ(d.causes.n && d.causes.p[0].id == CAUSE_SHARED, shared);
+        forget();
+    }
+}
+
 /* A GPU that times its own kernels: what that takes is no part of the steps, and the roof is that of their kernels. */
 TEST(phases_steps_without_their_recording) {
     const char *fast =
