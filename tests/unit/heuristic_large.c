@@ -1,0 +1,379 @@
+/* Tests of opts_heuristic: kernels of several megabytes have streams, prefetches and tiles and keep their values; facts about the
+ * programs, vector loads only, products per load, accumulators, what is evaluated once; what a list must not depend on. */
+#include "trial.h"
+
+/* ---- kernels of several megabytes: streams, prefetches, transposed tiles --------------------------------------- */
+
+static void large(const char *text, bool exact, const char *has) {
+    struct trial *t = calloc(1, sizeof *t);
+    t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+    trial_open(t, text, "large");
+    if (!strstr(t->opts[0], has)) FAIL("expected %s in %s", has, t->opts[0]);
+    CHECK(same_values(t, exact) > 0);
+    arena_free(&t->arena);
+    free(t);
+}
+
+TEST(heuristic_large_sum_in_streams) {
+    large("kernel s\nx = (PARAM<f32>[0 x] 2097152)\no = (PARAM<f32>[1 o] 32)\nb = (RANGE[b GRID 0] 32)\n"
+          "k = (RANGE[k REDUCE 1] 65536)\n(SINK (STORE (INDEX o b) (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL b "
+          "65536) k))) k)))\n",
+          true, "REG(k)");
+}
+
+/* Four runs of neighbouring rows at a time, not four rows. */
+TEST(heuristic_large_rows_in_runs) {
+    large("kernel s\nx = (PARAM<f32>[0 x] 2097152)\ny = (PARAM<f32>[1 y] 2048)\no = (PARAM<f32>[2 o] 1024)\n"
+          "b = (RANGE[b GRID 0] 1024)\nk = (RANGE[k REDUCE 1] 2048)\n(SINK (STORE (INDEX o b) (REDUCE[ADD] "
+          "(MUL "
+          "(LOAD (INDEX x (ADD (MUL b 2048) k))) (LOAD (INDEX y k))) k)))\n",
+          true, "TILE(b,16,b_l) TILE(b,4,b_s) UNROLL(b_s)");
+}
+
+TEST(heuristic_large_columns_in_runs) {
+    large("kernel s\nx = (PARAM<f32>[0 x] 2097152)\no = (PARAM<f32>[1 o] 8192)\nb = (RANGE[b GRID 0] 8)\n"
+          "c = (RANGE[c GRID 1] 1024)\nk = (RANGE[k REDUCE 2] 256)\n(SINK (STORE (INDEX o (ADD (MUL b 1024) "
+          "c)) "
+          "(REDUCE[ADD] (LOAD (INDEX x (ADD (ADD (MUL b 262144) (MUL k 1024)) c))) k)))\n",
+          true, "TILE(k,64,k_l) UNROLL(k)");
+}
+
+static void columns(long long blocks, long long cols, long long rows, const char *has) {
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "kernel s\nx = (PARAM<f32>[0 x] %lld)\no = (PARAM<f32>[1 o] %lld)\nb = (RANGE[b GRID 0] %lld)\n"
+        "c = (RANGE[c GRID 1] %lld)\nk = (RANGE[k REDUCE 2] %lld)\n(SINK (STORE (INDEX o (ADD (MUL b %lld) "
+        "c)) (REDUCE[ADD] (LOAD (INDEX x (ADD (ADD (MUL b %lld) (MUL k %lld)) c))) k)))\n",
+        blocks * cols * rows, blocks * cols, blocks, cols, rows, cols, cols * rows, cols);
+    large(text, true, has);
+}
+
+/* Columns of any number are walked row by row, and few of them stay in registers: never a cache line or a page per row. */
+TEST(heuristic_large_columns_of_odd_sizes) {
+    columns(16, 1001, 131, "UNROLL(k_u) ORDER(k,c)");
+    columns(2, 4099, 257, "ORDER(k,c_l)");
+    columns(1, 30001, 70, "ORDER(k,c_l)");
+    columns(64, 33, 1000, "VEC(c_v) UNROLL(c)");
+    columns(32, 16, 4097, "VEC(c_v) UNROLL(c) TILE(k,4,k_u) UNROLL(k_u)");
+}
+
+/* A channel of many images: rows of several images at a time. */
+TEST(heuristic_large_short_rows_far_apart) {
+    large("kernel s\nx = (PARAM<f32>[0 x] 1024000)\no = (PARAM<f32>[1 o] 16)\nc = (RANGE[c GRID 0] 16)\n"
+          "n = (RANGE[n REDUCE 1] 160)\nk = (RANGE[k REDUCE 2] 400)\n(SINK (STORE (INDEX o c) (REDUCE[ADD] "
+          "(LOAD "
+          "(INDEX x (ADD (ADD (MUL n 6400) (MUL c 400)) k))) n k)))\n",
+          true, "TILE(n,8,n_s) UNROLL(n_s)");
+}
+
+/* What lies under four neighbours of a pooled tensor is two elements; lanes are made of vectors that hold all of a row. */
+TEST(heuristic_large_pooled_rows) {
+    large("kernel s\nx = (PARAM<f32>[0 x] 65536)\ny = (PARAM<f32>[1 y] 16384)\no = (PARAM<f32>[2 o] 65536)\n"
+          "n = (RANGE[n GRID 0] 256)\nh = (RANGE[h GRID 1] 16)\nw = (RANGE[w GRID 2] 16)\n"
+          "e = (ADD (MUL n 256) (ADD (MUL h 16) w))\n(SINK (STORE (INDEX o e) (MUL (LOAD (INDEX x e)) (LOAD "
+          "(INDEX y "
+          "(ADD (MUL n 64) (ADD (MUL (IDIV h 2) 8) (IDIV w 2))))))))\n",
+          true, "VEC(w_v) UNROLL(w) TILE(h,2,h_p) UNROLL(h_p)");
+}
+
+TEST(heuristic_large_transposition_in_tiles) {
+    large(
+        "kernel t\na = (PARAM<f32>[0 a] 1228800)\no = (PARAM<f32>[1 o] 1228800)\nj = (RANGE[j GRID 0] 960)\n"
+        "i = (RANGE[i GRID 1] 1280)\n(SINK (STORE (INDEX o (ADD (MUL j 1280) i)) (LOAD (INDEX a (ADD (MUL i "
+        "960) j)))))\n",
+        true, "STAGE(a");
+}
+
+TEST(heuristic_large_rows_are_prefetched) {
+    large(
+        "kernel l\nx = (PARAM<f32>[0 x] 2097152)\no = (PARAM<f32>[1 o] 2097152)\nr = (RANGE[r GRID 0] 512)\n"
+        "k0 = (RANGE[k REDUCE 1 0] 4096)\nk1 = (RANGE[k LOOP 1 1] 4096)\n"
+        "m = (REDUCE[MAX] (LOAD (INDEX x (ADD (MUL r 4096) k0))) k0)\ne = (ADD (MUL r 4096) k1)\n"
+        "(SINK (STORE (INDEX o e) (SUB (LOAD (INDEX x e)) m)))\n",
+        true, "PIPE(x,r,1");
+}
+
+TEST(heuristic_large_gather_is_prefetched) {
+    large("kernel g\ntable = (PARAM<f32>[0 table] 262144)\nidx = (PARAM<i32>[1 idx] 4096)\no = (PARAM<f32>[2 "
+          "o] 524288)\n"
+          "i = (RANGE[i GRID 0] 4096)\nc = (RANGE[c GRID 1] 128)\n"
+          "at = (MIN (MAX (CAST<idx> (LOAD (INDEX idx i))) 0) 2047)\n"
+          "(SINK (STORE (INDEX o (ADD (MUL i 128) c)) (LOAD (INDEX table (ADD (MUL at 128) c)))))\ndata idx "
+          "= randint 0 2048\n",
+          true, "PIPE(table");
+}
+
+/* The gradient with respect to the image of a convolution with stride two: positions are split into quotient and remainder.
+ * Of a padded one the remainder shifts the positions, too. */
+static void stepped(int offset, int size, const char *has) {
+    char text[4096];
+    snprintf(
+        text, sizeof text,
+        "kernel d\no = (PARAM<f32>[0 o] %d)\nw = (PARAM<f32>[1 w] 288)\ny = (PARAM<f32>[2 y] 1024)\n"
+        "i0 = (RANGE[i0 GRID 0] 16)\ni1 = (RANGE[i1 GRID 1] 8)\ni2 = (RANGE[i2 GRID 2] %d)\ni3 = (RANGE[i3 "
+        "GRID 3] %d)\n"
+        "k4 = (RANGE[k4 REDUCE 4] 4)\nk5 = (RANGE[k5 REDUCE 5] 2)\nk6 = (RANGE[k6 REDUCE 6] 2)\n"
+        "h = (ADD i2 %d)\nv = (ADD i3 %d)\nq = (IDIV h 2)\nr = (IDIV v 2)\n"
+        "in = (AND (AND (AND (LT q (ADD k5 4)) (LT k5 (ADD q 1))) (LT k6 (ADD r 1))) (LT r (ADD k6 4)))\n"
+        "at = (ADD (MUL q 4) (ADD r (ADD (MUL k6 -1) (ADD (MUL k5 -4) (ADD (MUL i0 64) (MUL k4 16))))))\n"
+        "taps = (AND (LT (ADD (MUL k6 2) (MOD v 2)) 3) (LT (ADD (MUL k5 2) (MOD h 2)) 3))\n"
+        "tap = (ADD (MOD v 2) (ADD (MUL (MOD h 2) 3) (ADD (MUL k6 2) (ADD (MUL k5 6) (ADD (MUL k4 72) (MUL "
+        "i1 9))))))\n"
+        "p = (MUL (WHERE in (LOAD (INDEX y (WHERE in at (INVALID<idx>)))) 0.0) (WHERE taps (LOAD (INDEX w "
+        "(WHERE taps tap "
+        "(INVALID<idx>)))) 0.0))\n"
+        "(SINK (STORE (INDEX o (ADD i3 (ADD (MUL i2 %d) (ADD (MUL i0 %d) (MUL i1 %d))))) (REDUCE[ADD] p k4 "
+        "k5 k6)))\n",
+        16 * 8 * size * size, size, size, offset, offset, size, 8 * size * size, size * size);
+    large(text, true, has);
+}
+
+TEST(heuristic_large_gradient_of_a_stepped_convolution) {
+    stepped(0, 9, "STAGE(y,i0,k4,i2+k5,i3+k6)");
+    stepped(1, 8, "STAGE(y,i0,k4,i2+i2_p+k5,i3+i3_p+k6)");
+}
+
+/* The layers of a small network, in a batch of four: which form each takes, and that it keeps the values. */
+TEST(heuristic_convolutions) {
+    static const struct {
+        int kind;
+        struct conv_sizes z;
+        const char *has;
+        int vec_bytes;
+    } job[] = {
+        {0, {2, 1, 4, 8, 5, 5, 20, 20, 1, 0}, "VEC(ow_v)", 16},        /* long rows: in place */
+        {0, {4, 1, 8, 16, 3, 3, 7, 7, 1, 0}, "VEC(co_v)", 16},         /* short rows: vectors of channels */
+        {0, {4, 1, 4, 8, 3, 3, 12, 12, 1, 1}, ",ci,oh+kh,ow+kw)", 16}, /* padded: copied with its halo */
+        {0, {4, 2, 4, 8, 3, 3, 6, 6, 1, 1}, "oh+kh,ow+kw)", 16},
+        {2, {2, 1, 4, 8, 5, 5, 20, 20, 1, 0}, ",co,oh+kh,ow+kw)", 16},
+        {2, {4, 1, 8, 8, 3, 3, 7, 7, 1, 0}, "VEC(ci_v)", 16},
+        {1, {4, 1, 8, 16, 3, 3, 6, 6, 1, 0}, "oh+kh,ow+kw,ci", 16}, /* channels last */
+        {1, {2, 1, 4, 32, 2, 2, 20, 20, 1, 0}, "oh+kh,ow+ow_u+kw,ci", 16},
+        {1, {4, 1, 8, 16, 3, 3, 8, 8, 2, 0}, "oh+kh,ow+kw,ci", 16},
+        {1,
+         {16, 1, 1, 16, 3, 3, 20, 20, 1, 0},
+         "ORDER(b,",
+         16}, /* one channel: dots, some images at a time */
+        {1, {4, 2, 8, 8, 3, 3, 6, 6, 1, 0}, "oh+kh,ow+kw,ci", 16},
+        {0,
+         {4, 1, 4, 32, 3, 3, 15, 15, 2, 1},
+         "VEC(co_v)",
+         64}, /* strided and padded: vectors of channels .. */
+        {0, {4, 1, 4, 32, 3, 3, 15, 15, 2, 1}, "UNROLL(x.ow)", 64}, /* .. rows copied at once .. */
+        {0, {4, 1, 4, 32, 3, 3, 15, 15, 2, 1}, "UNROLL(w.kw) UNROLL(w.kh)", 64}, /* .. filters transposed */
+        {0, {4, 1, 4, 16, 3, 3, 15, 15, 2, 1}, "VEC(co_v)", 32},
+    };
+    for (size_t i = 0; i < RG_COUNT(job); i++) {
+        struct trial *t = calloc(1, sizeof *t);
+        struct str s;
+        struct arena text;
+        arena_init(&text, &t->err);
+        str_init(&s, &text);
+        str_add(&s, "kernel conv\n");
+        write_conv(&s, job[i].kind, &job[i].z);
+        t->vec_bytes = job[i].vec_bytes, t->threads = 1 + (int)i % 3, t->keep_math = true;
+        trial_open(t, s.p, "conv");
+        if (!strstr(t->opts[0], job[i].has)) FAIL("expected %s in %s\n%s", job[i].has, t->opts[0], s.p);
+        CHECK(same_values(t, true) > 0);
+        arena_free(&t->arena);
+        arena_free(&text);
+        free(t);
+    }
+}
+
+/* ---- facts about the programs -------------------------------------------------------------------------------- */
+
+struct facts {
+    uint32_t wide_loads, single_loads, wide_stores, single_stores, fma, exps, hreds,
+        sums; /* in the innermost loops */
+    uint32_t loops;
+};
+
+/* Counts the body of each innermost loop; of a condition, the first side (the main body). */
+static struct facts facts_of(const struct linear *l) {
+    struct facts f = {0};
+    uint32_t depth = 0, most = 0, skip = 0;
+    for (uint32_t i = 0; i < l->n; i++) { /* how deep the deepest loop is */
+        if (l->u[i]->op == OP_RANGE) most = RG_MAX(most, ++depth);
+        if (l->u[i]->op == OP_END && l->u[i]->src[0]->op == OP_RANGE) depth--;
+    }
+    for (uint32_t i = 0; i < l->n; i++) {
+        const uop *n = l->u[i];
+        if (n->op == OP_RANGE) depth++, f.loops += depth == most;
+        if (n->op == OP_ELSE) skip++;
+        if (n->op == OP_END && n->src[0]->op == OP_RANGE) depth--;
+        if (n->op == OP_END && n->src[0]->op == OP_IF && skip) skip--;
+        f.hreds += n->op == OP_VEC_REDUCE && !skip;
+        f.exps += n->op == OP_EXP && !skip;
+        if (depth < most || skip) continue;
+        bool load = n->op == OP_LOAD || n->op == OP_PRED_LOAD, store = n->op == OP_STORE;
+        f.wide_loads += load && n->lanes > 1, f.single_loads += load && n->lanes == 1;
+        f.wide_stores += store && n->src[0]->lanes > 1, f.single_stores += store && n->src[0]->lanes == 1;
+        f.fma += n->op == OP_FMA && n->lanes > 1;
+        f.sums += n->op == OP_SET;
+    }
+    return f;
+}
+
+static struct facts facts_for(const char *path, int threads) {
+    struct trial *t = calloc(1, sizeof *t);
+    struct err e = {0};
+    struct arena a;
+    arena_init(&a, &e);
+    t->vec_bytes = 16, t->threads = threads, t->keep_math = true;
+    trial_open(t, read_text(&a, &e, path), path);
+    struct facts f = facts_of(&t->fast[0]);
+    arena_free(&t->arena);
+    arena_free(&a);
+    free(t);
+    return f;
+}
+
+TEST(heuristic_matmul_uses_each_load_often) {
+    static const char *const path[] = {"tests/golden/matmul_2048.uop", "tests/golden/matmul_256.uop",
+                                       "tests/golden/conv5x5.uop"};
+    for (size_t i = 0; i < RG_COUNT(path); i++) {
+        struct facts f = facts_for(path[i], 2);
+        CHECK(f.fma >= 80);
+        CHECK_EQ(f.single_loads, 0);
+        CHECK(f.fma >= 3 * f.wide_loads); /* 8 x 12: 24 products for 5 vectors */
+    }
+}
+
+TEST(heuristic_pointwise_touches_memory_in_vectors) {
+    static const char *const path[] = {"tests/golden/two_outputs.uop", "tests/golden/scatter_add.uop",
+                                       "tests/golden/gather.uop"};
+    for (size_t i = 0; i < RG_COUNT(path); i++) {
+        struct facts f = facts_for(path[i], 2);
+        CHECK(f.wide_stores >= 4);
+        CHECK_EQ(f.single_stores, 0);
+        CHECK(f.single_loads <= 2); /* the row that a gather reads, and the one it asks for */
+    }
+}
+
+TEST(heuristic_rows_have_independent_sums) {
+    struct facts f = facts_for("tests/golden/layernorm.uop", 2);
+    CHECK(f.sums >= 16); /* two reductions, eight accumulators each */
+    CHECK_EQ(f.single_loads, 0);
+    CHECK_EQ(f.hreds, 2);
+    f = facts_for("tests/golden/softmax.uop", 2);
+    CHECK_EQ(f.exps, 8); /* evaluated in one pass, kept for the other */
+    CHECK_EQ(f.single_loads, 0);
+}
+
+/* A group norm reduces its rows as one axis, and scales by channel: both passes are vectorized. */
+TEST(heuristic_other_passes_are_vectorized) {
+    static const char text[] =
+        "kernel groups\n"
+        "x = (PARAM<f32>[0 x] 8640)\nw = (PARAM<f32>[1 w] 12)\nout = (PARAM<f32>[2 out] 8640)\n"
+        "r = (RANGE[r GRID 0] 20)\nk = (RANGE[k REDUCE 1] 432)\nc = (RANGE[c LOOP 2] 12)\ni = (RANGE[i LOOP "
+        "3] 36)\n"
+        "s = (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL r 432) k))) k)\n"
+        "at = (ADD (MUL r 432) (ADD (MUL c 36) i))\n"
+        "(SINK (STORE (INDEX out at) (MUL (SUB (LOAD (INDEX x at)) s) (LOAD (INDEX w c)))))\n";
+    struct trial *t = calloc(1, sizeof *t);
+    t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+    trial_open(t, text, "groups");
+    if (!strstr(t->opts[0], "VEC(k_v)") || !strstr(t->opts[0], "VEC(i_v)")) FAIL("opts %s", t->opts[0]);
+    CHECK(same_values(t, false) > 0);
+    arena_free(&t->arena);
+    free(t);
+}
+
+/* The taps of a pooling window are unrolled. */
+TEST(heuristic_taps_are_unrolled) {
+    static const char text[] =
+        "kernel pool\n"
+        "x = (PARAM<f32>[0 x] 8192)\nout = (PARAM<f32>[1 out] 2048)\n"
+        "r = (RANGE[r GRID 0] 32)\ni = (RANGE[i GRID 1] 64)\nk = (RANGE[k REDUCE 2] 2)\nj = (RANGE[j REDUCE "
+        "3] 2)\n"
+        "at = (ADD (ADD (MUL r 256) (MUL k 128)) (ADD (MUL i 2) j))\n"
+        "(SINK (STORE (INDEX out (ADD (MUL r 64) i)) (REDUCE[MAX] (LOAD (INDEX x at)) k j)))\n";
+    struct trial *t = calloc(1, sizeof *t);
+    t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+    trial_open(t, text, "pool");
+    if (!strstr(t->opts[0], "UNROLL(k)") || !strstr(t->opts[0], "UNROLL(j)")) FAIL("opts %s", t->opts[0]);
+    CHECK(same_values(t, true) > 0);
+    arena_free(&t->arena);
+    free(t);
+}
+
+TEST(heuristic_columns_join_no_lanes) {
+    struct facts f = facts_for("tests/golden/small/column_sum.uop", 1);
+    CHECK_EQ(f.hreds, 0);
+    CHECK_EQ(f.single_loads, 0);
+    CHECK(f.wide_loads > 0);
+}
+
+/* Lanes follow the element: sixteen bytes of it. */
+TEST(heuristic_lanes_fill_a_register) {
+    static const struct {
+        const char *dt;
+        uint8_t lanes;
+    } row[] = {{"f32", 4}, {"f64", 2}, {"f16", 8}, {"bf16", 8},
+               {"i8", 16}, {"u8", 16}, {"i64", 2}, {"i16", 8}};
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        struct trial *t = calloc(1, sizeof *t);
+        char text[400];
+        snprintf(
+            text, sizeof text,
+            "kernel p\na = (PARAM<%s>[0 a] 4096)\no = (PARAM<%s>[1 o] 4096)\ni = (RANGE[i GRID 0] 4096)\n"
+            "(SINK (STORE (INDEX o i) (MAX (LOAD (INDEX a i)) 1:%s)))\n",
+            row[i].dt, row[i].dt, row[i].dt);
+        t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+        trial_open(t, text, "lanes");
+        bool found = false;
+        for (uint32_t k = 0; k < t->fast[0].n; k++)
+            found |= t->fast[0].u[k]->op == OP_LOAD && t->fast[0].u[k]->lanes == row[i].lanes;
+        if (!found) FAIL("%s: no load of %d lanes under %s", row[i].dt, row[i].lanes, t->opts[0]);
+        arena_free(&t->arena);
+        free(t);
+    }
+}
+
+/* ---- what it must not depend on -------------------------------------------------------------------------------- */
+
+/* Names of axes and buffers that clash with what the heuristic would call its own, or cannot stand in an opt. */
+TEST(heuristic_survives_names) {
+    static const char *const text[] = {
+        "kernel n\na = (PARAM<f32>[0 i] 4096)\no = (PARAM<f32>[1 i_v] 4096)\ni = (RANGE[i GRID 0] 64)\n"
+        "j = (RANGE[i_v GRID 1] 64)\n(SINK (STORE (INDEX o (ADD (MUL i 64) j)) (LOAD (INDEX a (ADD (MUL j "
+        "64) i)))))\n",
+        "kernel n\na = (PARAM<f32>[0 \"w (1, 2)\"] 8192)\nb = (PARAM<f32>[1 b] 8192)\no = (PARAM<f32>[2 o] "
+        "4096)\n"
+        "i = (RANGE[\"m\" GRID 0] 64)\nj = (RANGE[m_r GRID 1] 64)\nk = (RANGE[m_v REDUCE 2] 128)\n"
+        "(SINK (STORE (INDEX o (ADD (MUL i 64) j)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL i 128) k))) "
+        "(LOAD (INDEX b (ADD "
+        "(MUL j 128) k)))) k)))\n"};
+    for (size_t i = 0; i < RG_COUNT(text); i++) {
+        struct trial *t = calloc(1, sizeof *t);
+        t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+        trial_open(t, text[i], "names");
+        CHECK(t->opts[0][0] != 0);
+        CHECK(same_values(t, true) > 0);
+        arena_free(&t->arena);
+        free(t);
+    }
+}
+
+/* Nothing is left in the arena but the text, and a second call gives the same one. */
+TEST(heuristic_leaves_only_its_list) {
+    struct trial *t = calloc(1, sizeof *t);
+    struct err e = {0};
+    struct arena a;
+    arena_init(&a, &e);
+    t->vec_bytes = 16, t->threads = 2;
+    trial_open(t, read_text(&a, &e, "tests/golden/matmul_2048.uop"), "matmul");
+    size_t before = t->arena.used;
+    uint32_t nodes = t->ir.n;
+    const char *again = opts_heuristic(&t->ir, &t->prog.kernel.p[0], 16, 2);
+    CHECK_STR(again, t->opts[0]);
+    CHECK(t->arena.used - before < 2048);
+    CHECK_EQ(t->ir.n, nodes);
+    CHECK(strcmp(again, opts_heuristic(&t->ir, &t->prog.kernel.p[0], 16, 16)) !=
+          0); /* more threads, more tiles */
+    arena_free(&t->arena);
+    arena_free(&a);
+    free(t);
+}
