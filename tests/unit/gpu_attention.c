@@ -622,40 +622,90 @@ static void write_packed_dq(struct str *s, int64_t t, int64_t d, bool scores_fir
     str_printf(s, "(SINK (STORE (INDEX b0 (ADD i2 (MUL i1 %lld))) (CAST<bf16> o)))\n", D);
 }
 
+/* dQ of grouped queries without a mask: heads and queries are one axis, of which keys take the quotient. */
+static void write_grouped_dq(struct str *s, int64_t t, int64_t d) {
+    long long T = t, D = d, N = 4 * t;
+    str_printf(s, "kernel dq\ni1 = (RANGE[i1 GRID 1] %lld)\ni2 = (RANGE[i2 LOOP 2] %lld)\n", N, D);
+    str_printf(s, "k4 = (RANGE[k4 REDUCE 3] %lld)\nk3 = (RANGE[k3 REDUCE 4] %lld)\n", T, D);
+    str_printf(s, "k5 = (RANGE[k5 REDUCE 5] %lld)\nb0 = (PARAM<bf16>[0 b0] %lld)\n", T, N * D);
+    str_printf(s, "b1 = (PARAM<bf16>[1 b1] %lld)\nb2 = (PARAM<bf16>[2 b2] %lld)\n", 2 * T * D, N * D);
+    str_printf(s, "b3 = (PARAM<f32>[3 b3] %lld)\nb4 = (PARAM<f32>[4 b4] %lld)\n", N, N);
+    str_printf(s, "b5 = (PARAM<bf16>[5 b5] %lld)\nb6 = (PARAM<bf16>[6 b6] %lld)\n", 2 * T * D, N * D);
+    str_printf(s, "head = (MUL (IDIV i1 %lld) %lld)\nat = (ADD k3 (MUL i1 %lld))\n", 2 * T, T * D, D);
+    str_printf(s, "key = (ADD head (ADD k3 (MUL k4 %lld)))\n", D);
+    for (int i = 0; i < 2; i++)
+        str_printf(
+            s,
+            "%s = (REDUCE[ADD] (MUL (CAST<f32> (LOAD (INDEX b%d key))) (CAST<f32> (LOAD (INDEX b%d at)))) "
+            "k3)\n",
+            i ? "dp" : "sc", i ? 5 : 1, i ? 6 : 2);
+    str_printf(s, "p = (EXP2 (SUB (MUL sc 0.25) (LOAD (INDEX b3 i1))))\nds = (ADD (LOAD (INDEX b4 i1)) dp)\n"
+                  "keep0 = (STAGE[keep0 SCRATCH] (MUL (MUL p ds) 0.125) k4)\n");
+    str_printf(
+        s,
+        "o = (REDUCE[ADD] (MUL (CAST<f32> (LOAD (INDEX b1 (ADD head (ADD i2 (MUL k5 %lld)))))) (CAST<f32> "
+        "(CAST<bf16> (LOAD (INDEX keep0 k5))))) k5)\n",
+        D);
+    str_printf(s, "(SINK (STORE (INDEX b0 (ADD i2 (MUL i1 %lld))) (CAST<bf16> o)))\n", D);
+}
+
+/* The heuristic's block program for a text, which has to hold these words, against the plain loops. */
+static void check_chosen(const char *text, const char *const *words, size_t nwords) {
+    struct both x = {0};
+    struct linear plain;
+    struct ref_buf a[8], b[8];
+    uint32_t n;
+    arena_init(&x.arena, &x.err);
+    ir_init(&x.ir, &x.arena);
+    ir_parse(&x.ir, text, strlen(text), "chosen.uop", &x.prog);
+    const struct kernel *k = &x.prog.kernel.p[0];
+    struct lower_opts o = {.opts = "", .target = {.kind = TARGET_GPU, .keep_math = true}};
+    lower(&x.ir, k, &o, &plain);
+    o.opts = opts_heuristic_gpu(&x.ir, k, GPU_OF_CC(90));
+    const char *at = o.opts;
+    for (size_t i = 0; i < nwords; i++)
+        if (!(at = strstr(at, words[i]))) FAIL("%s is not in %s", words[i], o.opts);
+    if (strstr(at + 1, " STAGE(b1")) FAIL("%s", o.opts);
+    lower(&x.ir, k, &o, &x.block);
+    fill_buffers(&x, 1, a, b, &n);
+    if (ref_linear(&x.err, &plain, a, n, NULL, 0, plain.grid)) FAIL("%s", x.err.msg);
+    if (ref_linear(&x.err, &x.block, b, n, NULL, 0, x.block.grid)) FAIL("%s", x.err.msg);
+    for (size_t j = 0; j < a[0].bytes / 2; j++) {
+        double want = ref_read(DT_BF16, (char *)a[0].p + 2 * j).f,
+               got = ref_read(DT_BF16, (char *)b[0].p + 2 * j).f;
+        if (!(fabs(got - want) <= 0x1p-6 * fabs(want) + 0x1p-8))
+            FAIL("number %zu is %g, not %g", j, got, want);
+    }
+    arena_free(&x.arena);
+}
+
 /* A block program, whichever product comes first: k is staged once, with v, and equals the plain loops. Heads of 80 are padded
  * to 128: what is read there belongs to the next operand, and there is nothing to predicate. */
 TEST(attention_gradient_of_packed_heads) {
     static const int64_t size[][2] = {{136, 64}, {136, 64}, {128, 80}};
-    for (int first = 0; first < 3; first++) {
-        const int64_t T = size[first][0], D = size[first][1];
-        struct both x = {.t = T, .d = D};
-        struct linear plain;
+    static const char *const words[] = {"STREAM(", " STAGE(b1#1,k4,k4_n,k3+i2)"};
+    for (size_t i = 0; i < RG_COUNT(size); i++) {
+        struct err err = {0};
+        struct arena arena;
         struct str s;
-        struct ref_buf a[8], b[8];
-        uint32_t n;
-        arena_init(&x.arena, &x.err);
-        ir_init(&x.ir, &x.arena);
-        str_init(&s, &x.arena);
-        write_packed_dq(&s, T, D, first > 0);
-        ir_parse(&x.ir, s.p, s.n, "packed.uop", &x.prog);
-        const struct kernel *k = &x.prog.kernel.p[0];
-        struct lower_opts o = {.opts = "", .target = {.kind = TARGET_GPU, .keep_math = true}};
-        lower(&x.ir, k, &o, &plain);
-        o.opts = opts_heuristic_gpu(&x.ir, k, GPU_OF_CC(90));
-        const char *once = strstr(o.opts, " STAGE(b1#1,k4,k4_n,k3+i2)");
-        if (!strstr(o.opts, "STREAM(") || !once || strstr(once + 1, " STAGE(b1")) FAIL("%s", o.opts);
-        lower(&x.ir, k, &o, &x.block);
-        fill_buffers(&x, 1, a, b, &n);
-        if (ref_linear(&x.err, &plain, a, n, NULL, 0, plain.grid)) FAIL("%s", x.err.msg);
-        if (ref_linear(&x.err, &x.block, b, n, NULL, 0, x.block.grid)) FAIL("%s", x.err.msg);
-        for (size_t j = 0; j < (size_t)(T * D); j++) {
-            double want = ref_read(DT_BF16, (char *)a[0].p + 2 * j).f,
-                   got = ref_read(DT_BF16, (char *)b[0].p + 2 * j).f;
-            if (!(fabs(got - want) <= 0x1p-6 * fabs(want) + 0x1p-8))
-                FAIL("number %zu is %g, not %g", j, got, want);
-        }
-        arena_free(&x.arena);
+        arena_init(&arena, &err);
+        str_init(&s, &arena);
+        write_packed_dq(&s, size[i][0], size[i][1], i > 0);
+        check_chosen(s.p, words, RG_COUNT(words));
+        arena_free(&arena);
     }
+}
+
+TEST(attention_gradient_of_groups_without_mask) {
+    static const char *const words[] = {"TILE(i1,192,i1_d) GRID(i1_d)", "STREAM(", " STAGE(b1,"};
+    struct err err = {0};
+    struct arena arena;
+    struct str s;
+    arena_init(&arena, &err);
+    str_init(&s, &arena);
+    write_grouped_dq(&s, 96, 64);
+    check_chosen(s.p, words, RG_COUNT(words));
+    arena_free(&arena);
 }
 
 /* Both gradients as the heuristic's block programs against plain loops: whole tiles, odd lengths, less than a tile. */

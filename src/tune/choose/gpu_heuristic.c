@@ -704,7 +704,7 @@ static const char *order_of(struct view *v, double cost) {
 }
 
 /* The grid axis of a contraction that its operands read as quotient and remainder, such as group and channel of a grouped
- * convolution, as two axes. NULL if there is none. */
+ * convolution, heads of keys and queries of attention, as two axes. NULL if there is none. */
 static const char *split_digits(struct view *v, const char **inner) {
     for (uint32_t i = 0; i < v->topo.n && product_of(v); i++) {
         const uop *u = v->topo.p[i];
@@ -719,8 +719,8 @@ static const char *split_digits(struct view *v, const char **inner) {
     return NULL;
 }
 
-/* A tiled GEMM after split_digits; "" if there is none. */
-static const char *gemm_of_digits(struct view *v) {
+/* What `choose_tiles` (gpu_gemm, gpu_attention) finds after split_digits; "" if nothing. */
+static const char *tiles_of_digits(struct view *v, const char *(*choose_tiles)(struct view *)) {
     const char *inner, *digits = split_digits(v, &inner);
     if (!digits || !opts_legal(v->ir, v->kernel, digits, v->gpu, NULL)) return "";
     struct sched s;
@@ -732,7 +732,7 @@ static const char *gemm_of_digits(struct view *v) {
     if (!gpu_view(apart, v->ir, &k, v->gpu)) return "";
     for (int i = 0; i < apart->naxis; i++) apart->axis[i].grid |= !strcmp(apart->axis[i].name, inner);
     apart->asked = v->kernel, apart->prefix = digits;
-    const char *tiled = gpu_gemm(apart);
+    const char *tiled = choose_tiles(apart);
     return *tiled ? arena_printf(v->arena, "%s %s", digits, tiled) : "";
 }
 
@@ -747,8 +747,9 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
     const char *tiled = gpu->cc ? gpu_skinny_gemm(v) : "";
     if (gpu->cc && !*tiled) tiled = gpu_conv(v);
     if (gpu->cc && !*tiled) tiled = gpu_gemm(v);
-    if (gpu->cc && !*tiled) tiled = gemm_of_digits(v);
+    if (gpu->cc && !*tiled) tiled = tiles_of_digits(v, gpu_gemm);
     if (gpu->cc && !*tiled) tiled = gpu_attention(v);
+    if (gpu->cc && !*tiled && v->stages) tiled = tiles_of_digits(v, gpu_attention);
     if (gpu->cc && !*tiled) tiled = gpu_transpose(v);
     if (!*tiled) tiled = long_contraction(v);
     if (gpu->cc && !*tiled) tiled = column_sums(v);
