@@ -34,33 +34,7 @@ static const uop *resized(struct kernel_builder *b, const uop *range, int64_t si
     return uop_new(b->r->ir, OP_RANGE, DT_IDX, 1, &n, 1, range->arg);
 }
 
-/* A sum of products: tiles are cut from whole axes, whatever the layout of an operand (repack.c: weights by digits). */
-static bool contracts(struct kernel_builder *b) {
-    uop_vec topo = {0};
-    uop_topo(b->a, &b->sink, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++) {
-        const uop *n = topo.p[i];
-        if (n->op == OP_REDUCE && n->arg.i == OP_ADD && uop_uncast(n->src[0])->op == OP_MUL) return true;
-    }
-    return false;
-}
-
-/* Some index divides the range, or an expression of it. */
-static bool is_divided(struct kernel_builder *b, const uop *sink, const uop *range) {
-    uop_vec topo = {0};
-    uop_topo(b->a, &sink, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++) {
-        uop_vec of = {0};
-        if (topo.p[i]->op != OP_IDIV && topo.p[i]->op != OP_MOD) continue;
-        uop_topo(b->a, topo.p[i]->src, 1, &of);
-        for (uint32_t k = 0; k < of.n; k++)
-            if (of.p[k] == range) return true;
-    }
-    return false;
-}
-
-/* Merges two ranges if every index uses them as outer*n + inner: no further IDIV or MOD. The rows of a GEMM stay apart from
- * an axis that an operand divides (a key head for a group of query heads): a tile of rows has one matrix. */
+/* Merges two ranges if every index uses them as outer*n + inner: no IDIV or MOD remains. */
 static bool try_merge(struct kernel_builder *b, const uop *outer, const uop *inner, const uop **merged) {
     int64_t n = inner->src[0]->arg.i, size;
     if (__builtin_mul_overflow(outer->src[0]->arg.i, n, &size)) return false;
@@ -69,7 +43,6 @@ static bool try_merge(struct kernel_builder *b, const uop *outer, const uop *inn
     const uop *to[2] = {rw2(&b->r->rw, OP_IDIV, all, k), rw2(&b->r->rw, OP_MOD, all, k)};
     const uop *sink = rw_subst(&b->r->rw, b->sink, from, to, 2);
     if (divisions(b, sink) > divisions(b, b->sink)) return false;
-    if (is_divided(b, sink, all) && !is_divided(b, b->sink, inner) && contracts(b)) return false;
     b->sink = sink;
     *merged = all;
     return true;
@@ -102,6 +75,17 @@ static int64_t period_of(struct kernel_builder *b, const uop *range) {
         if (x->src[1]->arg.i > 1 && size % x->src[1]->arg.i == 0) n = RG_MAX(n, x->src[1]->arg.i);
     }
     return n < size ? n : 0;
+}
+
+/* A sum of products: tiles are cut from whole axes, whatever the layout of an operand (repack.c: weights by digits). */
+static bool contracts(struct kernel_builder *b) {
+    uop_vec topo = {0};
+    uop_topo(b->a, &b->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        if (n->op == OP_REDUCE && n->arg.i == OP_ADD && uop_uncast(n->src[0])->op == OP_MUL) return true;
+    }
+    return false;
 }
 
 /* The two parts of an axis as its digits again: as one axis, with one IDIV and MOD where there may have been several. */
