@@ -557,8 +557,7 @@ static void declare_locals(struct gpu *c) {
         }
         const struct coop_row *row = row_of(&c->row, n);
         if (row)
-            line(&c->r, "%s %s[%lld] = {0};", row->packed ? "u32" : t, name,
-                 (long long)(row->step * iterations / (row->packed ? 2 : 1)));
+            line(&c->r, "%s %s[%lld] = {0};", t, name, (long long)(row->step * iterations));
         else if (c->scratch)
             line(&c->r, "%s%s *%s const %s = (%s%s *)(mine + %lld);", c->d->global, t, c->d->restricted, name,
                  c->d->global, t, (long long)at);

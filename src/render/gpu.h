@@ -35,7 +35,6 @@ struct coop_row {
     const uop *local;
     int64_t step;
     uint32_t first, last; /* loops that touch it: it is live from the first to the last */
-    bool packed;          /* 16-bit elements, always accessed in pairs: two in a register */
 };
 typedef VEC(struct coop_row) row_vec;
 
@@ -103,7 +102,6 @@ struct gpu_access { /* INDEX, resolved */
     const uop *index;
     struct c_text at; /* of a scalar index */
     bool panels;      /* 128-byte swizzle (union arg, mem) */
-    bool packed;      /* of a row of 16-bit elements, two in a register */
 };
 
 /* gpu.c */

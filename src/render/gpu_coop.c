@@ -186,9 +186,8 @@ int64_t rows_kept(const struct linear *lin, const spread_vec *v, const row_vec *
         int64_t sum = 0;
         for (uint32_t k = 0; k < rows->n; k++) {
             const struct coop_row *r = &rows->p[k];
-            int64_t elements = iterations * r->step;
             if (r->first <= i && i < r->last)
-                sum += r->packed ? elements / 2 : elements * ((dtype_info[r->local->dt].bytes + 3) / 4);
+                sum += iterations * r->step * ((dtype_info[r->local->dt].bytes + 3) / 4);
         }
         most = RG_MAX(most, sum);
     }
@@ -221,7 +220,7 @@ static int64_t step_along(struct arena *a, const uop *index, const uop *range) {
 }
 
 static bool find_row(const struct find *f, spread_vec *v, const uop *local, row_vec *out) {
-    struct coop_row row = {local, 0, UINT32_MAX, 0, dtype_info[local->dt].bytes == 2};
+    struct coop_row row = {local, 0, UINT32_MAX, 0};
     for (uint32_t i = 0; i < f->lin->n; i++) {
         const uop *n = f->lin->u[i];
         bool access = n->op == OP_LOAD || n->op == OP_PRED_LOAD || n->op == OP_STORE || n->op == OP_STORE_ADD;
@@ -230,8 +229,6 @@ static bool find_row(const struct find *f, spread_vec *v, const uop *local, row_
         int64_t here = s ? step_along(f->a, n->src[0], f->lin->u[s->begin]) : 0;
         if (!here || (row.step && here != row.step)) return false;
         row.step = here, s->rows = true;
-        row.packed &= n->nsrc == (n->op == OP_STORE ? 2 : 1) && n->src[0]->lanes % 2 == 0 &&
-                      uop_divides(n->src[0]->src[1], 2);
         row.first = RG_MIN(row.first, (uint32_t)(s - v->p)),
         row.last = RG_MAX(row.last, (uint32_t)(s - v->p));
     }

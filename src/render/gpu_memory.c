@@ -37,7 +37,7 @@ struct gpu_access gpu_access_of(struct gpu *c, const uop *n) {
                            .index = n->src[1],
                            .panels = n->src[0]->op == OP_LOCAL && n->src[0]->arg.mem.panels};
     const struct coop_row *row = row_of(&c->row, n->src[0]);
-    if (row) p.at = row_element(c, p.index, row), p.packed = row->packed;
+    if (row) p.at = row_element(c, p.index, row);
     if (p.index->lanes > 1 || row) return p;
     p.at = gpu_operand(c, p.index, 0);
     if (p.lanes > 1) p.at = named(&c->r, p.at);
@@ -215,36 +215,11 @@ static bool is_unaligned(const struct gpu *c, const uop *index, const struct gpu
            p->lanes * dtype_info[p->dt].bytes % PIECE_BYTES == 0;
 }
 
-/* The register of elements i and i + 1 of a packed row. */
-static const char *row_word(struct gpu *c, const struct gpu_access *p, unsigned i) {
-    return fmt(&c->r, "%s[(%s) / 2 + %u]", p->base, p->at.s, i / 2);
-}
-
-static void load_packed(struct gpu *c, const struct gpu_access *p, struct c_text *out) {
-    for (unsigned i = 0; i < p->lanes; i += 2) {
-        const char *word = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        line(&c->r, "const u32 %s = %s;", word, row_word(c, p, i));
-        gpu_pair_lanes(c, word, &out[i]);
-        if (c->d->cl) out[i].pair = out[i + 1].upper = NULL; /* no arithmetic of pairs there */
-    }
-}
-
-static void store_packed(struct gpu *c, const uop *n, const struct gpu_access *p) {
-    for (unsigned i = 0; i < p->lanes; i += 2) {
-        const char *two = gpu_pair(c, n->src[1], i);
-        if (!two)
-            two = fmt(&c->r, "(u32)(u16)%s | (u32)(u16)%s << 16", gpu_operand(c, n->src[1], i).s,
-                      gpu_operand(c, n->src[1], i + 1).s);
-        line(&c->r, "%s = %s;", row_word(c, p, i), two);
-    }
-}
-
 void gpu_load(struct gpu *c, const uop *n, struct c_text *out) {
     struct gpu_access p = gpu_access_of(c, n->src[0]);
     const uop *alt = n->op == OP_PRED_LOAD ? n->src[1] : NULL,
               *pred = n->op == OP_PRED_LOAD ? n->src[2] : NULL;
     for (unsigned i = 0; i < p.lanes; i++) out[i] = (struct c_text){.dt = (uint8_t)p.dt, .lanes = 1};
-    if (p.packed) return load_packed(c, &p, out);
     if (is_unaligned(c, n->src[0], &p)) return load_unaligned(c, &p, pred, alt, out);
     struct c_text g = {0};
     if (pred && pred->lanes == 1)
@@ -324,7 +299,6 @@ void gpu_store(struct gpu *c, const uop *n) {
     const uop *pred = n->nsrc > 2 ? n->src[2] : NULL;
     bool local = access_buf(n)->op == OP_LOCAL, single = c->block && !c->lanes && !c->open && !local;
     if (n->src[1]->dt != p.dt) gpu_bad(c, n, "stores a value of another type than the buffer's");
-    if (p.packed) return store_packed(c, n, &p);
     if (single) line(&c->r, "if (%s == 0) {", c->member), c->r.indent++;
     if (pred && pred->lanes == 1) line(&c->r, "if (%s) {", gpu_operand(c, pred, 0).s), c->r.indent++;
     bool by_lane = pred && pred->lanes > 1;

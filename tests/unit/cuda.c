@@ -413,24 +413,6 @@ TEST(cuda_rows_of_any_length) {
     arena_free(&arena);
 }
 
-/* Rows of 16-bit floats have two elements in a register. */
-TEST(cuda_packs_rows_of_16_bits) {
-    static const char text[] =
-        "kernel lse\nb0 = (PARAM<f32>[0 b0] 16384)\ni = (RANGE[i GRID 0] 16384)\nb1 = (PARAM<bf16>[1 b1] "
-        "524288000)\n"
-        "k = (RANGE[k REDUCE 1] 32000)\nb2 = (PARAM<f32>[2 b2] 16384)\nl = (RANGE[k REDUCE 1 1] 32000)\n"
-        "m = (REDUCE[MAX] (CAST<f32> (LOAD (INDEX b1 (ADD k (MUL i 32000))))) k)\n"
-        "s = (REDUCE[ADD] (EXP (SUB (CAST<f32> (LOAD (INDEX b1 (ADD l (MUL i 32000))))) m)) l)\n"
-        "(SINK (STORE (INDEX b0 i) m) (STORE (INDEX b2 i) s))\n";
-    arena_init(&arena, &err);
-    struct lowering *l = lowered(text, NULL);
-    CHECK_STR(l->opts, "RESIDENT(k,loads) TILE(k,8,k_v) VEC(k_v) COOP(k)");
-    CHECK_EQ(count_of(l->cuda.p, "*(const piece<u32, 4> *)(b1"), 1);
-    CHECK(strstr(l->cuda.p, "  u32 L0["));
-    CHECK_EQ(count_of(l->cuda.p, "L0[("), 8); /* four words of a vector are written, four read */
-    arena_free(&arena);
-}
-
 /* What the heuristic writes for rows and for streams, as machine code: 16 bytes at once, nothing on the stack. */
 TEST(cuda_compile_wide_loads) {
     arena_init(&arena, &err);

@@ -177,9 +177,7 @@ static bool is_other_pass(const struct view *v, int i, int axis) {
     return true;
 }
 
-/* 4-byte registers per element of the rows that RESIDENT keeps; 0: it keeps none. Two 16-bit elements are packed into one, and
- * count two all the same: a block whose row fills half of an SM's registers runs alone, and nothing hides its passes (50,304
- * logits: 1106 us, read twice by several blocks 715). */
+/* 4-byte registers per element of the rows that RESIDENT keeps; 0: it keeps none. */
 static int row_registers(const struct view *v, int axis) {
     const char *text = arena_printf(v->arena, "RESIDENT(%s,loads)", v->axis[axis].name);
     struct sched s;
