@@ -10,14 +10,24 @@ static struct {
     void *user;
 } listener = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void warn_set(warn_fn *fn, void *user) {
+static void before_fork(void) { pthread_mutex_lock(&listener.lock); }
+static void after_fork(void) { pthread_mutex_unlock(&listener.lock); }
+static void at_fork(void) { pthread_atfork(before_fork, after_fork, after_fork); }
+
+static void lock(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, at_fork);
     pthread_mutex_lock(&listener.lock);
+}
+
+void warn_set(warn_fn *fn, void *user) {
+    lock();
     listener.fn = fn, listener.user = user;
     pthread_mutex_unlock(&listener.lock);
 }
 
 bool warn_on(void) {
-    pthread_mutex_lock(&listener.lock);
+    lock();
     bool yes = listener.fn;
     pthread_mutex_unlock(&listener.lock);
     return yes || log_on(1);
@@ -30,7 +40,7 @@ void warn_line(const char *fmt, ...) {
     err_setv(&text, RG_EINVAL, fmt, ap);
     va_end(ap);
     log_line(1, "warning: %s", text.msg);
-    pthread_mutex_lock(&listener.lock);
+    lock();
     warn_fn *fn = listener.fn;
     void *user = listener.user;
     pthread_mutex_unlock(&listener.lock);

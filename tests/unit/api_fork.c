@@ -1,4 +1,5 @@
 /* Hosts that fork with a context open, and hosts with limits: right results or an error in words, never a hang. */
+#include "event/event.h"
 #include "fake/cuda.h"
 
 #include <pthread.h>
@@ -95,6 +96,35 @@ TEST(api_fork_with_a_gpu) {
     CHECK_EQ(rg_read(rg_exp(rg_ones(c, RG_F32, RG_SHAPE(64))), x, sizeof x), 0);
     rg_close(c);
     check_empty(f);
+}
+
+static void *name_and_warn(void *arg) {
+    for (unsigned i = 0; !stop; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "thread %u", i % 500);
+        event_name_release(event_name_shared(text));
+        warn_on();
+    }
+    return arg;
+}
+
+/* The process's own tables: another thread is in them at nearly every fork. */
+TEST(api_fork_beside_a_thread_that_names) {
+    pthread_t t;
+    event_name("parent");
+    CHECK(!pthread_create(&t, NULL, name_and_warn, NULL));
+    for (int i = 0; i < 100; i++) {
+        pid_t child = fork();
+        if (child) {
+            wait_for(child);
+            continue;
+        }
+        alarm(60);
+        warn_on();
+        _exit(event_name("child") == 0 || strcmp(event_name_text(event_name("child")), "child"));
+    }
+    stop = 1;
+    CHECK(!pthread_join(t, NULL));
 }
 
 /* ---- limits --------------------------------------------------------------------------------------------- */
