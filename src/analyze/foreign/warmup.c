@@ -7,27 +7,33 @@
 
 #include <stdlib.h>
 
-enum { LATER_STEPS = 3, TIMES = 3 }; /* that show what a step takes; as long is no ordinary one */
-#define SHARE 0.1                    /* of the recording, to matter */
+enum {
+    LATER_STEPS = 3,  /* that show what a step takes */
+    TIMES = 3,        /* their median: no ordinary step .. */
+    TIMES_LONGEST = 2 /* .. nor one of steps that differ */
+};
+#define SHARE 0.1 /* of the recording, to matter */
 
 static int by_length(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return x < y ? -1 : x > y;
 }
 
-static int64_t median_later(struct diag *d) {
+static int64_t median_later(struct diag *d, int64_t *longest) {
     uint32_t n = d->steps.n - 1;
     int64_t *ns = arena_array(&d->arena, int64_t, n);
     for (uint32_t i = 0; i < n; i++) ns[i] = d->steps.p[i + 1].t1 - d->steps.p[i + 1].t0;
     qsort(ns, n, sizeof *ns, by_length);
+    *longest = ns[n - 1];
     return ns[n / 2];
 }
 
 void warmup_settle(struct diag *d) {
     if (d->steps.n < 1 + LATER_STEPS) return;
     const struct step_row *first = &d->steps.p[0];
-    int64_t later = median_later(d), ns = first->t1 - first->t0;
-    if (ns < TIMES * later || (double)(ns - later) < SHARE * (double)d->wall_ns) return;
+    int64_t longest, later = median_later(d, &longest), ns = first->t1 - first->t0;
+    if (ns < TIMES * later || ns < TIMES_LONGEST * longest) return;
+    if ((double)(ns - later) < SHARE * (double)d->wall_ns) return;
     d->warmup_ns = ns, d->later_ns = later;
     for (uint32_t i = 0; i < d->idle_n; i++) {
         struct idle_piece *p = &d->idle[i];
