@@ -310,7 +310,7 @@ test-wheel: wheel # in fresh virtual environments; PYTHONS="python3.11 python3.1
 test-python: python all # against NumPy, and PyTorch where it is installed; PYTHON has them
 	@$(RUN_ENV) PYTHONPATH=$(CURDIR)/$(OUT)/python $(PYTHON) python/tests/run.py $(ARGS)
 
-test: all $(TEST) $(TABLE) $(PLANTED) $(FORMS) $(FAULTS) $(if $(PY_HEADERS),python)
+test: all $(TEST) $(BENCH) $(TABLE) $(PLANTED) $(FORMS) $(FAULTS) $(if $(PY_HEADERS),python)
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
 
 # ---- install: docs/install.md. DESTDIR=/tmp/stage puts all of it under another root; STRIP= keeps the symbols.

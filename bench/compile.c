@@ -157,12 +157,12 @@ struct step { /* of one context */
     struct realize_stats stats;
 };
 
-struct pass {
+struct pass_time {
     const char *name;
     double ms;
     uint64_t runs, nodes;
 };
-static struct pass pass[PASSES_MAX];
+static struct pass_time pass[PASSES_MAX];
 static uint32_t passes;
 
 static int failed(rg_ctx *c) {

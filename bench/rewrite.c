@@ -73,7 +73,7 @@ static void measure(void *arg) {
     ir_init(&ir, j->arena);
     const uop *n = workload(&ir, j->nodes);
     uint64_t t = cpu_ns();
-    rw_init(&rw, &ir, rules_pred, NULL);
+    rw_init(&rw, &ir, rules_predicate, NULL);
     const uop *r = rw_post(&rw, n);
     double ns = (double)(cpu_ns() - t);
     j->fired = rw.fired;
@@ -85,7 +85,7 @@ static void measure(void *arg) {
     j->fix = 1e9;
     for (int k = 0; k < 5; k++) {
         t = cpu_ns();
-        rw_init(&rw, &ir, rules_pred, NULL);
+        rw_init(&rw, &ir, rules_predicate, NULL);
         if (rw_post(&rw, r) != r) fprintf(stderr, "not a fixpoint\n");
         double f = (double)(cpu_ns() - t) / j->out;
         j->fix = RG_MIN(j->fix, f);
