@@ -43,7 +43,7 @@ ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(FLAGS_$(MODE)) $(WARN) -fvisibility=hid
 LDLIBS := -lz -ldl -lpthread -lm
 
 # ---- what there is -------------------------------------------------------------------------------
-LIB_SRC   := $(sort $(wildcard $(foreach f,$(FOLDERS),src/$f/*.c src/$f/*/*.c)))
+LIB_SRC   := $(sort $(wildcard $(foreach f,$(FOLDERS),src/$f/*.c src/$f/*/*.c src/$f/*/*/*.c)))
 CLI_SRC   := $(if $(filter *,$(FOLDERS)),$(sort $(wildcard cli/*.c)))
 TEST_SRC  := $(sort $(wildcard tests/main.c $(if $(filter *,$(FOLDERS)),tests/*.c) $(foreach f,$(FOLDERS),tests/unit/$f.c tests/unit/$f_*.c $(if $(filter * api,$f),tests/semantics/*.c))))
 BENCH_SRC := $(sort $(wildcard bench/*.c))

@@ -1,6 +1,6 @@
-/* plan_threads.c: plans for many cores and wide vectors. A kernel that reads some input without stride 1 along its loops is vectorized
- * across the grid (src/tune/choose/cpu_elementwise.c), which leaves a grid iteration per vector: the planner must know that
- * before it fuses a normalization into 32 rows of such an input (src/schedule/price.c). */
+/* plan_threads.c: plans for many cores and wide vectors. A kernel that reads some input without stride 1 along its loops is
+ * vectorized across the grid (src/tune/choose/elementwise/cpu_elementwise.c), which leaves a grid iteration per vector: the
+ * planner must know that before it fuses a normalization into 32 rows of such an input (src/schedule/price.c). */
 #include "codegen/sched.h"
 #include "planned.h"
 #include "test.h"

@@ -114,7 +114,7 @@ double grid_time(const struct view *, double grid, double most_late);
 bool recipe_conv(struct view *, int level, struct str *out);        /* cpu_conv.c */
 bool recipe_gemm(struct view *, int level, struct str *out);        /* cpu_gemm.c */
 bool recipe_attention(struct view *, int level, struct str *out);   /* cpu_attention.c */
-bool recipe_elementwise(struct view *, int level, struct str *out); /* cpu_elementwise.c */
+bool recipe_elementwise(struct view *, int level, struct str *out); /* elementwise/cpu_elementwise.c */
 
 /* Tiled GPU kernels; "" where there is none. gpu_conv.c: convolutions and their gradients; gpu_gemm.c: GEMMs and
  * transpositions. */
@@ -128,8 +128,9 @@ const char *gpu_transpose(struct view *);
 const char *gpu_skinny_gemm(struct view *); /* gpu_skinny_gemm.c: few rows */
 const char *gpu_attention(struct view *);   /* gpu_attention.c: GEMM, row ops, GEMM */
 
-/* cpu_elementwise.c: moves work from the grid into loops, until a grid iteration is worth its overhead. in_grid[i]: values of
- * axis i that are still in the grid (1: none); name[i]: its innermost loop, changed where the axis is tiled. */
+/* elementwise/cpu_elementwise.c: moves work from the grid into loops, until a grid iteration is worth its overhead.
+ * in_grid[i]: values of axis i that are still in the grid (1: none); name[i]: its innermost loop, changed where the axis is
+ * tiled. */
 void shape_grid(struct view *, struct str *out, double *in_grid, const char **name);
 /* The size of a tile of at most `most` that divides n with little waste. */
 int64_t even_part(int64_t n, int64_t most);
