@@ -2,7 +2,8 @@
  *
  * Names, shapes and first values of weights are PyTorch's, so that state dicts can be exchanged: weights and biases of products and
  * convolutions are uniform within +-1/sqrt(fan_in), embeddings normal, norms 1 and 0. With rg_nn_precision products and
- * convolutions convert what they read to the half type (the parameters stay F32, and so do their gradients), and norms convert to F32.
+ * convolutions convert what they read to the half type (the parameters stay F32, and so do their gradients), and norms convert to F32; a
+ * batch norm's result has its input's type.
  * Tests: tests/unit/nn_layers.c */
 #include "nn.h"
 
@@ -322,8 +323,9 @@ static rg_tensor forward_batchnorm(AT, rg_module *m, rg_tensor x) {
     rg_tensor weight = nn_own(m, "weight"), bias = nn_own(m, "bias");
     rg_tensor mean = nn_own(m, "running_mean"), var = nn_own(m, "running_var");
     int64_t d[NN_RANK], axes[NN_RANK], rank = rg_shape_of_at(HERE, x, d, NN_RANK), n, used = 0;
-    x = wide(HERE, m, x);
     if (!m->training) return rg_batchnorm_at(HERE, x, mean, var, weight, bias, norm_opts(m));
+    rg_tensor given = x; /* its type is the result's, as in PyTorch's autocast */
+    x = wide(HERE, m, x);
     if (rank < 2 || rank > NN_RANK || d[1] != rg_size_at(HERE, mean)) {
         api_fail(m->c, HERE, fn, RG_EINVAL, "the input must be (N, %lld, ..); found %lld axes, %lld channels",
                  (long long)rg_size_at(HERE, mean), (long long)rank, (long long)(rank > 1 ? d[1] : 0));
@@ -352,7 +354,7 @@ static rg_tensor forward_batchnorm(AT, rg_module *m, rg_tensor x) {
     blend(HERE, mean, now, m->a.momentum);
     blend(HERE, var, unbiased, m->a.momentum);
     rg_assign_at(HERE, batches, TENSOR(rg_add_at(HERE, TENSOR(batches), INTEGER(1))));
-    return rg_batchnorm_at(HERE, x, now, spread, weight, bias, norm_opts(m));
+    return rg_batchnorm_at(HERE, given, now, spread, weight, bias, norm_opts(m));
 }
 static const struct nn_layer batchnorm = {"batchnorm", forward_batchnorm};
 

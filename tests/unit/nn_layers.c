@@ -220,6 +220,31 @@ static void train_half(rg_dtype dt, double scale) {
 TEST(nn_precision_bf16_trains) { train_half(RG_BF16, 0); }
 TEST(nn_precision_f16_trains) { train_half(RG_F16, 1024); }
 
+/* (N, C, H, W) through a batch norm in mixed precision; its statistics stay F32. */
+static rg_tensor half_norm(rg_module *n, rg_tensor x, bool training, rg_dtype dt) {
+    CHECK_EQ(rg_nn_train(n, training), 0);
+    rg_tensor y = rg_nn_forward(n, x);
+    CHECK_EQ(rg_dtype_of(y), dt);
+    CHECK_EQ(rg_dtype_of(rg_nn_get(n, "running_var")), RG_F32);
+    return rg_cast(y, RG_F32);
+}
+
+TEST(nn_precision_batchnorm_keeps_the_type) {
+    rg_ctx *c = rg_open(NULL);
+    rg_module *n = rg_nn_batchnorm(c, 3), *m = rg_nn_sequential(c, RG_MODULES(n));
+    rg_tensor x = rg_cast(rg_add(rg_randn(c, RG_F32, RG_SHAPE(16, 3, 5, 5)), 100), RG_BF16);
+    CHECK_EQ(rg_nn_precision(m, RG_BF16), 0);
+    for (int training = 1; training >= 0; training--) {
+        rg_tensor half = half_norm(n, x, training, RG_BF16),
+                  full = half_norm(n, rg_cast(x, RG_F32), training, RG_F32);
+        rg_tensor off = rg_sub(half, rg_cast(rg_cast(full, RG_BF16), RG_F32));
+        CHECK_NEAR(rg_item(rg_max(rg_abs(off))), 0, 0); /* rounded once, at the end */
+    }
+    CHECK_EQ(rg_dtype_of(rg_nn_forward(m, x)), RG_F32);
+    OK(c);
+    CHECK_EQ(rg_close(c), 0);
+}
+
 TEST(nn_precision_products_are_half) {
     rg_ctx *c = rg_open(NULL);
     rg_module *l = rg_nn_linear(c, 4, 4), *n = rg_nn_layernorm(c, RG_SHAPE(4)),
