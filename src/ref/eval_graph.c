@@ -1,236 +1,15 @@
 /* eval_graph.c: the oracle of the tensor graph: every node evaluated in turn, with plain loops over whole tensors.
  *
- * A tensor is a view (offset and strides) of a store. PERMUTE, EXPAND, SHRINK, FLIP and most RESHAPEs are views; an
- * axis along which nothing changes has stride 0, takes no memory, and stays so through elementwise ops, so that a
- * broadcast of billions of elements can be computed with and reduced. Reducing n equal elements is a product or a
- * power (fold_add's `times`): for integers the same by arithmetic modulo 2^k, for floats at least as accurate as n
- * additions in double.
- * Everything else writes a new store. Stores are counted and freed after their last use; `limit` bounds what lives at
- * the same time. What an element is and what error it carries is bound.c's business; this file moves elements.
- * Invariants: a node is evaluated once, in topological order; user memory is never written; every store is on the list
- * `live` until it is freed, so that an error frees them all.
+ * Tensors are those of eval_tensor.c. PERMUTE, EXPAND, SHRINK, FLIP and most RESHAPEs are views; an axis along which
+ * nothing changes stays so through elementwise ops, so that a broadcast of billions of elements can be computed with and
+ * reduced. Reducing n equal elements is a product or a power (fold_add's `times`): for integers the same by arithmetic
+ * modulo 2^k, for floats at least as accurate as n additions in double.
+ * Everything else writes a new store. What an element is and what error it carries is bound.c's business; this file moves
+ * elements. Invariant: a node is evaluated once, in topological order.
  * Tests: tests/unit/ref_graph.c */
-#include "ref/bound.h"
+#include "ref/eval.h"
 
 #include <math.h>
-
-struct store {
-    char *data;
-    double *err;     /* one for each element; NULL: zeros */
-    uint8_t *unsure; /* the same */
-    size_t bytes;    /* counted against the limit */
-    uint32_t refs;
-    bool mine; /* data is freed with it; else it is a buffer of the caller */
-    struct store *prev, *next;
-};
-
-struct tensor {
-    enum dtype dt;
-    const struct shape *shape; /* NULL: not evaluated, or gone */
-    struct store *store;
-    int64_t at; /* of the first element */
-    int64_t stride[SHAPE_MAX];
-};
-
-struct eval {
-    struct err *err; /* the ir's */
-    struct arena scratch, *arena;
-    struct ir *ir;
-    const uop *graph;
-    const struct ref_buf *bufs;
-    uint32_t nbuf;
-    const int64_t *var;
-    bool bounds;
-    size_t limit, used;
-    struct shapes shapes;
-    uop_vec order;
-    uint32_t *pos, *uses;  /* by node id; by position */
-    struct tensor **value; /* by position */
-    struct store *live;
-    struct ref_tensor *out;
-    const struct ref_exchange *exchange; /* or NULL */
-    const struct tensor *given;          /* by number of a BUFFER, in the body of a loop; else NULL */
-};
-
-/* ---- stores ---------------------------------------------------------------------------------------- */
-
-static void RG_NORETURN no_room(struct eval *e, double bytes) {
-    err_throw(
-        e->err, RG_ELIMIT,
-        "the oracle would need %.0f more bytes for a tensor and may use %zu in all, %zu of them in use; "
-        "use smaller tensors or a greater limit",
-        bytes, e->limit, e->used);
-}
-
-static void store_free(struct eval *e, struct store *s) {
-    if (s->prev) s->prev->next = s->next;
-    if (s->next) s->next->prev = s->prev;
-    if (e->live == s) e->live = s->next;
-    e->used -= s->bytes;
-    if (s->mine) mem_free(s->data);
-    mem_free(s->err);
-    mem_free(s->unsure);
-    mem_free(s);
-}
-
-static void *take(struct eval *e, size_t bytes) {
-    void *p = mem_alloc(RG_MAX(bytes, (size_t)1));
-    if (!p) err_throw(e->err, RG_ENOMEM, "out of memory: %zu bytes for a tensor", bytes);
-    return p;
-}
-
-/* A store without data, on the list. */
-static struct store *store_new(struct eval *e) {
-    struct store *s = take(e, sizeof *s);
-    *s = (struct store){.next = e->live, .refs = 1};
-    if (e->live) e->live->prev = s;
-    e->live = s;
-    return s;
-}
-
-/* Room for n elements of `size` bytes, not initialised; with bounds for all, or for none. */
-static struct store *store_alloc(struct eval *e, int64_t n, size_t size, bool bounds) {
-    double bytes = (double)n * (double)(size + (bounds ? 9 : 0));
-    if (bytes > (double)(e->limit - RG_MIN(e->limit, e->used))) no_room(e, bytes);
-    struct store *s = store_new(e);
-    s->bytes = (size_t)bytes, e->used += s->bytes;
-    s->mine = true;
-    s->data = take(e, (size_t)n * size);
-    if (bounds) s->err = take(e, (size_t)n * sizeof *s->err), s->unsure = take(e, (size_t)n);
-    return s;
-}
-
-static void drop(struct eval *e, struct tensor *t) {
-    if (!t->shape) return;
-    t->shape = NULL;
-    if (--t->store->refs == 0) store_free(e, t->store);
-}
-
-/* ---- elements --------------------------------------------------------------------------------------- */
-
-/* Most tensors are f32: one move instead of a walk through ref_read's cases. */
-static struct cell get(const struct tensor *t, int64_t at) {
-    const struct store *s = t->store;
-    struct cell c = {.err = s->err ? s->err[at] : 0, .unsure = s->unsure && s->unsure[at]};
-    float f;
-    if (t->dt == DT_F32)
-        memcpy(&f, s->data + at * 4, 4), c.v.f = f;
-    else
-        c.v = ref_read(t->dt, s->data + at * dtype_info[t->dt].bytes);
-    return c;
-}
-
-static void put(struct tensor *t, int64_t at, struct cell c) {
-    struct store *s = t->store;
-    if (t->dt == DT_F32) {
-        float f = (float)c.v.f;
-        memcpy(s->data + at * 4, &f, 4);
-    } else
-        ref_write(t->dt, s->data + at * dtype_info[t->dt].bytes, c.v);
-    if (s->err) s->err[at] = c.err;
-    if (s->unsure) s->unsure[at] = c.unsure;
-}
-
-/* Axes along which nothing changes, as bits. */
-static uint32_t flat_axes(const struct tensor *t) {
-    uint32_t m = 0;
-    for (uint32_t i = 0; i < t->shape->n; i++)
-        if (t->stride[i] == 0 || t->shape->d[i] == 1) m |= 1u << i;
-    return m;
-}
-
-static int64_t extent(const struct shape *s, uint32_t flat, uint32_t i) {
-    return flat >> i & 1 ? RG_MIN(s->d[i], 1) : s->d[i];
-}
-
-/* A tensor to write: row-major, the axes of `flat` without memory. */
-static struct tensor fresh(struct eval *e, enum dtype dt, const struct shape *s, uint32_t flat) {
-    struct tensor t = {.dt = dt, .shape = s};
-    int64_t n = 1;
-    for (uint32_t i = s->n; i-- > 0;) {
-        t.stride[i] = flat >> i & 1 ? 0 : n;
-        n *= extent(s, flat, i);
-    }
-    t.store = store_alloc(e, n, dtype_info[dt].bytes, e->bounds);
-    return t;
-}
-
-static struct tensor view(const struct tensor *t, const struct shape *s) {
-    struct tensor v = *t;
-    v.shape = s;
-    v.store->refs++;
-    return v;
-}
-
-/* ---- walks: all coordinates of a box in row-major order, with the offsets of up to four tensors --------- */
-
-struct walk {
-    uint32_t n, k;
-    bool more;
-    int64_t size[SHAPE_MAX], idx[SHAPE_MAX];
-    int64_t at[4], stride[4][SHAPE_MAX];
-};
-
-static void walk_start(struct walk *w, const struct shape *s, uint32_t flat) {
-    w->n = s->n, w->k = 0, w->more = true;
-    for (uint32_t i = 0; i < s->n; i++) {
-        w->size[i] = extent(s, flat, i), w->idx[i] = 0;
-        if (!w->size[i]) w->more = false;
-    }
-}
-
-/* A rank-0 tensor broadcasts. */
-static void walk_with(struct walk *w, const struct tensor *t) {
-    w->at[w->k] = t->at;
-    for (uint32_t i = 0; i < w->n; i++) w->stride[w->k][i] = t->shape->n ? t->stride[i] : 0;
-    w->k++;
-}
-
-/* On to the next coordinate of the first n axes. */
-static void walk_on(struct walk *w, uint32_t n) {
-    for (uint32_t i = n; i-- > 0;) {
-        for (uint32_t j = 0; j < w->k; j++) w->at[j] += w->stride[j][i];
-        if (++w->idx[i] < w->size[i]) return;
-        for (uint32_t j = 0; j < w->k; j++) w->at[j] -= w->stride[j][i] * w->size[i];
-        w->idx[i] = 0;
-    }
-    w->more = false;
-}
-static void walk_next(struct walk *w) { walk_on(w, w->n); }
-
-/* The same by rows: the elements of one, how far tensor k's are apart, on to the next row. */
-static int64_t row_size(const struct walk *w) { return w->n ? w->size[w->n - 1] : 1; }
-static int64_t row_step(const struct walk *w, uint32_t k) { return w->n ? w->stride[k][w->n - 1] : 0; }
-static void walk_row(struct walk *w) { walk_on(w, w->n ? w->n - 1 : 0); }
-
-/* Before the first row, where the order does not matter: rows are as long as they can be. */
-static void walk_long_rows(struct walk *w) {
-    uint32_t longest = 0, last = w->n - 1;
-    if (w->n < 2) return;
-    for (uint32_t i = 1; i < w->n; i++)
-        if (w->size[i] >= w->size[longest]) longest = i;
-    int64_t size = w->size[last];
-    w->size[last] = w->size[longest], w->size[longest] = size;
-    for (uint32_t k = 0; k < w->k; k++) {
-        int64_t step = w->stride[k][last];
-        w->stride[k][last] = w->stride[k][longest], w->stride[k][longest] = step;
-    }
-}
-
-static void copy_to(struct tensor *to, const struct tensor *from, uint32_t flat) {
-    struct walk w;
-    walk_start(&w, from->shape, flat);
-    walk_with(&w, to), walk_with(&w, from), walk_long_rows(&w);
-    int64_t n = row_size(&w), to_step = row_step(&w, 0), from_step = row_step(&w, 1);
-    for (; w.more; walk_row(&w))
-        for (int64_t i = 0; i < n; i++) put(to, w.at[0] + i * to_step, get(from, w.at[1] + i * from_step));
-}
-
-static struct tensor dense(struct eval *e, const struct tensor *t) {
-    struct tensor r = fresh(e, t->dt, t->shape, 0);
-    copy_to(&r, t, 0);
-    return r;
-}
 
 /* ---- one node ---------------------------------------------------------------------------------------- */
 
@@ -256,7 +35,7 @@ static void bad(struct eval *e, const uop *n, int code, const char *fmt, ...) {
 }
 
 static struct tensor scalar(struct eval *e, enum dtype dt, union ref_val v) {
-    struct tensor t = fresh(e, dt, shape_make(&e->shapes, NULL, 0), 0);
+    struct tensor t = eval_tensor(e, dt, shape_make(&e->shapes, NULL, 0), 0);
     put(&t, 0, (struct cell){.v = v});
     return t;
 }
@@ -296,13 +75,13 @@ static struct tensor ev_buffer(struct eval *e, const uop *n, const struct shape 
     if ((double)b->bytes < (double)shape_size(s) * (double)size)
         bad(e, n, RG_EINVAL, "buffer number %lld has %zu bytes, expected %lld elements of %zu",
             (long long)n->arg.i, b->bytes, (long long)shape_size(s), size);
-    t.store = store_new(e);
+    t.store = eval_store(e);
     t.store->data = b->p;
     return t;
 }
 
 static struct tensor ev_iota(struct eval *e, const uop *n, const struct shape *s) {
-    struct tensor t = fresh(e, (enum dtype)n->dt, s, 0);
+    struct tensor t = eval_tensor(e, (enum dtype)n->dt, s, 0);
     for (int64_t i = 0; i < s->d[0]; i++) {
         struct cell c = {.v.i = 0};
         ref_eval(OP_CAST, t.dt, DT_I64, (union ref_val[3]){{.i = i}}, &c.v);
@@ -342,26 +121,26 @@ static bool reshape_view(const struct tensor *t, const struct shape *to, int64_t
 static struct tensor ev_reshape(struct eval *e, struct tensor *in, const struct shape *s) {
     int64_t stride[SHAPE_MAX];
     if (shape_size(s) && reshape_view(in, s, stride)) {
-        struct tensor t = view(in, s);
+        struct tensor t = eval_view(in, s);
         memcpy(t.stride, stride, s->n * sizeof *stride);
         return t;
     }
-    struct tensor r = fresh(e, in->dt, s, 0), rows = r;
+    struct tensor r = eval_tensor(e, in->dt, s, 0), rows = r;
     rows.shape = in->shape;
     int64_t step = 1;
     for (uint32_t i = in->shape->n; i-- > 0;) rows.stride[i] = step, step *= in->shape->d[i];
-    copy_to(&rows, in, 0);
+    eval_copy(&rows, in, 0);
     return r;
 }
 
 static struct tensor ev_permute(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
-    struct tensor t = view(in, s);
+    struct tensor t = eval_view(in, s);
     for (uint32_t i = 0; i < s->n; i++) t.stride[i] = in->stride[number(e, n, 1 + i)];
     return t;
 }
 
 static struct tensor ev_expand(struct tensor *in, const struct shape *s) {
-    struct tensor t = view(in, s);
+    struct tensor t = eval_view(in, s);
     for (uint32_t i = 0; i < s->n; i++)
         if (s->d[i] != in->shape->d[i]) t.stride[i] = 0;
     return t;
@@ -383,7 +162,7 @@ static struct tensor box(struct eval *e, const uop *n, uint32_t first, const str
 }
 
 static struct tensor ev_flip(struct eval *e, const uop *n, struct tensor *in) {
-    struct tensor t = view(in, in->shape);
+    struct tensor t = eval_view(in, in->shape);
     for (uint32_t i = 1; i < n->nsrc; i++) {
         int64_t a = number(e, n, i);
         if (in->shape->d[a]) t.at += (in->shape->d[a] - 1) * in->stride[a];
@@ -396,7 +175,7 @@ static struct tensor ev_pad(struct eval *e, const uop *n, struct tensor *in, con
     uint32_t flat = flat_axes(in);
     for (uint32_t i = 0; i < s->n; i++)
         if (s->d[i] != in->shape->d[i]) flat &= ~(1u << i);
-    struct tensor r = fresh(e, in->dt, s, flat), inner = r, *value = source(e, n, 1);
+    struct tensor r = eval_tensor(e, in->dt, s, flat), inner = r, *value = source(e, n, 1);
     struct cell c = get(value, value->at);
     struct walk w;
     walk_start(&w, s, flat), walk_with(&w, &r);
@@ -406,7 +185,7 @@ static struct tensor ev_pad(struct eval *e, const uop *n, struct tensor *in, con
         inner.at += number(e, n, 2 + 3 * i) * r.stride[i];
         inner.stride[i] *= 1 + number(e, n, 4 + 3 * i);
     }
-    copy_to(&inner, in, flat);
+    eval_copy(&inner, in, flat);
     return r;
 }
 
@@ -429,7 +208,7 @@ static struct tensor ev_elementwise(struct eval *e, const uop *n, const struct s
     if (n->nsrc > 3) bad(e, n, RG_EUNSUPPORTED, "the oracle does not know this op");
     for (uint32_t i = 0; i < n->nsrc; i++)
         if (source(e, n, i)->shape->n) flat &= flat_axes(source(e, n, i));
-    struct tensor r = fresh(e, (enum dtype)n->dt, s, flat), *in[3];
+    struct tensor r = eval_tensor(e, (enum dtype)n->dt, s, flat), *in[3];
     enum dtype sdt = (enum dtype)n->src[n->op == OP_WHERE || n->op == OP_UNLIKELY ? 1 : 0]->dt;
     enum op op = n->op == OP_UNLIKELY ? OP_WHERE : (enum op)n->op;
     struct walk w;
@@ -464,7 +243,7 @@ static struct tensor ev_reduce(struct eval *e, const uop *n, struct tensor *in, 
         elements *= in->shape->d[a];
         if (flat >> a & 1) times *= in->shape->d[a];
     }
-    struct tensor r = fresh(e, in->dt, s, flat | axes);
+    struct tensor r = eval_tensor(e, in->dt, s, flat | axes);
     if (!elements && shape_size(s) && (n->arg.i == OP_MAX || n->arg.i == OP_MIN))
         bad(e, n, RG_EVERIFY, "the %s of nothing has no value", op_info[n->arg.i].name);
     struct walk outer, inner, w;
@@ -494,7 +273,7 @@ static struct tensor ev_reduce(struct eval *e, const uop *n, struct tensor *in, 
 static struct tensor ev_scan(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     int64_t axis = number(e, n, 1), size = s->d[axis];
     uint32_t flat = flat_axes(in) & ~(1u << axis);
-    struct tensor r = fresh(e, in->dt, s, flat);
+    struct tensor r = eval_tensor(e, in->dt, s, flat);
     struct walk w;
     walk_start(&w, s, flat | 1u << axis), walk_with(&w, &r), walk_with(&w, in);
     for (; w.more; walk_next(&w)) {
@@ -526,7 +305,7 @@ static void walk_with_axis(struct walk *w, const struct tensor *t, int64_t axis)
 
 static struct tensor ev_gather(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     int64_t axis = n->arg.i;
-    struct tensor *index = source(e, n, 1), r = fresh(e, in->dt, s, 0);
+    struct tensor *index = source(e, n, 1), r = eval_tensor(e, in->dt, s, 0);
     struct walk w;
     walk_start(&w, s, 0), walk_with(&w, &r), walk_with(&w, index), walk_with_axis(&w, in, axis);
     for (; w.more; walk_next(&w)) {
@@ -542,8 +321,8 @@ static struct tensor ev_gather(struct eval *e, const uop *n, struct tensor *in, 
 /* Each element of the result is a sum; additions of 16-bit floats may round every time (in memory). */
 static struct tensor ev_scatter(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     int64_t axis = n->arg.i, size = s->d[axis];
-    struct tensor *index = source(e, n, 1), *add = source(e, n, 2), r = fresh(e, in->dt, s, 0);
-    struct store *sums = store_alloc(e, shape_size(s), sizeof(struct fold), false);
+    struct tensor *index = source(e, n, 1), *add = source(e, n, 2), r = eval_tensor(e, in->dt, s, 0);
+    struct store *sums = eval_store_alloc(e, shape_size(s), sizeof(struct fold), false);
     struct fold *sum = (struct fold *)(void *)sums->data;
     struct walk w;
     walk_start(&w, s, 0), walk_with(&w, &r), walk_with(&w, in);
@@ -559,7 +338,7 @@ static struct tensor ev_scatter(struct eval *e, const uop *n, struct tensor *in,
         for (int64_t k = 0; unsure && k < size; k++) sum[w.at[0] + k * r.stride[axis]].unsure = true;
     }
     for (int64_t i = 0; i < shape_size(s); i++) put(&r, i, fold_end(&sum[i]));
-    store_free(e, sums);
+    eval_store_free(e, sums);
     return r;
 }
 
@@ -615,7 +394,7 @@ static void row_sorted(struct eval *e, const struct tensor *in, int64_t from, st
 
 static struct tensor ev_sort(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     enum call_id id = call_of(e->ir, n);
-    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
+    struct tensor r = eval_tensor(e, (enum dtype)n->dt, s, 0);
     bool descending = number(e, n, 1) != 0, indices = id == CALL_argsort || id == CALL_topk_index;
     struct walk w;
     walk_start(&w, s, 1u << (s->n - 1)), walk_with(&w, &r), walk_with(&w, in);
@@ -637,7 +416,7 @@ static int64_t scatter_index_at(struct eval *e, const uop *n, const struct tenso
 }
 
 static struct tensor ev_winner(struct eval *e, const uop *n, struct tensor *index, const struct shape *s) {
-    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
+    struct tensor r = eval_tensor(e, (enum dtype)n->dt, s, 0);
     uint32_t last = s->n - 1;
     struct walk w;
     walk_start(&w, s, 1u << last), walk_with(&w, &r), walk_with(&w, index);
@@ -659,7 +438,7 @@ static struct tensor ev_winner(struct eval *e, const uop *n, struct tensor *inde
 }
 
 static struct tensor ev_nonzero(struct eval *e, const uop *n, struct tensor *mask, const struct shape *s) {
-    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
+    struct tensor r = eval_tensor(e, (enum dtype)n->dt, s, 0);
     uint32_t last = s->n - 1;
     struct walk w;
     walk_start(&w, s, 1u << last), walk_with(&w, &r), walk_with(&w, mask);
@@ -725,13 +504,13 @@ static void row_summed(struct eval *e, const uop *n, const int64_t *at, struct t
 static struct tensor ev_collective(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     if (!e->exchange)
         err_throw(e->err, RG_EUNSUPPORTED, "a collective needs the other ranks; the oracle alone has none");
-    struct tensor from = fresh(e, in->dt, in->shape, 0), r = fresh(e, (enum dtype)n->dt, s, 0);
+    struct tensor from = eval_tensor(e, in->dt, in->shape, 0), r = eval_tensor(e, (enum dtype)n->dt, s, 0);
     struct err bad = {0};
-    copy_to(&from, in, 0);
+    eval_copy(&from, in, 0);
     if (e->exchange->run(e->exchange->cx, &bad, number(e, n, 2), from.store->data, r.store->data,
                          shape_size(in->shape), shape_size(s)))
         err_throw(e->err, bad.code, "%s", bad.msg);
-    drop(e, &from);
+    eval_drop(e, &from);
     return r;
 }
 
@@ -745,7 +524,7 @@ static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, co
     if (id == CALL_winner) return ev_winner(e, n, in, s);
     if (id == CALL_nonzero) return ev_nonzero(e, n, in, s);
     bool sum = id == CALL_scatter_sum;
-    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
+    struct tensor r = eval_tensor(e, (enum dtype)n->dt, s, 0);
     struct walk w;
     walk_start(&w, s, 1u << (s->n - 1)), walk_with(&w, &r), walk_with(&w, in);
     walk_with(&w, source(e, n, 1));
@@ -760,7 +539,7 @@ static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, co
 
 /* UNFOLD gives a view: the windows overlap in memory. */
 static struct tensor ev_tap(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
-    struct tensor t = view(in, s);
+    struct tensor t = eval_view(in, s);
     uint32_t m = (n->nsrc - 1) / 3, first = s->n - 2 * m;
     for (uint32_t i = 0; i < m; i++) {
         int64_t stride = in->stride[first + i];
@@ -771,21 +550,21 @@ static struct tensor ev_tap(struct eval *e, const uop *n, struct tensor *in, con
 }
 
 static struct tensor ev_spread(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
-    struct tensor r = fresh(e, in->dt, s, 0);
+    struct tensor r = eval_tensor(e, in->dt, s, 0);
     struct cell zero = {.v = {.i = 0}};
     if (dt_is_float(in->dt)) zero.v.f = 0;
     for (int64_t i = 0; i < shape_size(s); i++) put(&r, i, zero);
     struct tensor taps = ev_tap(e, n, &r, in->shape);
-    copy_to(&taps, in, 0);
-    drop(e, &taps);
+    eval_copy(&taps, in, 0);
+    eval_drop(e, &taps);
     return r;
 }
 
 static struct tensor ev_assign(struct eval *e, const uop *n, struct tensor *in) {
     struct tensor *value = source(e, n, 1);
-    struct tensor r = dense(e, in), part = r;
+    struct tensor r = eval_dense(e, in), part = r;
     if (n->nsrc > 2) part = box(e, n, 2, &r, value->shape);
-    copy_to(&part, value, 0);
+    eval_copy(&part, value, 0);
     return r;
 }
 
@@ -820,7 +599,7 @@ static struct tensor ev_node(struct eval *e, const uop *n) {
     case OP_GRAD_THROUGH:
     case OP_RECOMPUTE:
     case OP_GRAD_STORED:
-    case OP_DETACH: return view(in, s);
+    case OP_DETACH: return eval_view(in, s);
     case OP_ASSIGN: return ev_assign(e, n, in);
     case OP_CALL: return ev_call(e, n, in, s);
     default: return ev_elementwise(e, n, s);
@@ -835,7 +614,7 @@ static const struct shape *shape_copy(struct arena *a, const struct shape *s) {
 static void give(struct eval *e, const struct tensor *t, struct ref_tensor *out) {
     int64_t n = shape_size(t->shape);
     double bytes = (double)n * (double)(dtype_info[t->dt].bytes + (e->bounds ? 9 : 0));
-    if (bytes > (double)e->limit) no_room(e, bytes);
+    if (bytes > (double)e->limit) eval_no_room(e, bytes);
     char *data = arena_raw(e->arena, (size_t)n * dtype_info[t->dt].bytes);
     double *bound = e->bounds ? arena_array(e->arena, double, n) : NULL;
     uint8_t *unsure = e->bounds ? arena_array(e->arena, uint8_t, n) : NULL;
@@ -876,7 +655,7 @@ static void evaluate_nodes(struct eval *e) {
         *(e->value[i] = arena_new(&e->scratch, struct tensor)) = t;
         for (uint32_t k = 0; k < n->nsrc; k++) {
             uint32_t p = e->pos[n->src[k]->id];
-            if (--e->uses[p] == 0) drop(e, e->value[p]);
+            if (--e->uses[p] == 0) eval_drop(e, e->value[p]);
         }
     }
 }
@@ -907,9 +686,9 @@ static void ev_step(struct eval *e, const struct loop_call *l, const struct tens
     evaluate_nodes(e);
     for (uint32_t i = 0; i < l->states; i++) {
         struct tensor *value = source(e, e->graph, i), to = row_of(r, loop_at(l, i, row), value->shape);
-        copy_to(&to, value, 0);
+        eval_copy(&to, value, 0);
     }
-    for (uint32_t i = 0; i + 1 < e->order.n; i++) drop(e, e->value[i]);
+    for (uint32_t i = 0; i + 1 < e->order.n; i++) eval_drop(e, e->value[i]);
     e->ir = was.ir, e->graph = was.graph, e->given = was.given, e->shapes = was.shapes;
     e->order = was.order, e->pos = was.pos, e->uses = was.uses, e->value = was.value;
     arena_release(&e->scratch, mark);
@@ -917,15 +696,15 @@ static void ev_step(struct eval *e, const struct loop_call *l, const struct tens
 
 static struct tensor ev_loop(struct eval *e, const uop *n, const struct shape *s) {
     const struct loop_call *l = loop_open(&e->scratch, &e->shapes, n);
-    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0), zero = scalar(e, r.dt, (union ref_val){0});
+    struct tensor r = eval_tensor(e, (enum dtype)n->dt, s, 0), zero = scalar(e, r.dt, (union ref_val){0});
     struct tensor *given = arena_array(&e->scratch, struct tensor, l->values + 1);
     for (int64_t i = 0; i < l->size; i++) put(&r, i, get(&zero, 0));
     for (uint32_t k = 0; k < l->values; k++) {
-        given[k] = dense(e, source(e, n, k));
+        given[k] = eval_dense(e, source(e, n, k));
         if (k >= l->states) continue;
         struct tensor to = row_of(&r, loop_at(l, k, l->backwards ? l->steps : 0), given[k].shape);
-        copy_to(&to, &given[k], 0);
-        drop(e, &given[k]);
+        eval_copy(&to, &given[k], 0);
+        eval_drop(e, &given[k]);
         given[k].store = r.store;
     }
     for (int64_t i = 0; i < l->steps; i++) {
@@ -934,8 +713,8 @@ static struct tensor ev_loop(struct eval *e, const uop *n, const struct shape *s
         for (uint32_t k = l->states; k < l->states + l->per_step; k++) given[k].at = t * given[k].shape->d[1];
         ev_step(e, l, given, &r, l->backwards ? t : t + 1);
     }
-    for (uint32_t k = l->states; k < l->values; k++) drop(e, &given[k]);
-    drop(e, &zero);
+    for (uint32_t k = l->states; k < l->values; k++) eval_drop(e, &given[k]);
+    eval_drop(e, &zero);
     return r;
 }
 
@@ -957,7 +736,7 @@ static int evaluate_graph(struct err *err, struct eval *e) {
     arena_init(&e->scratch, e->err);
     err_guard(err, under_caller, e);
     adopt(err, e->arena->err), adopt(err, e->ir->err);
-    while (e->live) store_free(e, e->live);
+    while (e->live) eval_store_free(e, e->live);
     arena_free(&e->scratch);
     return err->code;
 }

@@ -1,5 +1,7 @@
 /* elementwise.h: what the files of this folder share: the plan of a kernel that is no contraction, and its steps. */
-#pragma once
+#ifndef RIDGE_CHOOSE_ELEMENTWISE_H
+#define RIDGE_CHOOSE_ELEMENTWISE_H
+
 #include "tune/choose/choose.h"
 
 #define BIG 8e6 /* bytes: does not stay in L1 or L2 from one kernel to the next */
@@ -50,3 +52,5 @@ bool write_columns(struct view *, struct elementwise_plan *, struct str *out);
  * vectors of a row at a time; pooled: the axis of write_pooled, or -1. (400 elements of each of 512 images, twice: 5.3 ms, 2.0.) */
 void write_distant_rows(struct view *, struct elementwise_plan *, const struct twins *, struct str *out,
                         int64_t sums, int pooled);
+
+#endif
