@@ -40,9 +40,10 @@ static void check_grid(void *arg) {
         const char *opts = opts_heuristic(&c->ir, k, c->vec_bytes, c->threads);
         CHECK(opts_axes(&c->ir, k, "", count_grid, &results));
         CHECK(opts_axes(&c->ir, k, opts, count_grid, &grid));
-        /* two tasks for each thread; fewer only if two fifths of the threads are busy */
+        /* two tasks for each thread, or one where there is no work for two rounds of them; fewer only if two fifths of the threads
+         * are busy */
         double most = most_tasks(c, k, results), used = RG_MIN(c->threads, most),
-               least = RG_MIN(2 * used, most);
+               least = RG_MIN(2, floor(most / used)) * used;
         c->kernels++, c->full += grid >= least || c->threads == 1;
         if (grid < least && c->threads > 1 && grid < 0.4 * used * ceil(grid / used))
             FAIL("%s, %s, %d threads, vectors of %d bytes: %.0f grid iterations for %.0f threads, at least "
@@ -179,7 +180,7 @@ TEST(heuristic_grids_of_random_kernels_fill_the_threads) {
         arena_free(&a);
     }
     TEST_INFO("%d lists, %d with two tasks a thread", grids_checked, grids_full);
-    CHECK(grids_full >= 0.95 * grids_checked);
+    CHECK(grids_full >= 0.98 * grids_checked);
 }
 
 /* Padding to register tiles and idle threads, together: results / (results of the busiest thread * threads). */

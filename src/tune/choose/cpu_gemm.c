@@ -280,8 +280,8 @@ double split_panels(const struct view *v, const struct contraction *c, int64_t m
             /* one register tile alone would be summed in another order: no loop between blocks of k and their terms */
             bool small = (y > m0 && pm < least) || (x > n0 && pn < least) || pm * pn < 2;
             if (small || rest * (double)(x * y) < 2) continue;
-            double all = rest * (double)(ceil_div(mt, pm) * ceil_div(nt, pn)), n = RG_MIN(v->threads, all);
-            double idle = (double)ceil_div((int64_t)all, (int64_t)n) * v->threads / all;
+            double all = rest * (double)(ceil_div(mt, pm) * ceil_div(nt, pn));
+            double idle = grid_time(v, all, 0.25) * v->threads;
             double work = (double)(pm * ceil_div(mt, pm)) * (double)(pn * ceil_div(nt, pn));
             double cost =
                 work * idle * (1 + c->pack_b / (rows * (double)pm) + c->pack_a / (cols * (double)pn));
