@@ -2,12 +2,13 @@
 """Training steps of the networks of bench/networks.c in PyTorch: eager, a CUDA graph of the step, torch.compile.
 
     bench/networks_vs_torch.py [--batch N] [--steps 10] [--modes eager,graph,compile,cudagraphs] [--dtype bf16] [--forward]
-                               [--lock FILE] resnet18|resnet50|vit|bert|gpt2|llama|unet ..
+                               [--seconds S] [--lock FILE] resnet18|resnet50|vit|bert|gpt2|llama|unet ..
 
 Pictures and weights of convolutions are channels-last, matrices bf16 by autocast, AdamW is fused; `cudagraphs` is torch.compile with
-mode="reduce-overhead". Prints best and median of single steps, the mean of steps that are not waited for, and peak memory. With --lock
-only what is timed holds the file's lock, so that several of these compile side by side."""
-import argparse, contextlib, fcntl, math, sys, time
+mode="reduce-overhead". Prints best and median of single steps, the mean of steps that are not waited for, and peak memory, each line
+as soon as it is known. What is not ready after --seconds is said to be so; inductor keeps what it compiled, so a second call has it.
+With --lock only what is timed holds the file's lock, so that several of these compile side by side."""
+import argparse, contextlib, fcntl, math, signal, sys, time
 
 import torch
 from torch import nn
@@ -228,6 +229,26 @@ def times(step, n):
     return each[0] * 1e3, each[n // 2] * 1e3, mean * 1e3
 
 
+def measure(name, batch, mode, args, lock):
+    t0 = time.perf_counter()
+    net, x, y = make(name, batch, "cuda")
+    step = stepper(net, x, y, args, mode)
+    for _ in range(3):
+        step()
+    torch.cuda.synchronize()
+    made = time.perf_counter() - t0
+    with contextlib.ExitStack() as held:
+        if lock:
+            fcntl.flock(lock, fcntl.LOCK_EX), held.callback(fcntl.flock, lock, fcntl.LOCK_UN)
+        best, median, mean = times(step, args.steps)
+    peak = torch.cuda.max_memory_allocated() * 1e-9
+    return f"best {best:.3f} ms, median {median:.3f}, mean {mean:.3f}; ready in {made:.1f} s; {peak:.2f} GB"
+
+
+def late(*_):
+    raise TimeoutError("not ready in the time that was left")
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--batch", type=int, default=0)
@@ -235,32 +256,27 @@ def main():
     ap.add_argument("--modes", default="eager,graph,compile")
     ap.add_argument("--dtype", default="bf16", choices=("f32", "bf16"))
     ap.add_argument("--forward", action="store_true")
+    ap.add_argument("--seconds", type=float, default=0)
     ap.add_argument("--lock")
     ap.add_argument("names", nargs="+", choices=tuple(BATCH))
     args = ap.parse_args()
     lock = open(args.lock, "w") if args.lock else None
+    end = time.monotonic() + args.seconds
+    signal.signal(signal.SIGALRM, late)
     torch.backends.cudnn.benchmark = True
     for name in args.names:
         for mode in args.modes.split(","):
             torch.cuda.reset_peak_memory_stats()
-            batch, t0 = args.batch or BATCH[name], time.perf_counter()
-            net, x, y = make(name, batch, "cuda")
+            batch = args.batch or BATCH[name]
             try:
-                step = stepper(net, x, y, args, mode)
-                for _ in range(3):
-                    step()
-                torch.cuda.synchronize()
-                made = time.perf_counter() - t0
-                with contextlib.ExitStack() as held:
-                    if lock:
-                        fcntl.flock(lock, fcntl.LOCK_EX), held.callback(fcntl.flock, lock, fcntl.LOCK_UN)
-                    best, median, mean = times(step, args.steps)
-                peak = torch.cuda.max_memory_allocated() * 1e-9
-                print(f"torch {name} {batch} {mode}: best {best:.3f} ms, median {median:.3f}, mean {mean:.3f}; ready in {made:.1f} s; {peak:.2f} GB", flush=True)
+                if args.seconds:
+                    signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), 1e-3))
+                text = measure(name, batch, mode, args, lock)
             except Exception as e:  # a mode that fails is a row of the table
-                print(f"torch {name} {batch} {mode}: {type(e).__name__}: {str(e)[:120]}", flush=True)
-            net = step = None
-            torch.cuda.empty_cache()
+                text = f"{type(e).__name__}: {str(e)[:120]}"
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            print(f"torch {name} {batch} {mode}: {text}", flush=True)
+            torch._dynamo.reset(), torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":
