@@ -17,9 +17,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { BATCH = 64, JOBS_MOST = 64 }; /* draws of a child; children */
-#define PREPARING 0.4                /* of --seconds, with --jobs */
-#define LATE 4.0                     /* seconds after which a draw that was begun is given up */
+enum { BATCH = 256, JOBS_MOST = 64 }; /* draws of a child; children */
+#define TIMING 0.1                    /* seconds that are left for each draw that --jobs prepared */
+#define ASKING 0.4                    /* and for the peer's, eager; compiled: */
+#define ASKING_COMPILED 8.0
+#define MEASURING 15.0 /* and for the rates of the machine */
+#define LATE 4.0       /* seconds after which a draw that was begun is given up */
 
 static int usage(void) {
     puts("sweep: programs at random over the public API: result, time, share of the least possible time\n"
@@ -40,6 +43,7 @@ static int usage(void) {
          "  --verbose        each draw as it is done\n"
          "  --jobs N         N processes compile and check first, then one times\n"
          "  --peer PYTHON    PyTorch beside it, eager and compiled\n"
+         "  --peers N        PyTorch beside the first N only\n"
          "  --eager          PyTorch only eager\n"
          "  --graphs         PyTorch eager, and the same captured in a CUDA graph\n"
          "  --json FILE      all draws as JSON");
@@ -75,7 +79,7 @@ static bool parse(int argc, char **argv, struct options *o, bool *serve) {
                          {"--seconds", 0, &o->seconds, 0}, {"--most", 0, &o->most, 0},
                          {"--limit", 0, &o->limit, 0},     {"--n", 0, 0, &o->n},
                          {"--draw", 0, 0, &o->only},       {"--top", 0, 0, &o->top},
-                         {"--jobs", 0, 0, &o->jobs}};
+                         {"--jobs", 0, 0, &o->jobs},       {"--peers", 0, 0, &o->peers}};
             size_t k = 0;
             bool seed = !strcmp(a, "--seed");
             while (!seed && k < RG_COUNT(known) && strcmp(a, known[k].name) != 0) k++;
@@ -216,55 +220,75 @@ static int run_alone(const struct options *o, struct rates *rates) {
 struct preparation {
     const struct sweep *s;
     struct result *r;
-    atomic_int next;
-    uint64_t until; /* no draw is begun after it; 0: all are */
+    atomic_int next, ready;
+    uint64_t end; /* of all; 0: there is none */
 };
+
+/* No draw is begun after it: what is left then is what timing the prepared ones takes. 0: there is no end. */
+static uint64_t prepare_until(struct preparation *p) {
+    const struct options *o = &p->s->o;
+    int ready = atomic_load(&p->ready), asked = o->peer ? RG_MIN(ready, o->peers) : 0;
+    double each = o->eager || o->graphs ? ASKING : ASKING_COMPILED;
+    double need = RG_MIN(MEASURING, 0.2 * o->seconds) + TIMING * ready + each * asked;
+    return p->end ? p->end - (uint64_t)(RG_MIN(need, 0.7 * o->seconds) * 1e9) : 0;
+}
 
 static void *prepare_some(void *user) {
     struct preparation *p = user;
     struct sweep mine = {.o = p->s->o, .argv = p->s->argv, .child = {.fd = -1}};
-    if (p->until) mine.stop = p->until + (uint64_t)(LATE * 1e9);
     for (;;) {
+        uint64_t until = prepare_until(p);
+        if (until && os_now_ns() > until) break;
+        if (until) mine.stop = until + (uint64_t)(LATE * 1e9);
         int i = atomic_fetch_add(&p->next, 1);
-        if (i >= mine.o.n || (p->until && os_now_ns() > p->until) || !ask(&mine, i, PREPARE, &p->r[i])) break;
-        p->r[i].launches = -1; /* it was prepared */
+        if (i >= mine.o.n || !ask(&mine, i, PREPARE, &p->r[i])) break;
+        p->r[i].prepared = true;
+        atomic_fetch_add(&p->ready, 1);
     }
     if (mine.child.fd >= 0) os_child_stop(&mine.child);
     return NULL;
 }
 
-static void prepare(const struct sweep *s, struct result *r) {
+static void prepare(const struct sweep *s, struct result *r, uint64_t began) {
     struct preparation p = {.s = s, .r = r};
     pthread_t thread[JOBS_MOST];
     int n = 0;
-    if (s->o.seconds > 0) p.until = os_now_ns() + (uint64_t)(PREPARING * s->o.seconds * 1e9);
+    if (s->o.seconds > 0) p.end = began + (uint64_t)(s->o.seconds * 1e9);
     while (n < RG_MIN(s->o.jobs, JOBS_MOST) && !pthread_create(&thread[n], NULL, prepare_some, &p)) n++;
+    int jobs = n;
     while (n > 0) pthread_join(thread[--n], NULL);
+    printf("%d draws prepared in %.1f s by %d processes\n", atomic_load(&p.ready),
+           1e-9 * (double)(os_now_ns() - began), jobs);
+    fflush(stdout);
 }
 
 /* What the first run and the check said stays; times are those of the child that runs alone. */
 static bool time_prepared(struct sweep *s, struct result *r) {
     struct result first = *r;
     if (first.outcome != FINE && first.outcome != WRONG) return true;
-    if (!ask(s, first.draw, TIME, r)) return false;
+    if (!ask(s, first.draw, TIME, r)) return *r = first, false;
     r->first = first.first, r->error = first.error;
     if (first.outcome == WRONG) r->outcome = WRONG, memcpy(r->text, first.text, sizeof r->text);
     return true;
 }
 
+/* The results of draws that were begun; those that were prepared and not timed have no seconds. */
 static int run_all(struct sweep *s, struct result *r, struct peer *peer, uint64_t began) {
     struct options *o = &s->o;
     struct draw d;
-    int n = 0;
-    for (int i = 0; i < o->n; i++) {
-        if (o->seconds > 0 && i > 0 && 1e-9 * (double)(os_now_ns() - began) > o->seconds) break;
-        if (o->jobs && r[i].launches >= 0) continue;
+    int n = 0, asked = 0;
+    bool late = false;
+    for (int i = 0; i < o->n && !(late && !o->jobs); i++) {
+        if (o->jobs && !r[i].prepared) continue;
         r[n] = r[i];
-        if (o->jobs ? !time_prepared(s, &r[n]) : !ask(s, i, WHOLE, &r[n])) break;
-        draw_make(&d, o, i, o->most);
-        if (peer && (r[n].outcome == FINE || r[n].outcome == WRONG)) peer_ask(peer, &d, s->stop, &r[n]);
-        if (o->verbose) print_draw(o, &r[n]), fflush(stdout);
+        late |= o->seconds > 0 && i > 0 && 1e-9 * (double)(os_now_ns() - began) > o->seconds;
+        if (!late) late = o->jobs ? !time_prepared(s, &r[n]) : !ask(s, i, WHOLE, &r[n]);
+        if (late && !o->jobs) break;
         n++;
+        if (late || r[n - 1].seconds <= 0) continue;
+        draw_make(&d, o, i, o->most);
+        if (peer && asked++ < o->peers) peer_ask(peer, &d, s->stop, &r[n - 1]);
+        if (o->verbose) print_draw(o, &r[n - 1]), fflush(stdout);
     }
     return n;
 }
@@ -279,7 +303,7 @@ static int run(struct sweep *s, struct rates *rates) {
     draw_make(&d, o, 0, o->most);
     if (!r || !d.row) return fprintf(stderr, "sweep: no operation of that family or name\n"), 2;
     if (o->seconds > 0 && o->jobs) s->stop = began + (uint64_t)((o->seconds + LATE) * 1e9);
-    if (o->jobs) prepare(s, r);
+    if (o->jobs) prepare(s, r, began);
     if (!ask(s, -1, WHOLE, &first) || first.outcome) return fprintf(stderr, "sweep: %s\n", first.text), 1;
     int n = run_all(s, r, peer, began);
     for (int i = 0; i < n; i++) bad += r[i].outcome != FINE && r[i].outcome != REFUSED;
@@ -311,7 +335,8 @@ static int run_cached(struct sweep *s, struct rates *rates) {
 int main(int argc, char **argv) {
     static char self[PATH_MAX], path[] = "/tmp/ridge-sweep-XXXXXX";
     static const char *child[64];
-    struct sweep s = {.o = {.seed = 1, .n = 200, .only = -1, .top = 20, .limit = 20}, .child = {.fd = -1}};
+    struct sweep s = {.o = {.seed = 1, .n = 200, .only = -1, .top = 20, .limit = 20, .peers = INT_MAX},
+                      .child = {.fd = -1}};
     bool is_child = false;
     if (!parse(argc, argv, &s.o, &is_child)) return usage();
     if (!s.o.device) s.o.device = getenv("RIDGE_DEVICE") ? getenv("RIDGE_DEVICE") : "CPU";

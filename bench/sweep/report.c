@@ -125,10 +125,11 @@ void report(const struct options *o, const struct rates *rates, const struct res
         if (timed(&r[i])) sorted[m++] = r[i];
     }
     qsort(sorted, (size_t)m, sizeof *sorted, by_share);
-    printf("%s on %s, seed %llu: %d draws, %d wrong, %d failed, %d crashed, %d over %g s, %d refused; "
-           "slowest first run %.1f s\n",
-           o->device, rates->model.name, (unsigned long long)o->seed, n, count[WRONG], count[FAILED],
-           count[CRASHED], count[HUNG], o->limit, count[REFUSED], slowest);
+    printf(
+        "%s on %s, seed %llu: %d draws, %d timed, %d wrong, %d failed, %d crashed, %d over %g s, %d refused; "
+        "slowest first run %.1f s\n",
+        o->device, rates->model.name, (unsigned long long)o->seed, n, m, count[WRONG], count[FAILED],
+        count[CRASHED], count[HUNG], o->limit, count[REFUSED], slowest);
     for (int i = 0; i < n; i++) {
         if (r[i].outcome == FINE) continue;
         remake(o, &r[i], &d, text, sizeof text);

@@ -88,7 +88,8 @@ struct options {
     double limit;    /* seconds of the first run */
     bool cpu_time, least, eager, graphs, verbose;
     double patience; /* seconds that a draw may take in all */
-    int jobs; /* processes that compile and check before anything is timed; 0: each draw is done at once */
+    int jobs;  /* processes that compile and check before anything is timed; 0: each draw is done at once */
+    int peers; /* draws that the peer runs, at most */
 };
 
 enum part { WHOLE, PREPARE, TIME }; /* of a draw: PREPARE is the first run and the check */
@@ -97,6 +98,7 @@ enum outcome { FINE, WRONG, FAILED, CRASHED, HUNG, REFUSED };
 struct result {
     int draw;
     enum outcome outcome;
+    bool prepared; /* by one of --jobs */
     double seconds, floor, first, launches;
     double by_bytes, by_ops, by_functions; /* parts of the floor */
     double error;                          /* by the tolerance */
