@@ -127,6 +127,10 @@ static double bytes_most(const struct draw *d) {
 /* most: operations. The cap goes down until the draw keeps to it, and to the limit on memory. */
 void draw_make(struct draw *d, const struct options *o, int index, double most) {
     double cap = RG_MIN(o->elements, most);
+    if (o->list) {
+        list_draw(d, index);
+        return;
+    }
     for (;;) {
         *d = (struct draw){.state = o->seed * 0x2545f4914f6cdd1du + (uint64_t)index, .cap = cap, .back = 1};
         draw_bits(d);

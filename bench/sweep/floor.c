@@ -85,7 +85,9 @@ int floor_measure(rg_ctx *c, const struct options *o, struct rates *r, struct er
     struct engine *en = dev ? engine_open(e, dev) : NULL;
     const struct model *guess = en ? engine_model(en, e) : NULL;
     if (guess) r->model = *guess;
-    if (guess && !engine_ceilings(en, e, &a, &measured)) {
+    if (guess && o->plans) {
+        r->launch = 1e-9 * model_value(guess, MODEL_LAUNCH);
+    } else if (guess && !engine_ceilings(en, e, &a, &measured)) {
         r->model = measured.model;
     } else if (guess) { /* what the planner believes */
         fprintf(stderr, "sweep: rates are not measured: %s\n", e->msg);
@@ -96,7 +98,7 @@ int floor_measure(rg_ctx *c, const struct options *o, struct rates *r, struct er
     if (e->code) return e->code;
     r->gpu = dev->discrete;
     r->threads = r->gpu ? 1 : pool_threads(pool_get());
-    r->launch = probe_seconds(c, o, FN_COUNT, RG_F32, 1);
+    if (!o->plans) r->launch = probe_seconds(c, o, FN_COUNT, RG_F32, 1);
     return 0;
 }
 
@@ -139,10 +141,8 @@ static void count_ops(const struct rates *r, const struct draw *d, struct model_
         w->f32 = ops;
 }
 
-void floor_of(const struct rates *r, const struct draw *d, double out_elements, double out_bytes,
-              struct result *res) {
+void floor_of(const struct rates *r, const struct draw *d, double out_bytes, struct result *res) {
     double cores = model_value(&r->model, MODEL_CORES), in = bytes_read(d), best = INFINITY;
-    (void)out_elements;
     for (int k = 0; k < (r->gpu || r->threads == 1 ? 1 : 2); k++) { /* all threads, then one */
         struct model_work w = {.threads = r->gpu ? (int)cores : k ? 1 : r->threads};
         double functions = 0;
@@ -150,7 +150,7 @@ void floor_of(const struct rates *r, const struct draw *d, double out_elements, 
         count_ops(r, d, &w);
         struct model_time t = model_time(&r->model, &w);
         for (int f = 0; f < FN_COUNT; f++)
-            if (d->row->functions >> f & 1)
+            if (d->row->functions >> f & 1 && r->function[f][wide(d->dt)] > 0) /* --plans measures none */
                 functions += d->work / r->function[f][wide(d->dt)] * (k ? r->threads : 1);
         double bytes = RG_MAX(RG_MAX(t.by[UNIT_DRAM], t.by[UNIT_L3]), RG_MAX(t.by[UNIT_L2], t.by[UNIT_L1]));
         double ops = t.by[UNIT_VECTOR] + t.by[UNIT_INTEGER] + t.by[UNIT_MATRIX];

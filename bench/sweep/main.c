@@ -34,11 +34,13 @@ static int usage(void) {
          "norm\n"
          "                   index movement pooling loss random chain\n"
          "  --row NAME       only this operation\n"
+         "  --list FILE      the programs of a file instead of random ones: bench/sweep/table.txt\n"
          "  --draw N         only this draw, in this process, with what went into its floor\n"
          "  --top N          how many of the worst to print; 20\n"
          "  --most OPS       operations of a draw; 2e9, on a GPU 4e11\n"
          "  --limit S        seconds that a first run may take; 20\n"
          "  --cpu-time       one thread, by the CPU time of the process: for a machine that is busy\n"
+         "  --plans          what the planner predicts instead of times; no check\n"
          "  --least          the least of a draw's samples instead of their median\n"
          "  --verbose        each draw as it is done\n"
          "  --jobs N         N processes compile and check first, then one times\n"
@@ -63,6 +65,8 @@ static bool parse(int argc, char **argv, struct options *o, bool *serve) {
             o->eager = true;
         } else if (!strcmp(a, "--graphs")) {
             o->graphs = true;
+        } else if (!strcmp(a, "--plans")) {
+            o->plans = true;
         } else if (!strcmp(a, "--serve")) {
             *serve = true;
         } else if (!v || strncmp(a, "--", 2) != 0) {
@@ -79,7 +83,8 @@ static bool parse(int argc, char **argv, struct options *o, bool *serve) {
                          {"--seconds", 0, &o->seconds, 0}, {"--most", 0, &o->most, 0},
                          {"--limit", 0, &o->limit, 0},     {"--n", 0, 0, &o->n},
                          {"--draw", 0, 0, &o->only},       {"--top", 0, 0, &o->top},
-                         {"--jobs", 0, 0, &o->jobs},       {"--peers", 0, 0, &o->peers}};
+                         {"--jobs", 0, 0, &o->jobs},       {"--peers", 0, 0, &o->peers},
+                         {"--list", &o->list, 0, 0}};
             size_t k = 0;
             bool seed = !strcmp(a, "--seed");
             while (!seed && k < RG_COUNT(known) && strcmp(a, known[k].name) != 0) k++;
@@ -209,7 +214,7 @@ static int run_alone(const struct options *o, struct rates *rates) {
     if (!d.row) return fprintf(stderr, "sweep: no operation of that family or name\n"), 2;
     if (rg_status_of(device)) return fprintf(stderr, "sweep: %s\n", rg_error(device)), 1;
     if (floor_measure(device, o, rates, &e)) return fprintf(stderr, "sweep: %s\n", e.msg), 1;
-    work_draw(device, ref, o, rates, o->only, WHOLE, &r);
+    work_draw(device, ref, o, rates, o->only, o->plans ? PLAN : WHOLE, &r);
     if (peer) peer_ask(peer, &d, 0, &r), peer_end(peer);
     print_draw(o, &r);
     rg_close(ref);
@@ -282,7 +287,7 @@ static int run_all(struct sweep *s, struct result *r, struct peer *peer, uint64_
         if (o->jobs && !r[i].prepared) continue;
         r[n] = r[i];
         late |= o->seconds > 0 && i > 0 && 1e-9 * (double)(os_now_ns() - began) > o->seconds;
-        if (!late) late = o->jobs ? !time_prepared(s, &r[n]) : !ask(s, i, WHOLE, &r[n]);
+        if (!late) late = o->jobs ? !time_prepared(s, &r[n]) : !ask(s, i, o->plans ? PLAN : WHOLE, &r[n]);
         if (late && !o->jobs) break;
         n++;
         if (late || r[n - 1].seconds <= 0) continue;
@@ -339,6 +344,7 @@ int main(int argc, char **argv) {
                       .child = {.fd = -1}};
     bool is_child = false;
     if (!parse(argc, argv, &s.o, &is_child)) return usage();
+    if (s.o.list && !(s.o.n = list_read(s.o.list))) return usage();
     if (!s.o.device) s.o.device = getenv("RIDGE_DEVICE") ? getenv("RIDGE_DEVICE") : "CPU";
     bool gpu = strncmp(s.o.device, "CPU", 3) != 0;
     if (s.o.most <= 0) s.o.most = gpu ? 4e11 : 2e9;

@@ -65,6 +65,7 @@ static void command(const struct options *o, int draw) {
     printf("      sweep --device %s --seed %llu --draw %d", o->device, (unsigned long long)o->seed, draw);
     if (o->family) printf(" --family %s", o->family);
     if (o->row) printf(" --row %s", o->row);
+    if (o->list) printf(" --list %s", o->list);
     if (o->cpu_time) printf(" --cpu-time");
     printf("\n");
 }

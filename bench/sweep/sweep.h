@@ -1,6 +1,6 @@
 /* sweep.h: the parts of bench/sweep, which draws programs at random and holds each to its floor.
  *
- * rows.def: the operations. draw.c: shapes, types and layouts of a draw. forms.c: what the operands of each kind of
+ * rows.def: the operations. draw.c: shapes, types and layouts of a draw. list.c: programs of a file. forms.c: what the operands of each kind of
  * operation look like. work.c: one draw on the device: check, time. floor.c: the least time it could take. main.c:
  * options, child processes. report.c: tables, JSON, the peer. docs/performance.md says how to read it. */
 #ifndef SWEEP_H
@@ -81,18 +81,18 @@ struct rates {
 struct options {
     uint64_t seed;
     int n, only, top;
-    const char *device, *family, *row, *json, *peer, *work;
+    const char *device, *family, *row, *json, *peer, *list, *work;
     double seconds;  /* for all draws; 0: as many as they take */
     double most;     /* operations of a draw */
     double elements; /* of an operand */
     double limit;    /* seconds of the first run */
-    bool cpu_time, least, eager, graphs, verbose;
+    bool cpu_time, least, eager, graphs, plans, verbose;
     double patience; /* seconds that a draw may take in all */
     int jobs;  /* processes that compile and check before anything is timed; 0: each draw is done at once */
     int peers; /* draws that the peer runs, at most */
 };
 
-enum part { WHOLE, PREPARE, TIME }; /* of a draw: PREPARE is the first run and the check */
+enum part { WHOLE, PREPARE, TIME, PLAN }; /* of a draw: PREPARE is the first run and the check */
 
 enum outcome { FINE, WRONG, FAILED, CRASHED, HUNG, REFUSED };
 struct result {
@@ -122,6 +122,10 @@ void draw_peer(struct str *, const struct draw *); /* as JSON */
 double operand_count(const struct operand *);
 bool type_is_float(rg_dtype);
 
+/* list.c */
+int list_read(const char *path); /* programs of the file */
+void list_draw(struct draw *, int index);
+
 /* work.c */
 void work_draw(rg_ctx *device, rg_ctx *ref, const struct options *, struct rates *, int index, enum part,
                struct result *);
@@ -130,8 +134,7 @@ double work_time(rg_ctx *, rg_jit *, const struct options *, double *launches);
 /* floor.c */
 int floor_measure(rg_ctx *, const struct options *, struct rates *, struct err *);
 void floor_functions(rg_ctx *, const struct options *, struct rates *, const struct draw *);
-void floor_of(const struct rates *, const struct draw *, double out_elements, double out_bytes,
-              struct result *);
+void floor_of(const struct rates *, const struct draw *, double out_bytes, struct result *);
 
 /* report.c */
 void report(const struct options *, const struct rates *, const struct result *, int n);

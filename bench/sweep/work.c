@@ -14,6 +14,7 @@ struct program {
     rg_ctx *c;
     const struct draw *d;
     rg_tensor base[OPERANDS_MOST], seed;
+    bool zeros; /* values do not matter */
     int outputs;
 };
 
@@ -77,16 +78,16 @@ static double get_value(const void *data, rg_dtype dt, size_t i) {
     }
 }
 
-enum { PERIOD = 65521 }; /* of the numbers, a prime */
+enum { PERIOD = 65521, ZEROS = -1 }; /* of the numbers, a prime; a salt */
 
 static rg_tensor make_data(rg_ctx *c, const struct operand *x, int salt, rg_ints shape) {
     size_t n = 1, size = rg_dtype_size(x->dt);
     for (size_t i = 0; i < shape.n; i++) n *= (size_t)shape.d[i];
-    char *data = malloc(n * size + 1);
+    char *data = calloc(n + 1, size);
     if (!data) return RG_NONE;
-    size_t own = x->values == INDEX ? n : RG_MIN(n, PERIOD);
+    size_t own = salt == ZEROS ? 0 : x->values == INDEX ? n : RG_MIN(n, PERIOD);
     for (size_t i = 0; i < own; i++) put_value(data, x->dt, i, value_of(x, i + (size_t)salt * 1000003));
-    for (size_t i = own; i < n; i += own) memcpy(data + i * size, data, RG_MIN(own, n - i) * size);
+    for (size_t i = own; own && i < n; i += own) memcpy(data + i * size, data, RG_MIN(own, n - i) * size);
     rg_tensor t = rg_from(c, x->dt, data, shape);
     free(data);
     return t;
@@ -134,15 +135,15 @@ static rg_status build(void *user, const rg_tensor *none, rg_tensor *out) {
         int64_t dim[RANK_MOST + 2];
         int64_t rank = rg_shape_of(out[0], dim, RG_COUNT(dim));
         struct operand like = {.dt = rg_dtype_of(out[0]), .values = UNIT};
-        p->seed = make_data(p->c, &like, 99, RG_LIST(dim, (size_t)RG_MAX(rank, 0)));
+        p->seed = make_data(p->c, &like, p->zeros ? ZEROS : 99, RG_LIST(dim, (size_t)RG_MAX(rank, 0)));
     }
     return rg_grad(out[0], RG_ARRAY(wrt, n), out + 1, .seed = p->seed, .unused_ok = true);
 }
 
-static void make_program(struct program *p, rg_ctx *c, const struct draw *d) {
-    *p = (struct program){.c = c, .d = d};
+static void make_program(struct program *p, rg_ctx *c, const struct draw *d, bool zeros) {
+    *p = (struct program){.c = c, .d = d, .zeros = zeros};
     rg_seed(c, 1);
-    for (int i = 0; i < d->n; i++) p->base[i] = make_base(c, &d->x[i], i);
+    for (int i = 0; i < d->n; i++) p->base[i] = make_base(c, &d->x[i], zeros ? ZEROS : i);
 }
 
 /* ---- the check ---- */
@@ -199,8 +200,8 @@ static void check(rg_ctx *device, rg_ctx *ref, const struct options *o, int inde
     rg_tensor mine[OUTPUTS_MOST], expected[OUTPUTS_MOST];
     draw_make(&d, o, index, RG_MIN(CHECK_OPS, o->most));
     rg_scope s = rg_begin(device), t = rg_begin(ref);
-    make_program(&p, device, &d);
-    make_program(&q, ref, &d);
+    make_program(&p, device, &d, false);
+    make_program(&q, ref, &d, false);
     if (build(&q, NULL, expected))
         say(r, REFUSED, "REF: ", ref);
     else if (build(&p, NULL, mine))
@@ -272,16 +273,23 @@ static double first_run(struct program *p, rg_tensor *out) {
     return 1e-9 * (double)(os_now_ns() - t);
 }
 
-/* The time of a replay; elements and bytes of the results. */
-static void time_replay(struct program *p, const struct options *o, double *elements, double *bytes,
-                        struct result *r) {
+/* Bytes of the results and of the seed; with --plans the planner's prediction. */
+static double look_at_results(struct program *p, const struct options *o, struct result *r) {
     rg_tensor out[OUTPUTS_MOST];
+    rg_plan_stats s = {0};
+    double bytes = p->d->grad && p->seed.id ? (double)rg_bytes(p->seed) : 0;
     rg_scope inner = rg_begin(p->c);
-    if (!rg_status_of(p->c) && !build(p, NULL, out))
-        for (int i = 0; i < p->outputs; i++)
-            *elements += (double)rg_size(out[i]), *bytes += (double)rg_bytes(out[i]);
-    if (p->d->grad && p->seed.id) *bytes += (double)rg_bytes(p->seed);
+    if (!rg_status_of(p->c) && !build(p, NULL, out)) {
+        for (int i = 0; i < p->outputs; i++) bytes += (double)rg_bytes(out[i]);
+        if (o->plans && !rg_schedule_stats(RG_ARRAY(out, (size_t)p->outputs), &s))
+            r->seconds = s.predicted, r->launches = (double)s.kernels;
+    }
     rg_end(inner);
+    if (rg_status_of(p->c)) say(r, FAILED, "", p->c);
+    return bytes;
+}
+
+static void time_replay(struct program *p, const struct options *o, struct result *r) {
     rg_jit *j = rg_jit_new(p->c, build, p, (size_t)p->outputs);
     r->seconds = rg_status_of(p->c) ? 0 : work_time(p->c, j, o, &r->launches);
     if (rg_status_of(p->c)) say(r, FAILED, "", p->c);
@@ -293,10 +301,10 @@ static void measure(rg_ctx *c, const struct options *o, struct rates *rates, int
     struct draw d;
     struct program p;
     rg_tensor out[OUTPUTS_MOST];
-    double elements = 0, bytes = 0;
+    double bytes = 0;
     draw_make(&d, o, index, o->most);
     rg_scope s = rg_begin(c);
-    make_program(&p, c, &d);
+    make_program(&p, c, &d, o->plans);
     if (d.grad && !rg_status_of(c)) { /* the seed is data too */
         rg_scope inner = rg_begin(c);
         build(&p, NULL, out);
@@ -307,11 +315,12 @@ static void measure(rg_ctx *c, const struct options *o, struct rates *rates, int
     if (part == PREPARE && rg_status_of(c))
         say(r, FAILED, "", c);
     else if (part != PREPARE)
-        time_replay(&p, o, &elements, &bytes, r);
+        bytes = look_at_results(&p, o, r);
+    if ((part == WHOLE || part == TIME) && r->outcome == FINE) time_replay(&p, o, r);
     rg_end(s);
     rg_collect(c);
-    if (part != PREPARE && r->outcome != FAILED)
-        floor_functions(c, o, rates, &d), floor_of(rates, &d, elements, bytes, r);
+    if (part != PREPARE && part != PLAN && r->outcome != FAILED) floor_functions(c, o, rates, &d);
+    if (part != PREPARE && r->outcome != FAILED) floor_of(rates, &d, bytes, r);
     if (r->outcome == FINE && r->first > o->limit) {
         r->outcome = HUNG;
         snprintf(r->text, sizeof r->text, "the first run took %.1f s", r->first);
@@ -322,5 +331,5 @@ void work_draw(rg_ctx *device, rg_ctx *ref, const struct options *o, struct rate
                enum part part, struct result *r) {
     *r = (struct result){.draw = index};
     measure(device, o, rates, index, part, r); /* before the check, which may compile the same kernels */
-    if (r->outcome == FINE && part != TIME) check(device, ref, o, index, r);
+    if (r->outcome == FINE && part != TIME && part != PLAN && !o->list) check(device, ref, o, index, r);
 }

@@ -1,0 +1,87 @@
+/* list.c: programs of a file instead of random ones, a line each, as draw_describe writes them:
+ *
+ *     conv2d+grad bf16 64x128x28x28 128x128x3x3 128 (2,1,1,0,1,1,0,1,1,0,0,0,0,1)
+ *
+ * Types and values of the operands are those that the row draws; sizes, transposed operands (T) and parameters are the line's.
+ * Their floor counts bytes alone, and REF is not asked. */
+#include "sweep.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+enum { LINES_MOST = 4096 };
+static char *lines[LINES_MOST];
+
+int list_read(const char *path) {
+    FILE *f = fopen(path, "r");
+    char *text = NULL;
+    size_t room = 0;
+    int n = 0;
+    if (!f) return perror(path), 0;
+    while (n < LINES_MOST && getline(&text, &room, f) > 0) {
+        text[strcspn(text, "#\n")] = 0;
+        if (text[strspn(text, " ")] && !(lines[n++] = strdup(text))) n--;
+    }
+    free(text);
+    fclose(f);
+    return n;
+}
+
+static const struct row *row_of(const char *name) {
+    for (size_t i = 0; i < rows_count; i++)
+        if (!strcmp(rows[i].name, name)) return &rows[i];
+    return NULL;
+}
+
+static rg_dtype type_of(const char *name) {
+    int t = 0;
+    while (t < RG_DTYPES && strcmp(rg_dtype_name((rg_dtype)t), name) != 0) t++;
+    return (rg_dtype)t;
+}
+
+/* 64x128x28x28, of a transposed operand 28x64T. */
+static bool parse_operand(const char *text, struct operand *x) {
+    char *end = (char *)text;
+    x->rank = 0;
+    do {
+        if (x->rank == RANK_MOST) return false;
+        x->dim[x->rank++] = strtoll(text, &end, 10);
+        if (end == text) return false;
+        text = end + 1;
+    } while (*end == 'x');
+    x->layout = *end == 'T' ? TRANSPOSED : PLAIN;
+    x->axis = RG_MAX(x->rank - 2, 0);
+    return !end[*end == 'T'];
+}
+
+static int parse_params(char *text, int64_t *p) {
+    int n = 0;
+    for (char *at = strtok(text, "(,)"); at && n < PARAMS_MOST; at = strtok(NULL, "(,)")) p[n++] = atoll(at);
+    return n;
+}
+
+static bool parse_line(char *text, struct draw *d) {
+    char *part = strchr(text, '('), *word = strtok(text, " ");
+    char *plus = word ? strchr(word, '+') : NULL;
+    int n = 0;
+    if (part) part[-1] = 0;
+    if (plus) *plus = 0, d->grad = true;
+    d->row = word ? row_of(word) : NULL;
+    d->dt = (word = strtok(NULL, " ")) ? type_of(word) : RG_DTYPES;
+    if (!d->row || d->dt == RG_DTYPES) return false;
+    d->row->form(d);
+    while ((word = strtok(NULL, " ")))
+        if (n == OPERANDS_MOST || !parse_operand(word, &d->x[n++])) return false;
+    if (part) d->np = parse_params(part, d->p);
+    d->work = 0;
+    return n == d->n;
+}
+
+void list_draw(struct draw *d, int index) {
+    char text[TEXT_MOST];
+    snprintf(text, sizeof text, "%s", lines[index]);
+    *d = (struct draw){.state = 1, .cap = 4096, .back = 1};
+    if (parse_line(text, d)) return;
+    fprintf(stderr, "sweep: expected NAME[+grad] DTYPE SIZES.. (PARAMETERS), found \"%s\"\n", lines[index]);
+    exit(2);
+}
