@@ -117,6 +117,26 @@ static inline uint32_t cuda_compile_texts(struct cuda_texts *t) {
     }
     return t->text.n * (uint32_t)RG_COUNT(arch);
 }
+/* A kernel for sm_90a of at least `matrix` MMA instructions, all in registers: nothing is spilled, and MMA instructions go on
+ * while the program does. */
+static inline void cuda_compile_whole(struct arena *arena, struct ir *ir, const struct linear *lin,
+                                      uint32_t matrix) {
+    struct err err = {0};
+    struct render_shape shape;
+    struct dev_object o;
+    struct str s;
+    cubin_vec v = {0};
+    str_init(&s, arena);
+    render_cuda_preamble(&s);
+    render_cuda(&s, ir, lin, false, &shape);
+    const char *text = s.p;
+    if (nvrtc_compile(&err, arena, "sm_90a", &text, 1, &o)) FAIL("%s", err.msg);
+    if (cubin_read(&err, arena, o.data, o.n, &v)) FAIL("%s", err.msg);
+    CHECK(v.n == 1 && v.p[0].matrix >= matrix && !v.p[0].stack && !v.p[0].spills);
+    if (o.log && (strstr(o.log, "serialized") || strstr(o.log, "setmaxnreg") || strstr(o.log, "injected")))
+        FAIL("%s", o.log);
+}
+
 static inline void cuda_need_nvrtc(struct arena *a) {
     struct err e = {0};
 #ifdef __SANITIZE_THREAD__

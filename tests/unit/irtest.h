@@ -19,6 +19,12 @@ static inline void ir_test_open(struct ir_test *t) {
 
 static inline void ir_test_close(struct ir_test *t) { arena_free(&t->arena); }
 
+/* A number from -1 to 1. */
+static inline double draw_unit(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*seed >> 40) / (1 << 23) - 1;
+}
+
 struct rnd {
     uint64_t s;
 };

@@ -18,7 +18,7 @@
  * Ping-pong: warpgroups alternate in issuing GEMMs, ordered by an mbarrier each; one runs softmax while the other has
  * the tensor cores. Each tile has a pipeline of its own, and is released after the last GEMM that reads it.
  * Which statements are `rescale` follows from the accumulators that they read and write.
- * Requires: warp_specialize.c found tiles and main loop. Tests: tests/unit/gpu_attention.c */
+ * Requires: warp_specialize.c found tiles and main loop. Tests: tests/unit/gpu_attention.c, gpu_attention_grad.c */
 #include "codegen/gpu/warp_specialize.h"
 
 enum { ACC_PINNED = 1 << 19 }; /* ids of accumulators that pin stages and phases */

@@ -12,7 +12,7 @@
  *           the pipeline then keeps their stages one iteration longer.
  *
  * Dependences are those of accumulators; tiles are the caller's. Statements of other kinds keep their position.
- * Requires: tree_mma. Tests: tests/unit/gpu_attention.c, and the interpreter of linear programs, which finds accumulators
+ * Requires: tree_mma. Tests: tests/unit/gpu_attention.c, gpu_attention_grad.c, and the interpreter, which finds accumulators
  * that are used too early. */
 #include "codegen/internal.h"
 

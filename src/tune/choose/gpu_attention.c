@@ -14,7 +14,8 @@
  *
  * Head sizes that are no multiples of 64 are padded to one (TMA fills with zeros what is out of bounds, the padding is not stored).
  *
- * Requires wgmma, 16-bit floats, head sizes up to 256 in multiples of 8. Tests: tests/unit/gpu_attention.c */
+ * Requires wgmma, 16-bit floats, head sizes up to 256 in multiples of 8. Tests: tests/unit/gpu_attention.c,
+ * gpu_attention_grad.c */
 #include "tune/choose/choose.h"
 
 enum { MAX_PRODUCTS = 4, MAX_ROW_AXES = 4, MAX_TILES = 8, MAX_SMS = 512, MAX_SIMULATED = 1 << 16 };
