@@ -1,12 +1,18 @@
 /* scaling.c: how kernels scale with threads, what fork and join cost, and what is left of it on a busy machine.
  *
- *   scaling [--only NAME] [--threads LIST] [--busy N]
+ *   scaling [--only NAME] [--threads LIST] [--rounds N] [--busy N]
  *
- * The pool has as many threads as a process began with, so each column is a process of its own, with RIDGE_THREADS set. Rows: the
- * best of some calls of a recorded function, after two to compile and record it. The last figure of a row is the speedup of the last
- * column over the first, as a fraction of the threads. "registers only" has no memory and no grid: what the cores themselves do, which
- * share power and execution units. "fork and join": a job with a part of 5 us for each thread; the time beyond
- * that, of 2000 jobs at a time: least, median, mean.
+ * The pool has as many threads as a process began with, so each column is a process of its own, with RIDGE_THREADS set. Clocks
+ * drift and neighbours come and go: in each round every process is asked in turn, and figures are medians of rounds. Two of them,
+ * both of the last column:
+ *
+ *   scaling   time of the first column / time of the last / ratio of threads. One thread alone has the clock, caches and memory
+ *             of the whole machine, so that no program reaches 1: "registers only", which has no memory and one fork and join,
+ *             shows what is left of it by power and shared cores.
+ *   rate      the same beside as many copies of the kernel as there are threads, one thread each and each on a CPU of its own,
+ *             that run at once: what grid, packing, imbalance and the joins cost, with the machine as busy on both sides.
+ *
+ * "fork and join": a job with a part of 5 us for each thread; the time beyond that, of 2000 jobs at a time: least, median, mean.
  * --busy N: the MNIST step again, alone and beside N processes that count, each with its share of the time. */
 #include "base/base.h"
 
@@ -14,16 +20,17 @@
 
 #include "mnist_net.h"
 
-#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { INPUTS = 4, COLUMNS = 8, JOBS = 2000, PART_NS = 5000 };
+enum { INPUTS = 4, COLUMNS = 8, MOST_COPIES = 64, MOST_ROUNDS = 99, CALLS = 4000 };
+enum { TURN_MS = 40, BUSY_MS = 1500, JOBS = 2000, PART_NS = 5000, FORK_ROW = -1, NO_ROW = -2 };
 
 struct side {
     rg_ctx *c;
@@ -123,74 +130,73 @@ static const struct row rows[] = {
      4 * 12e0 * 1024 * 1024 * 64},
     {"cos(cos(exp))", cosines, 1, {{512, 512}}, 0},
     {"mnist step", mnist, 1, {{512, 1, 28, 28}, {512}}, 0},
+    {"registers only", NULL, 0, {{0}}, 0},
 };
 
-/* ---- one column --------------------------------------------------------------------------------------------------------- */
+/* ---- one process ----------------------------------------------------------------------------------------------------------- */
 
 static double now_ms(void) { return (double)os_now_ns() * 1e-6; }
 
-static double best_call(rg_jit *j, const rg_tensor *in, size_t n, const struct row *r) {
-    double best = 1e30, start = now_ms();
-    rg_tensor out[2];
-    for (int i = -2; i < 3 || (i < 400 && now_ms() - start < 400); i++) {
-        double t0 = now_ms();
-        if (rg_jit_call(j, RG_ARRAY(in, n), out)) return 0;
-        if (r->fn == mnist) rg_item(out[0]);
-        if (i >= 0) best = RG_MIN(best, now_ms() - t0);
-        if (i < 0) start = now_ms();
-    }
-    return best;
-}
-
-static void measure(rg_ctx *c, const struct row *r) {
-    RG_SCOPE(c);
-    struct side s = {.c = c};
-    rg_tensor in[INPUTS];
-    size_t n = 0;
-    for (; n < INPUTS && r->shape[n][0]; n++) {
-        size_t rank = 0;
-        while (rank < 5 && r->shape[n][rank]) rank++;
-        in[n] = rg_contiguous(rg_uniform(c, RG_F32, 0, 1, RG_LIST(r->shape[n], rank)));
-        rg_realize(in[n]);
-    }
-    rg_jit *j = rg_jit_new(c, r->fn, &s, r->outputs);
-    double ms = best_call(j, in, n, r);
-    if (rg_status_of(c)) fprintf(stderr, "scaling: %s: %s\n", r->name, rg_error(c));
-    printf("%s\t%.6f\n", r->name, ms);
-    fflush(stdout);
-    rg_jit_free(j);
-}
-
-typedef float vec4 __attribute__((vector_size(16)));
 static volatile float sink;
 
 /* Sixteen independent chains of a product and a sum each, in registers. */
-static void register_part(void *arg, uint32_t t0, uint32_t t1, int worker) {
-    enum { CHAINS = 16, STEPS = 20000 };
-    vec4 x[CHAINS];
-    (void)arg, (void)worker;
-    for (uint32_t t = t0; t < t1; t++) {
-        for (int i = 0; i < CHAINS; i++) x[i] = (vec4){(float)i, 1, 2, (float)t};
-        for (int k = 0; k < STEPS; k++)
-#pragma GCC unroll 16
-            for (int i = 0; i < CHAINS; i++) x[i] = x[i] * 0.999f + 0.5f;
-        for (int i = 0; i < CHAINS; i++) sink = x[i][i % 4];
+#define REGISTER_PART(name, lanes, ...)                                                                \
+    __VA_ARGS__ static void name(void *arg, uint32_t t0, uint32_t t1, int worker) {                    \
+        typedef float vec __attribute__((vector_size(4 * lanes)));                                     \
+        enum { CHAINS = 16, STEPS = 20000 };                                                           \
+        vec x[CHAINS];                                                                                 \
+        (void)arg, (void)worker;                                                                       \
+        for (uint32_t t = t0; t < t1; t++) {                                                           \
+            for (int i = 0; i < CHAINS; i++) x[i] = (vec){(float)i, 1, 2, (float)t};                   \
+            for (int k = 0; k < STEPS; k++)                                                            \
+                _Pragma("GCC unroll 16") for (int i = 0; i < CHAINS; i++) x[i] = x[i] * 0.999f + 0.5f; \
+            for (int i = 0; i < CHAINS; i++) sink = x[i][i % 4];                                       \
+        }                                                                                              \
     }
+REGISTER_PART(register_part, 4)
+#if defined(__x86_64__)
+REGISTER_PART(register_part_avx512, 16, __attribute__((target("avx512f"))))
+#endif
+
+typedef void part_fn(void *arg, uint32_t t0, uint32_t t1, int worker);
+static part_fn *best_register_part(void) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) return register_part_avx512;
+#endif
+    return register_part;
 }
 
-static void measure_registers(void) {
-    double best = 1e30;
-    for (int i = 0; i < 20; i++) {
-        double t0 = now_ms();
-        pool_run(pool_get(), register_part, NULL, 256, 1);
-        best = RG_MIN(best, now_ms() - t0);
+/* A row that is ready to run. */
+struct ready {
+    const struct row *row;
+    struct side side;
+    rg_tensor in[INPUTS];
+    size_t n;
+    rg_jit *jit;
+};
+
+static bool call(struct ready *r) {
+    rg_tensor out[2];
+    if (!r->row->fn) {
+        pool_run(pool_get(), best_register_part(), NULL, 256, 1);
+        return true;
     }
-    printf("registers only\t%.6f\n", best);
+    if (rg_jit_call(r->jit, RG_ARRAY(r->in, r->n), out)) return false;
+    if (r->row->fn == mnist) rg_item(out[0]);
+    return true;
 }
 
-static void wait_part(void *arg, uint32_t t0, uint32_t t1, int worker) {
-    (void)arg, (void)t0, (void)t1, (void)worker;
-    for (uint64_t end = os_now_ns() + PART_NS; os_now_ns() < end;) {}
+static void prepare(rg_ctx *c, struct ready *r, const struct row *row) {
+    *r = (struct ready){.row = row, .side = {.c = c}};
+    for (; r->n < INPUTS && row->shape[r->n][0]; r->n++) {
+        size_t rank = 0;
+        while (rank < 5 && row->shape[r->n][rank]) rank++;
+        r->in[r->n] = rg_contiguous(rg_uniform(c, RG_F32, 0, 1, RG_LIST(row->shape[r->n], rank)));
+        rg_realize(r->in[r->n]);
+    }
+    if (row->fn) r->jit = rg_jit_new(c, row->fn, &r->side, row->outputs);
+    for (int i = 0; i < 3; i++) /* compile, record, warm */
+        if (!call(r)) fprintf(stderr, "scaling: %s: %s\n", row->name, rg_error(c));
 }
 
 static int by_value(const void *a, const void *b) {
@@ -198,7 +204,26 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void measure_fork(void) {
+/* The median call of some milliseconds. */
+static double median_call(struct ready *r, double ms) {
+    static double took[CALLS];
+    int n = 0;
+    for (double start = now_ms(), t0 = start; n < CALLS && (!n || t0 - start < ms); n++) {
+        if (!call(r)) return 0;
+        double t1 = now_ms();
+        took[n] = t1 - t0, t0 = t1;
+    }
+    qsort(took, (size_t)n, sizeof *took, by_value);
+    return took[n / 2];
+}
+
+static void wait_part(void *arg, uint32_t t0, uint32_t t1, int worker) {
+    (void)arg, (void)t0, (void)t1, (void)worker;
+    for (uint64_t end = os_now_ns() + PART_NS; os_now_ns() < end;) {}
+}
+
+/* Least, median and mean of fork and join, us. */
+static void measure_fork(double figure[3]) {
     static double us[JOBS];
     struct pool *p = pool_get();
     uint32_t n = (uint32_t)pool_threads(p);
@@ -209,100 +234,183 @@ static void measure_fork(void) {
         if (i >= 0) sum += us[i] = (double)(os_now_ns() - t0 - PART_NS) * 1e-3;
     }
     qsort(us, JOBS, sizeof *us, by_value);
-    printf("fork and join, least, us\t%.6f\nfork and join, median, us\t%.6f\nfork and join, mean, us\t%.6f\n",
-           us[0], us[JOBS / 2], sum / JOBS);
+    figure[0] = us[0], figure[1] = us[JOBS / 2], figure[2] = sum / JOBS;
 }
 
-static int child(const char *only) {
+/* What a process is asked: a row (FORK_ROW: fork and join; NO_ROW: to end) for some ms; 0: only to get ready. It answers three
+ * figures. */
+struct question {
+    int row;
+    double ms;
+};
+struct process {
+    pid_t pid;
+    int ask, answer;
+};
+
+static void serve(int ask, int answer) {
     rg_ctx *c = rg_open(NULL);
-    for (size_t i = 0; i < RG_COUNT(rows) && !rg_status_of(c); i++)
-        if (!only || strstr(rows[i].name, only)) measure(c, &rows[i]);
-    if (!only || strstr("registers only", only)) measure_registers();
-    if (!only || strstr("fork and join", only)) measure_fork();
-    return rg_close(c) != RG_OK;
+    struct question q;
+    struct ready *r = calloc(RG_COUNT(rows), sizeof *r);
+    while (read(ask, &q, sizeof q) == sizeof q && q.row != NO_ROW) {
+        double figure[3] = {0};
+        if (q.row == FORK_ROW)
+            measure_fork(figure);
+        else if (!r[q.row].row)
+            prepare(c, &r[q.row], &rows[q.row]);
+        if (q.row != FORK_ROW && q.ms > 0) figure[0] = median_call(&r[q.row], q.ms);
+        if (write(answer, figure, sizeof figure) != sizeof figure) break;
+    }
+    _exit(0);
+}
+
+static void pin(int cpu) { /* to the nth that this process may use */
+    cpu_set_t all, one;
+    if (sched_getaffinity(0, sizeof all, &all)) return;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &all) && cpu-- == 0) {
+            CPU_ZERO(&one);
+            CPU_SET(i, &one);
+            sched_setaffinity(0, sizeof one, &one);
+        }
+}
+
+/* cpu: to run on that one alone; -1: on any. */
+static struct process start(int threads, int cpu) {
+    int ask[2], answer[2];
+    char text[16];
+    if (pipe(ask) || pipe(answer)) exit(1);
+    struct process p = {fork(), ask[1], answer[0]};
+    if (p.pid < 0) exit(1);
+    if (!p.pid) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(ask[1]), close(answer[0]);
+        snprintf(text, sizeof text, "%d", threads);
+        setenv("RIDGE_THREADS", text, 1);
+        if (cpu >= 0) pin(cpu);
+        serve(ask[0], answer[1]);
+    }
+    close(ask[0]), close(answer[1]);
+    return p;
+}
+
+static void ask(const struct process *p, int row, double ms) {
+    struct question q = {row, ms};
+    if (write(p->ask, &q, sizeof q) != sizeof q) fprintf(stderr, "scaling: a process has ended\n");
+}
+
+static double answer(const struct process *p, double figure[3]) {
+    double mine[3] = {0};
+    if (read(p->answer, mine, sizeof mine) != sizeof mine) fprintf(stderr, "scaling: a process has ended\n");
+    if (figure) memcpy(figure, mine, sizeof mine);
+    return mine[0];
+}
+
+static void stop(const struct process *p) {
+    ask(p, NO_ROW, 0);
+    close(p->ask), close(p->answer);
+    waitpid(p->pid, NULL, 0);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------------------------- */
 
 struct table {
-    int columns, threads[COLUMNS], n;
-    char name[RG_COUNT(rows) + 4][128];
-    double ms[RG_COUNT(rows) + 4][COLUMNS];
+    int columns, threads[COLUMNS], rounds, copies;
+    struct process column[COLUMNS], copy[MOST_COPIES];
 };
 
-/* Runs this program with the column's number of threads and keeps what it prints. */
-static bool run_column(struct table *t, int column, const char *only) {
-    char line[128], command[600], self[400];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0) return false;
-    self[n] = 0;
-    snprintf(command, sizeof command, "RIDGE_THREADS=%d '%s' --child%s%s%s", t->threads[column], self,
-             only ? " '" : "", only ? only : "", only ? "'" : "");
-    FILE *f = popen(command, "r");
-    t->n = 0;
-    while (f && fgets(line, sizeof line, f) && t->n < (int)RG_COUNT(t->name)) {
-        char *tab = strchr(line, '\t');
-        if (!tab) continue;
-        *tab = 0;
-        snprintf(t->name[t->n], sizeof *t->name, "%s", line);
-        t->ms[t->n++][column] = atof(tab + 1);
+static double median(double *x, int n) {
+    qsort(x, (size_t)n, sizeof *x, by_value);
+    return x[n / 2];
+}
+
+/* The mean of the copies' median calls, all at once. */
+static double ask_copies(struct table *t, int row, double ms) {
+    double sum = 0;
+    for (int i = 0; i < t->copies; i++) ask(&t->copy[i], row, ms);
+    for (int i = 0; i < t->copies; i++) sum += answer(&t->copy[i], NULL);
+    return sum / t->copies;
+}
+
+static void print_row(struct table *t, int row) {
+    double ms[COLUMNS][MOST_ROUNDS], scaling[MOST_ROUNDS], rate[MOST_ROUNDS];
+    int last = t->columns - 1;
+    for (int k = 0; k <= last; k++) ask(&t->column[k], row, 0), answer(&t->column[k], NULL);
+    ask_copies(t, row, 0);
+    for (int i = 0; i < t->rounds; i++) {
+        for (int k = 0; k <= last; k++)
+            ask(&t->column[k], row, TURN_MS), ms[k][i] = answer(&t->column[k], NULL);
+        scaling[i] = ms[0][i] / ms[last][i] * t->threads[0] / t->threads[last];
+        rate[i] = ask_copies(t, row, TURN_MS) / ms[last][i] / t->threads[last];
     }
-    return f && pclose(f) == 0 && t->n;
+    printf("%-26s", rows[row].name);
+    for (int k = 0; k <= last; k++) {
+        double m = median(ms[k], t->rounds);
+        printf("%10.3f", m);
+        rows[row].flops > 0 ? printf(" %6.0f", rows[row].flops / m * 1e-6) : printf("%7s", "");
+    }
+    printf("%10.2f%8.2f\n", median(scaling, t->rounds), median(rate, t->rounds));
+    fflush(stdout);
 }
 
-static double flops_of(const char *name) {
-    for (size_t i = 0; i < RG_COUNT(rows); i++)
-        if (!strcmp(rows[i].name, name)) return rows[i].flops;
-    return 0;
-}
-
-static void print_table(const struct table *t) {
-    printf("%-26s", "ms (GFLOPS) by threads");
-    for (int k = 0; k < t->columns; k++) printf("%17d", t->threads[k]);
-    printf("   scaling\n");
-    for (int i = 0; i < t->n; i++) {
-        double flops = flops_of(t->name[i]), last = t->ms[i][t->columns - 1];
-        printf("%-26s", t->name[i]);
-        for (int k = 0; k < t->columns; k++) {
-            printf("%10.3f", t->ms[i][k]);
-            flops > 0 ? printf(" %6.0f", flops / t->ms[i][k] * 1e-6) : printf("%7s", "");
-        }
-        if (strncmp(t->name[i], "fork", 4))
-            printf("%10.2f", t->ms[i][0] / last * t->threads[0] / t->threads[t->columns - 1]);
+static void print_forks(struct table *t) {
+    static const char *const name[3] = {"least", "median", "mean"};
+    double us[COLUMNS][3];
+    for (int k = 0; k < t->columns; k++) ask(&t->column[k], FORK_ROW, 0), answer(&t->column[k], us[k]);
+    for (int i = 0; i < 3; i++) {
+        printf("fork and join, %-6s us    ", name[i]);
+        for (int k = 0; k < t->columns; k++) printf("%7.3f%10s", us[k][i], "");
         printf("\n");
     }
 }
 
+static void print_table(struct table *t, const char *only) {
+    printf("%-26s", "ms (GFLOPS) by threads");
+    for (int k = 0; k < t->columns; k++) printf("%17d", t->threads[k]);
+    printf("   scaling    rate\n");
+    for (int i = 0; i < (int)RG_COUNT(rows); i++)
+        if (!only || strstr(rows[i].name, only)) print_row(t, i);
+    if (!only || strstr("fork and join", only)) print_forks(t);
+}
+
 static int busy(int n) {
-    struct table t = {.columns = 2, .threads = {os_cpus(), os_cpus()}};
+    int row = 0;
+    double ms[2];
     pid_t pid[256];
-    bool ok = run_column(&t, 0, "mnist");
+    while (rows[row].fn != mnist) row++;
+    struct process p = start(os_cpus(), -1);
+    ask(&p, row, 0), answer(&p, NULL);
+    ask(&p, row, BUSY_MS), ms[0] = answer(&p, NULL);
     for (int i = 0; i < n; i++)
         if ((pid[i] = fork()) == 0)
             for (volatile uint64_t x = 0;; x++) {}
-    ok = run_column(&t, 1, "mnist") && ok;
+    ask(&p, row, BUSY_MS), ms[1] = answer(&p, NULL);
     for (int i = 0; i < n; i++)
         if (pid[i] > 0) kill(pid[i], SIGKILL), waitpid(pid[i], NULL, 0);
-    printf("mnist step: %.1f ms alone, %.1f ms beside %d busy processes: %.2f of its speed\n", t.ms[0][0],
-           t.ms[0][1], n, t.ms[0][0] / t.ms[0][1]);
-    return !ok;
+    stop(&p);
+    printf("mnist step: %.1f ms alone, %.1f ms beside %d busy processes: %.2f of its speed\n", ms[0], ms[1],
+           n, ms[0] / ms[1]);
+    return !(ms[0] > 0 && ms[1] > 0);
 }
 
 int main(int argc, char **argv) {
-    struct table t = {.columns = 0};
+    struct table t = {.rounds = 5};
     const char *only = NULL;
     char list[] = "1,2,4,8,16", *threads = list;
-    if (argc > 1 && !strcmp(argv[1], "--child")) return child(argc > 2 ? argv[2] : NULL);
     for (int i = 1; i + 1 < argc; i += 2) {
         if (!strcmp(argv[i], "--only")) only = argv[i + 1];
         if (!strcmp(argv[i], "--threads")) threads = argv[i + 1];
+        if (!strcmp(argv[i], "--rounds")) t.rounds = RG_MAX(RG_MIN(atoi(argv[i + 1]), MOST_ROUNDS), 1);
         if (!strcmp(argv[i], "--busy")) return busy(RG_MIN(atoi(argv[i + 1]), 256));
     }
     for (char *s = strtok(threads, ","); s && t.columns < COLUMNS; s = strtok(NULL, ","))
-        t.threads[t.columns++] = atoi(s);
-    for (int k = 0; k < t.columns; k++)
-        if (!run_column(&t, k, only))
-            return fprintf(stderr, "scaling: the run with %d threads failed\n", t.threads[k]), 1;
-    print_table(&t);
+        t.threads[t.columns++] = RG_MAX(atoi(s), 1);
+    if (!t.columns) return fprintf(stderr, "scaling: --threads expects numbers like 1,16\n"), 1;
+    for (int k = 0; k < t.columns; k++) t.column[k] = start(t.threads[k], -1);
+    t.copies = RG_MIN(t.threads[t.columns - 1], MOST_COPIES);
+    for (int i = 0; i < t.copies; i++) t.copy[i] = start(1, i);
+    print_table(&t, only);
+    for (int k = 0; k < t.columns; k++) stop(&t.column[k]);
+    for (int i = 0; i < t.copies; i++) stop(&t.copy[i]);
     return 0;
 }
