@@ -29,6 +29,7 @@ enum {
 /* Figures of the traffic model. Measured: docs/performance.md, Reading memory. */
 enum {
     LONG_RUN = 16,         /* elements of stride 1 that count as a run along memory */
+    WARP = 32,             /* threads */
     FEW_BLOCKS = 8,        /* blocks of whole rows: fewer, and each core walks down columns of its own */
     LEAST_BLOCKED = 512,   /* MULs of a contraction worth a blocked schedule */
     LOADS_WALKED = 64,     /* nodes visited below a MUL */
@@ -364,6 +365,10 @@ static const char *check_rows(struct tally *t, const uop *sink) {
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
+static bool on_grid(const struct tally *t, const uop *range) {
+    return range->arg.range.kind != AX_REDUCE && t->grid[range->arg.range.id];
+}
+
 struct buffer_traffic {
     const uop *buf;
     double elements, again; /* distinct, and reread within an iteration of the grid */
@@ -372,12 +377,29 @@ struct buffer_traffic {
 };
 typedef VEC(struct buffer_traffic) traffic_vec;
 
+/* Elements that the threads of a block read together: those of loops that follow each other in memory. Where they fill a warp the
+ * block's other loops come along, piece by piece (the images of a channel). */
+static double block_row(struct tally *t, const uop *index, const uop_vec *f) {
+    double run = 1, terms = 1, before = 0;
+    for (uint32_t i = 0; i < f->n; i++)
+        if (!on_grid(t, f->p[i])) terms *= extent(f->p[i]);
+    while (run > before) {
+        before = run;
+        for (uint32_t i = 0; i < f->n; i++) {
+            uop_memo_clear(&t->r->strides);
+            bool next = !on_grid(t, f->p[i]) && extent(f->p[i]) > 1;
+            if (next && (double)stride_of(t, index->src[1], f->p[i]) == run) run *= extent(f->p[i]);
+        }
+    }
+    return run >= WARP ? terms : run >= LONG_RUN ? run : 0;
+}
+
 static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store) {
     const uop *p = index->src[0];
     const uop_vec *f = free_of(&t->r->fr, index);
     double n = distinct(f, (double)p->src[0]->hi), all = times(t, f), rows = 1;
     for (uint32_t i = 0; i < f->n; i++)
-        if (f->p[i]->arg.range.kind != AX_REDUCE && t->grid[f->p[i]->arg.range.id]) rows *= extent(f->p[i]);
+        if (on_grid(t, f->p[i])) rows *= extent(f->p[i]);
     uint32_t k = 0;
     while (k < v->n && v->p[k].buf != p) k++;
     if (k == v->n) vec_push(t->r->a, v, ((struct buffer_traffic){.buf = p}));
@@ -392,14 +414,14 @@ static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store)
     bool inner = false, along = false, across = false;
     double blocks = t->grid_all; /* of whole rows: grid iterations that share them */
     for (uint32_t i = 0; i < f->n; i++) {
-        bool grid = f->p[i]->arg.range.kind != AX_REDUCE && t->grid[f->p[i]->arg.range.id];
+        bool grid = on_grid(t, f->p[i]);
         inner |= !grid;
         uop_memo_clear(&t->r->strides);
         if (extent(f->p[i]) < LONG_RUN || stride_of(t, index->src[1], f->p[i]) != 1) continue;
         *(grid ? &across : &along) = true;
         if (grid) blocks = t->grid_all / extent(f->p[i]);
-        if (!grid) t->row = RG_MAX(t->row, extent(f->p[i]));
     }
+    if (t->gpu) t->row = RG_MAX(t->row, block_row(t, index, f));
     double size = dtype_info[p->dt].bytes;
     if (inner && n * size > model_value(t->m, MODEL_L2_SIZE)) {
         if (along) t->along += n * size; /* where the grid repeats it, vectors across broadcast it */

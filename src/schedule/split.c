@@ -26,6 +26,7 @@ enum {
     WHOLE = 8,          /* elements that vectors of any width divide */
     MOST_BLOCKS = 4096, /* of a reduced axis: terms of the second reduction */
     BLOCK_TERMS = 16,   /* fewest terms of one */
+    PIECE = 32,         /* terms that a warp reads at once */
     LONG_ROW = 1 << 17, /* terms: more than a thread block keeps of a row */
     WORTH_IT = 1 << 17,
     LONG_COLUMNS = 1 << 20, /* elements: a core's caches do not hold them */
@@ -479,13 +480,15 @@ static int64_t wgrad_accumulators(const struct gpu_spec *gpu) {
     return (int64_t)gpu_whole(gpu, gpu_cost.wgrad_accumulators * gpu->regs_sm);
 }
 
-/* How many results keep a GPU busy: one thread per column, or one thread block per row. */
+/* How many results keep a GPU busy: one thread per column, or one thread block per row. A row may come in pieces, those of a channel
+ * of all images; the threads of a block are enough for pieces that fill a warp. */
 static int64_t many_on_gpu(const struct gpu_spec *gpu, const uop *n, const struct shape *in) {
-    int64_t last = -1, row = 0;
-    for (uint32_t i = 0; i < in->n; i++)
-        if (in->d[i] > 1) last = i;
+    int64_t row = 1, terms = 1;
+    uint32_t reduced = 0;
     for (uint32_t i = 1; i < n->nsrc; i++)
-        if (n->src[i]->arg.i == last) row = in->d[last];
+        reduced |= 1u << n->src[i]->arg.i, terms *= in->d[n->src[i]->arg.i];
+    for (uint32_t i = in->n; i-- > 0 && (in->d[i] == 1 || reduced >> i & 1);) row *= in->d[i];
+    if (row >= PIECE) row = terms;
     return RG_MAX(full_columns(gpu) / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
 }
 

@@ -1,6 +1,9 @@
 /* Losses and norms by channels: how many kernels they take, forward and backward, and their words for misuse. Values are in
  * values_ops.c. */
+#include "simgpu.h"
+
 #include <ridge.h>
+#include <stdlib.h>
 #include <test.h>
 
 static uint64_t kernels_of(rg_ctx *c, rg_tensors xs) {
@@ -50,6 +53,26 @@ TEST(loss_batchnorm_is_few_kernels) {
     CHECK(forward <= 2);
     CHECK(back <= 3);
     CHECK_EQ(rg_close(c), 0);
+}
+
+/* On a GPU a block has a channel of all images, whose rows are short: nothing is split, and no statistics are combined. */
+TEST(loss_batchnorm_of_images_on_a_gpu) {
+    simgpu_add();
+    rg_ctx *c = rg_open("SIM90");
+    rg_ints shape = RG_SHAPE(64, 1024, 14, 14);
+    void *zeros = calloc((size_t)64 * 1024 * 14 * 14, 2);
+    rg_tensor x = rg_from(c, RG_BF16, zeros, shape), dy = rg_from(c, RG_BF16, zeros, shape), g;
+    rg_tensor wide = rg_cast(x, RG_F32), mean = rg_mean(wide, RG_AXES(0, 2, 3)),
+              var = rg_var(wide, RG_AXES(0, 2, 3), .population = true),
+              y = rg_batchnorm(x, mean, var, RG_NONE, RG_NONE);
+    rg_grad(y, RG_TENSORS(x), &g, .seed = dy);
+    uint64_t stats = kernels_of(c, RG_TENSORS(mean, var)), both = kernels_of(c, RG_TENSORS(y, g));
+    TEST_INFO("batchnorm of (64, 1024, 14, 14) on a GPU: statistics %d kernels, forward and backward %d",
+              (int)stats, (int)both);
+    CHECK_EQ(stats, 1);
+    CHECK(both <= 2);
+    CHECK_EQ(rg_close(c), 0);
+    free(zeros);
 }
 
 static void refused(rg_ctx *c, rg_tensor x, const char *words) {
