@@ -235,7 +235,7 @@ static uint64_t prepare_until(struct preparation *p) {
     int ready = atomic_load(&p->ready), asked = o->peer ? RG_MIN(ready, o->peers) : 0;
     double each = o->eager || o->graphs ? ASKING : ASKING_COMPILED;
     double need = RG_MIN(MEASURING, 0.2 * o->seconds) + TIMING * ready + each * asked;
-    return p->end ? p->end - (uint64_t)(RG_MIN(need, 0.7 * o->seconds) * 1e9) : 0;
+    return p->end ? p->end - (uint64_t)(RG_MIN(need, 0.6 * o->seconds) * 1e9) : 0;
 }
 
 static void *prepare_some(void *user) {

@@ -37,7 +37,8 @@ enum {
     GPU_VECTOR_BYTES = 64, /* wider vectors than any CPU's: a model of a GPU */
     THREADS_PER_SM = 1024, /* that hide the latency of memory */
     BLOCK_THREADS = 512,   /* at most */
-    THREAD_ELEMENTS = 4    /* of a row, at least */
+    THREAD_ELEMENTS = 4,   /* of a row, at least */
+    COOP_TERMS = 64        /* of a reduction that a block of threads shares, at least */
 };
 static const struct {
     double gather, column, l1_share, l2_share, l2_tensor_share, l3_tensor_share;
@@ -86,6 +87,8 @@ struct tally {
     double across, along; /* bytes of accesses with stride 1 along the grid, along loops and reductions */
     bool crossed;         /* some loop reads without stride 1: vectors take several grid iterations each */
     double row;           /* elements of the longest loop or reduction with stride 1 */
+    double terms;         /* elements that an iteration of the grid loads, of the buffer with the most */
+    bool by_columns;      /* neighbouring iterations of the grid load neighbours: a thread each */
     double down;          /* bytes from DRAM that each core reads down columns of its own */
 };
 
@@ -423,6 +426,7 @@ static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store)
     }
     if (t->gpu) t->row = RG_MAX(t->row, block_row(t, index, f));
     double size = dtype_info[p->dt].bytes;
+    if (!store && inner) t->terms = RG_MAX(t->terms, n / rows), t->by_columns |= across && !along;
     if (inner && n * size > model_value(t->m, MODEL_L2_SIZE)) {
         if (along) t->along += n * size; /* where the grid repeats it, vectors across broadcast it */
         t->crossed |= !along;
@@ -501,9 +505,11 @@ static void price_nodes(struct tally *t, traffic_vec *mem) {
 }
 
 /* How many SMs of a GPU a kernel keeps busy. An iteration of the grid is a thread, or a block of threads where loops run along
- * memory. */
+ * memory, or no access does and reductions are long: COOP joins their axes. */
 static double busy_sms(const struct tally *t) {
-    double block = RG_MAX(RG_MIN(t->row / THREAD_ELEMENTS, BLOCK_THREADS), 1);
+    bool joined = !t->contractions && !t->by_columns && t->terms >= COOP_TERMS;
+    double loop = joined ? RG_MAX(t->row, t->terms) : t->row;
+    double block = RG_MAX(RG_MIN(loop / THREAD_ELEMENTS, BLOCK_THREADS), 1);
     return t->grid_all * block / THREADS_PER_SM;
 }
 

@@ -42,6 +42,7 @@ enum {
     TILE_N = 128,
     LEAST_SIDE = 32,   /* both of a product of few results that is tiled */
     PART_LEAST = 1024, /* terms of a sum that are worth a block */
+    BLOCKS_PER_SM = 8, /* of a reduction whose axes are short */
     MOST_PARTS = 128,
     MOST_TAPS = 11,
     FACTOR_DEPTH = 6,            /* nested MULs and CASTs whose operands are reshaped */
@@ -255,7 +256,26 @@ static const uop *split_even(struct split_state *s, const uop *n, const uop *x, 
     return split_axis(s, n, x, in, want, front, 0, stored);
 }
 
-/* Splits the longest reduced axis into about `want` blocks of equal length. What is left is reduced beside their results, so
+/* Parts of up to two reduced axes, outermost first: images, then rows of each. Returns how many: with the results some blocks
+ * per SM, with terms enough for the threads of one. */
+static int64_t outer_parts(const struct gpu_spec *gpu, const uop *n, const struct shape *in, int64_t results,
+                           int64_t *parts) {
+    int64_t terms = shape_size(in) / results, all = 1;
+    int64_t want = RG_MIN(BLOCKS_PER_SM * gpu->sms / results, terms / PART_LEAST);
+    uint32_t axes = 0;
+    for (uint32_t i = 0; i < in->n; i++) parts[i] = 1;
+    for (uint32_t a = 0; a < in->n && axes < 2; a++) {
+        bool reduced = false;
+        for (uint32_t i = 1; i < n->nsrc; i++) reduced |= n->src[i]->arg.i == a;
+        int64_t left = want / all, d = in->d[a];
+        if (!reduced || left < 2) continue;
+        int64_t p = d <= 3 * left ? d : divisor(d, left, RG_MAX(left / 4, 2), 2 * left);
+        if (p > 1) parts[a] = p, all *= p, axes++;
+    }
+    return all;
+}
+
+/* Splits the longest reduced axis into about `want` blocks of equal length, or if it is too short for that several axes. What is left is reduced beside their results, so
  * that no length is too odd for it and no load is predicated. */
 static const uop *split_blocks(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
                                int64_t want, bool front, bool stored) {
@@ -266,6 +286,8 @@ static const uop *split_blocks(struct split_state *s, const uop *n, const uop *x
         if (in->d[axes[i - 1]] > in->d[a]) a = axes[i - 1];
     }
     int64_t d = in->d[a], most = RG_MIN(RG_MIN(want, MOST_BLOCKS), d / BLOCK_TERMS);
+    if (s->gpu && outer_parts(s->gpu, n, in, shape_size(shape_of(s->sh, n)), parts) > 2 * most)
+        return split_axes(s, n, x, in, parts, front, 0, stored);
     if (most < 2) return split_axis(s, n, x, in, want, front, 0, stored);
     int64_t length = d / most;
     bool rows = !front; /* the axis of stride 1: blocks begin at multiples of vectors */

@@ -94,7 +94,19 @@ static rg_tensor halo(rg_tensor x) {
 static rg_tensor channel_sums(rg_tensor x) {
     return rg_sum(rg_reshape(x, RG_SHAPE(64, 64, 56, 56)), .axes = RG_AXES(0, 2, 3));
 }
-#define ONE_LOOP "r_4_64_16_3136            opts: JOIN(k2,k3,k2_j)"
+#define ONE_LOOP "r_16_64_4_3136            opts: JOIN(k2,k3,k2_j)"
+
+/* No axis has parts enough for a GPU: images and rows are split. */
+static rg_tensor odd_channels(rg_tensor x) {
+    return rg_sum(rg_reshape(x, RG_SHAPE(24, 4, 35, 32, 43)), .axes = RG_AXES(0, 2, 3, 4));
+}
+#define BY_ROWS "b0 f32[672] <- b1 f32[4623360]; grid 672"
+
+/* A block of threads shares a reduction of several axes: one for all elements would be priced as high as 80. */
+static rg_tensor transposed_max(rg_tensor x) {
+    return rg_max(rg_transpose(rg_reshape(x, RG_SHAPE(1024, 40, 31)), 0, 2));
+}
+#define BLOCKS "b0 i16[80] <- b1 i16[1269760]; grid 80"
 
 /* Each tensor that is read transposed has a tile. */
 static rg_tensor transposed_sum(rg_tensor x) {
@@ -148,6 +160,8 @@ static const struct {
     {"3x3 convolution of stride 2", strided_3x3, RG_BF16, 4096, 3136},
     {"convolution of stride 2 of what is computed", halo, RG_BF16, 4096, 3136},
     {"sums of channels", channel_sums, RG_BF16, 4096, 3136},
+    {"sums of odd channels", odd_channels, RG_F32, 96, 48160},
+    {"maximum of a transposed tensor", transposed_max, RG_I16, 1024, 1240},
     {"transposed sum", transposed_sum, RG_BF16, 4096, 2048},
     {"gradient of max pooling", pool_gradient, RG_BF16, 4096, 12544},
     {"layer norm, many short rows", layernorm, RG_BF16, 262144, 96},
@@ -182,7 +196,7 @@ TEST(slow_forms_none) {
     os_remove(path);
     CHECK(strstr(text, "program layer norm, odd") && strstr(text, "COOP("));
     CHECK(strstr(text, "r_64_64_784_128") && !strstr(text, WITH_ZEROS));
-    CHECK(strstr(text, GATHERED) && strstr(text, ONE_LOOP));
+    CHECK(strstr(text, GATHERED) && strstr(text, ONE_LOOP) && strstr(text, BY_ROWS) && strstr(text, BLOCKS));
     CHECK(strstr(text, TWO_TILES) && strstr(text, BY_PHASES) && strstr(text, COPIED));
     const char *slow = strstr(text, "slow form"), *from = slow;
     while (from && from > text && strncmp(from, "program ", 8)) from--;
