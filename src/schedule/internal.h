@@ -28,7 +28,7 @@ struct plan_unit {
     const uop *n;
     uint8_t forced, hint;
     uint8_t kept; /* INLINE: never stored, but a kernel keeps a row of it; see value_kept() in rangeify.c */
-    uint8_t row;  /* never stored because of INLINE: see never_store_rows() in plan_graph.c */
+    uint8_t row;  /* never stored because of INLINE: see never_store_rows() in store_rules.c */
     /* in memory between two kernels: a contraction's result that is reduced, or a partial sum */
     uint8_t cut;
     uint32_t *use; /* units that read it, ending in UINT32_MAX */
@@ -63,6 +63,8 @@ static inline bool sg_is_memory(const struct sgraph *g, const uop *n) {
 static inline const uop *sg_memory(const struct sgraph *g, const uop *n) {
     return g->memory[n->id] ? g->memory[n->id] : n;
 }
+/* store_rules.c: units that must or must not be stored. */
+void apply_store_rules(struct sgraph *);
 /* naive.c: bytes of the plan with a kernel per op. */
 double naive_bytes(struct sgraph *);
 

@@ -138,7 +138,7 @@ static void order_units(struct region *x) {
     bool in_place = false;
     for (uint32_t i = 0; i < x->n; i++) {
         uint32_t u = x->unit[i];
-        uint64_t h = structure_hash(x, g->unit[u].n, true) + g->unit[u].forced;
+        uint64_t h = structure_hash(x, g->unit[u].n, true) + g->unit[u].forced + 4u * g->unit[u].cut;
         bool end = true;
         for (const uint32_t *s = g->unit[u].use; *s != UINT32_MAX; s++)
             if (x->local[*s] != UINT32_MAX)
@@ -221,7 +221,7 @@ static void region_text(struct region *x) {
     for (uint32_t i = 0; i < x->n; i++) {
         const struct plan_unit *u = &x->g->unit[x->unit[i]];
         text_of(x, u->n, true);
-        str_printf(&x->text, u->kept ? " %dk" : " %d", u->forced);
+        str_printf(&x->text, u->kept ? " %dk" : u->cut ? " %dc" : " %d", u->forced);
         if (x->stage[x->unit[i]]) str_printf(&x->text, " @%u", x->stage[x->unit[i]]);
         for (const uint32_t *s = u->use; *s != UINT32_MAX; s++)
             if (x->local[*s] == UINT32_MAX) str_add(&x->text, "!"); /* read outside */
@@ -231,12 +231,19 @@ static void region_text(struct region *x) {
 
 /* ---- the problem -------------------------------------------------------------------------------------------------- */
 
+static bool is_among(uint32_t u, const uint32_t *out, uint32_t k) {
+    uint32_t i = 0;
+    while (i < k && out[i] != u) i++;
+    return i < k;
+}
+
 /* Walks the cone of these units and copies which of it is stored: all that rangeify asks for. `needs` (may be NULL) gets the
- * stored units of the region that the kernel reads. */
-static void take_stored(struct region *x, const uint32_t *out, uint32_t k, const uint8_t *stored,
+ * stored units of the region that the kernel reads. False: it would recompute an output that is cut. */
+static bool take_stored(struct region *x, const uint32_t *out, uint32_t k, const uint8_t *stored,
                         uint8_t *needs) {
     struct sgraph *g = x->g;
     VEC(uint32_t) stack = {0};
+    bool legal = true;
     x->mark++;
     for (uint32_t i = 0; i < k; i++) {
         x->seen[out[i]] = x->mark;
@@ -245,7 +252,10 @@ static void take_stored(struct region *x, const uint32_t *out, uint32_t k, const
     }
     while (stack.n) {
         for (const uint32_t *s = g->unit[stack.p[--stack.n]].src; *s != UINT32_MAX; s++) {
-            if (x->seen[*s] == x->mark) continue;
+            if (x->seen[*s] == x->mark) {
+                legal &= !g->unit[*s].cut || !is_among(*s, out, k);
+                continue;
+            }
             x->seen[*s] = x->mark;
             bool inside = x->local[*s] != UINT32_MAX;
             if (inside) x->stored[*s] = stored[x->local[*s]];
@@ -255,6 +265,7 @@ static void take_stored(struct region *x, const uint32_t *out, uint32_t k, const
                 needs[x->local[*s]] = 1;
         }
     }
+    return legal;
 }
 
 /* A new ir for kernels: those priced so far are dropped. */
@@ -269,14 +280,14 @@ static double cost_of(void *cx, const uint32_t *out, uint32_t k, const uint8_t *
     struct arena_mark mark = arena_mark(x->g->eval);
     uint32_t *unit = arena_array(x->g->eval, uint32_t, k);
     double seconds = INFINITY;
-    bool together = true;
+    bool legal = true;
     if (x->rf->ir->n > KERNEL_IR_NODES) reset_ir(x);
     for (uint32_t i = 0; i < k; i++) {
         unit[i] = x->unit[out[i]];
-        together &= x->stage[unit[i]] == x->stage[unit[0]];
+        legal &= x->stage[unit[i]] == x->stage[unit[0]];
     }
-    take_stored(x, unit, k, stored, needs);
-    const uop *sink = together ? rangeify_kernel(x->rf, unit, k, x->stored) : NULL;
+    legal &= take_stored(x, unit, k, stored, needs);
+    const uop *sink = legal ? rangeify_kernel(x->rf, unit, k, x->stored) : NULL;
     if (sink) seconds = price_kernel(x->rf, sink, x->g->opts->model).seconds;
     arena_release(x->g->eval, mark);
     return seconds;

@@ -2,8 +2,8 @@
  *
  * The caller's program is copied into an ir of the planner's own, without ops that compute nothing (DETACH; CONTIGUOUS becomes
  * "must be stored", INLINE "must not"), with long reductions split (split.c) and unaligned GEMMs repacked (repack.c). Then the
- * units are found: the nodes that may be stored. Some must be (results, in-place stores, scans, operands of a contraction
- * unless trivial), some must not (constants, the MUL of a contraction).
+ * units are found: the nodes that may be stored. Some must be (results, in-place stores, scans), some must not (constants);
+ * store_rules.c knows the others.
  * Requires: a GRAPH that shape inference accepts. Gives: struct sgraph.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
@@ -30,9 +30,7 @@ struct copy {
 enum {
     MOST_STEPS = 64,   /* ops of a number, nested views between two units */
     FUNCTION_STEP = 8, /* statements of a function that count as one more op */
-    SUM_TERMS = 64,    /* of a sum that is distributed over outer products */
-    FEW_ROWS = 32,     /* skinny GEMM: its 8-bit matrix is dequantized in registers */
-    UNPACK_STEPS = 6   /* ops of that dequantization */
+    SUM_TERMS = 64     /* of a sum that is distributed over outer products */
 };
 enum {
     MARK_FORCED = 1, /* must be stored */
@@ -491,21 +489,6 @@ static void find_memory(struct sgraph *g) {
 
 /* ---- units ------------------------------------------------------------------------------------------------ */
 
-static double elements_below(struct sgraph *g, const uop *n) { return shape_elements_below(&g->shapes, n); }
-
-static bool is_sum_of_products(const uop *n) {
-    if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD) return false;
-    const uop *m = n->src[0];
-    return m->op == OP_MUL || (m->op == OP_CAST && m->src[0]->op == OP_MUL);
-}
-
-/* A prologue that a contraction may fuse: a cast or a scale. Anything else would be recomputed for every row or column of the
- * result. */
-static bool is_trivial(const uop *n) {
-    if (n->op == OP_CAST || n->op == OP_NEG) return true;
-    return (n->op == OP_MUL || n->op == OP_ADD) && n->src[1]->op == OP_CONST;
-}
-
 static bool is_unit(const struct copy *c, const uop *n) {
     if (is_marked(c, n, MARK_FORCED)) return true;
     if (n->dt == DT_IDX || n->dt == DT_VOID) return false;
@@ -566,223 +549,6 @@ static bool from_constants(const uop *n, const uint8_t *number) {
     return true;
 }
 
-static bool is_narrow_float(const uop *n) {
-    return dt_is_float((enum dtype)n->dt) && dtype_info[n->dt].bytes < 4;
-}
-
-/* The value below views; a view that must be stored is memory itself. */
-static const uop *below_views(const struct sgraph *g, const uop *n) {
-    while (op_is_movement((enum op)n->op) && !g->unit_of[n->id]) n = n->src[0];
-    return n;
-}
-
-/* Do the machine's MMA instructions multiply values like x? Those of CPUs: bf16 (tune/choose/cpu_mma.c). */
-static bool mma_takes(const struct sgraph *g, const uop *x) {
-    const struct model *m = g->opts->model;
-    if (g->opts->gpu) return is_narrow_float(x);
-    return x->dt == DT_BF16 && model_value(m, MODEL_MATRIX_BF16) > model_value(m, MODEL_FLOPS_F32);
-}
-
-/* MMA instructions take 8- and 16-bit floats as they are in memory: the narrow value is stored, never the fp32 it is widened
- * to. False: x is no widened value. */
-static bool store_narrow(struct sgraph *g, const uop *x) {
-    x = below_views(g, x);
-    if (x->op != OP_CAST || x->dt != DT_F32 || !mma_takes(g, x->src[0])) return false;
-    uint32_t wide = g->unit_of[x->id], u = g->unit_of[below_views(g, x->src[0])->id];
-    if (wide && g->unit[wide - 1].forced == UNIT_FREE) g->unit[wide - 1].forced = UNIT_NEVER;
-    if (u && g->unit[u - 1].forced == UNIT_FREE) g->unit[u - 1].forced = UNIT_FORCED;
-    return true;
-}
-
-/* Stores an operand that is read many times, except for its trivial prologue. */
-static void store_operand(struct sgraph *g, const uop *x) {
-    if (store_narrow(g, x)) return;
-    for (;; x = x->src[0]) {
-        x = below_views(g, x);
-        uint32_t u = g->unit_of[x->id];
-        if (!u || g->unit[u - 1].forced != UNIT_FREE) return;
-        if (is_trivial(x)) continue;
-        g->unit[u - 1].forced = UNIT_FORCED;
-        return;
-    }
-}
-
-/* Skinny GEMM with an 8-bit matrix: each element is used by one warp, which dequantizes it in registers. The dequantized value
- * is never stored. False: x is no such matrix. */
-static bool dequantize_inline(struct sgraph *g, const uop *x) {
-    uop_vec prologue = {0};
-    double all = (double)shape_size(sg_shape(g, below_views(g, x)));
-    for (int i = 0; i < UNPACK_STEPS; i++, x = x->src[0]) {
-        x = below_views(g, x);
-        if (in_memory(x)) break;
-        bool scaled = (x->op == OP_MUL || x->op == OP_ADD || x->op == OP_SUB) && !g->unit_of[x->src[1]->id] &&
-                      16 * elements_below(g, x->src[1]) <= all;
-        uint32_t u = g->unit_of[x->id];
-        if ((x->op != OP_CAST && !scaled) || (u && g->unit[u - 1].forced == UNIT_FORCED)) return false;
-        vec_push(g->a, &prologue, x);
-    }
-    if (!in_memory(x) || dtype_info[x->dt].bytes != 1) return false;
-    for (uint32_t i = 0; i < prologue.n; i++)
-        if (g->unit_of[prologue.p[i]->id]) g->unit[g->unit_of[prologue.p[i]->id] - 1].forced = UNIT_NEVER;
-    return true;
-}
-
-static void mark_operands(struct sgraph *g, const uop *contraction) {
-    const uop *m = contraction->src[0];
-    for (; m->op != OP_MUL; m = m->src[0]) { /* casts and views */
-        uint32_t u = g->unit_of[m->id];
-        if (u) g->unit[u - 1].forced = UNIT_NEVER, g->unit[u - 1].row = 0;
-    }
-    struct plan_unit *product = &g->unit[g->unit_of[m->id] - 1];
-    if (product->forced == UNIT_FREE) product->forced = UNIT_NEVER;
-    product->row = 0;
-    double work = (double)shape_size(sg_shape(g, m));
-    for (int i = 0; i < 2; i++) {
-        bool few = g->opts->gpu && work <= FEW_ROWS * elements_below(g, m->src[i]);
-        if (!few || !dequantize_inline(g, m->src[i])) store_operand(g, m->src[i]);
-    }
-}
-
-static int64_t bytes_of(struct sgraph *g, const uop *n) {
-    return shape_size(sg_shape(g, n)) * dtype_info[n->dt].bytes;
-}
-
-static bool is_carrier(const struct sgraph *g, uint32_t u, const uint8_t *carries) {
-    return carries[u] && g->unit[u].forced != UNIT_FORCED;
-}
-
-/* Follows the only unstored source that depends on a contraction, down to it: the smallest unit to store, of equals the last.
- * *fork: where several sources depend on one, else UINT32_MAX. */
-static uint32_t least_carrier(struct sgraph *g, uint32_t u, const uint8_t *carries, uint32_t *fork) {
-    *fork = UINT32_MAX;
-    for (uint32_t least = u;;) {
-        uint32_t from = UINT32_MAX, many = 0;
-        for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
-            if (is_carrier(g, *s, carries)) from = *s, many++;
-        if (many > 1) *fork = u;
-        if (many != 1 || g->unit[from].forced != UNIT_FREE) return least;
-        u = from;
-        if (bytes_of(g, g->unit[u].n) < bytes_of(g, g->unit[least].n)) least = u;
-    }
-}
-
-static bool reduces(const struct plan_unit *u) {
-    return u->n->op == OP_REDUCE_AXES || u->n->op == OP_SCAN_AXIS || u->n->op == OP_GATHER;
-}
-
-/* Unit `at` is now stored: units up to `end` no longer depend on an unstored contraction through it. */
-static void stop_carrying(struct sgraph *g, uint32_t at, uint32_t end, uint8_t *carries) {
-    for (uint32_t u = at + 1; u < end; u++) {
-        const struct plan_unit *x = &g->unit[u];
-        if (!carries[u] || reduces(x) || x->hint == HINT_CONTRACTION) continue;
-        carries[u] = 0;
-        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
-            carries[u] |= carries[*s] && g->unit[*s].forced != UNIT_FORCED;
-    }
-}
-
-/* Are the branches of a fork smaller together than `least`, as those of a broadcast product are? */
-static bool has_small_branches(struct sgraph *g, uint32_t fork, uint32_t least, const uint8_t *carries) {
-    int64_t sum = 0;
-    if (fork == UINT32_MAX) return false;
-    for (const uint32_t *s = g->unit[fork].src; *s != UINT32_MAX; s++)
-        if (is_carrier(g, *s, carries)) sum += bytes_of(g, g->unit[*s].n);
-    return sum < bytes_of(g, g->unit[least].n);
-}
-
-/* Stores what unit `top` depends on a contraction by, for unit `by` that reduces it, in as few bytes as possible. seen: by unit,
- * by + 1 where it was looked at. False: some of it must not be stored. */
-static bool store_carriers(struct sgraph *g, uint32_t top, uint32_t by, uint8_t *carries, uint32_t *seen) {
-    VEC(uint32_t) open = {0};
-    bool all = true;
-    vec_push(g->a, &open, top);
-    while (open.n) {
-        uint32_t u = open.p[--open.n], fork;
-        if (!is_carrier(g, u, carries) || seen[u] == by + 1) continue;
-        seen[u] = by + 1;
-        uint32_t least = least_carrier(g, u, carries, &fork);
-        if (has_small_branches(g, fork, least, carries)) {
-            for (const uint32_t *s = g->unit[fork].src; *s != UINT32_MAX; s++) vec_push(g->a, &open, *s);
-        } else if (g->unit[least].forced == UNIT_FREE) {
-            g->unit[least].forced = UNIT_FORCED, g->unit[least].cut = 1;
-            stop_carrying(g, least, by, carries);
-        } else
-            all = false;
-    }
-    return all;
-}
-
-/* No kernel reduces over the result of a contraction: what depends on one is stored before it is reduced. */
-static void store_before_reducing(struct sgraph *g) {
-    uint8_t *carries = arena_array(g->a, uint8_t, g->units);
-    uint32_t *seen = arena_array(g->a, uint32_t, g->units);
-    for (uint32_t u = 0; u < g->units; u++) {
-        struct plan_unit *x = &g->unit[u];
-        for (uint32_t *s = x->src; *s != UINT32_MAX; s++) {
-            if (!is_carrier(g, *s, carries)) continue;
-            if (!reduces(x) || !store_carriers(g, *s, u, carries, seen)) carries[u] = 1;
-        }
-        if (reduces(x))
-            for (uint32_t *s = x->src; *s != UINT32_MAX; s++)
-                if (carries[*s] && g->unit[*s].forced == UNIT_FORCED) g->unit[*s].cut = 1;
-        if (x->hint == HINT_CONTRACTION) carries[u] = 1;
-    }
-}
-
-static bool is_elementwise(const struct plan_unit *u) {
-    return u->hint == HINT_ELEMENTWISE && op_is_pure((enum op)u->n->op);
-}
-
-/* INLINE marks a value that is never stored: the weights of attention, one per query and key. Neither are the elementwise ops
- * between it and the GEMM below, nor those between it and its reductions: all have as many elements. Its other operands (row
- * sums from an earlier kernel) are stored, as for a contraction, except for reductions of the value itself, which belong to the
- * same kernel. */
-static void never_store_rows(struct sgraph *g) {
-    uint8_t *from = arena_array(g->a, uint8_t, g->units);
-    for (uint32_t u = 0; u < g->units; u++) { /* up: sources come first */
-        struct plan_unit *x = &g->unit[u];
-        x->row = x->kept;
-        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
-            if (g->unit[*s].row && is_elementwise(x) && x->forced == UNIT_FREE)
-                x->row = 1, x->forced = UNIT_NEVER;
-    }
-    for (uint32_t u = g->units; u-- > 0;) { /* down */
-        struct plan_unit *x = &g->unit[u];
-        if (!x->row || !is_elementwise(x)) continue;
-        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++) {
-            struct plan_unit *y = &g->unit[*s];
-            bool large = shape_size(sg_shape(g, y->n)) >= shape_size(sg_shape(g, x->n));
-            if (y->forced != UNIT_FREE || !large) continue;
-            if (!is_elementwise(y) && !is_sum_of_products(y->n)) continue;
-            y->row = 1, y->forced = UNIT_NEVER;
-            if (!is_elementwise(y)) y->hint = HINT_CONTRACTION; /* however few the queries are */
-        }
-    }
-    for (uint32_t u = 0; u < g->units; u++) {
-        struct plan_unit *x = &g->unit[u];
-        from[u] = x->row;
-        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
-            from[u] |= from[*s] && g->unit[*s].forced != UNIT_FORCED;
-        if (!x->row || !is_elementwise(x)) continue;
-        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
-            if (!from[*s]) store_operand(g, g->unit[*s].n);
-    }
-}
-
-/* A value far larger than all it is computed from, which is only reduced, is never stored. */
-static void never_store_expanded(struct sgraph *g) {
-    for (uint32_t u = 0; u < g->units; u++) {
-        struct plan_unit *x = &g->unit[u];
-        double from = 0;
-        bool reduced = *x->use != UINT32_MAX && x->forced == UNIT_FREE && is_elementwise(x);
-        for (const uint32_t *s = x->use; *s != UINT32_MAX && reduced; s++)
-            reduced = g->unit[*s].n->op == OP_REDUCE_AXES;
-        if (!reduced) continue;
-        for (uint32_t i = 0; i < x->n->nsrc; i++) from += elements_below(g, x->n->src[i]);
-        if ((double)shape_size(sg_shape(g, x->n)) >= CONTRACTION_REUSE * from) x->forced = UNIT_NEVER;
-    }
-}
-
 /* Ops from n down to units and memory, as a tree: of a number all, of a view the views below. A function counts by its size. */
 static uint32_t steps_to(const uop *n, bool number, const uint32_t *steps) {
     uint32_t sum = 1 + op_statements((enum op)n->op) / FUNCTION_STEP;
@@ -798,7 +564,6 @@ static void find_units(struct sgraph *g, struct copy *c) {
     g->unit_of = arena_array(g->a, uint32_t, g->ir->n);
     uint8_t *number = arena_array(g->a, uint8_t, g->ir->n);
     uint32_t *steps = arena_array(g->a, uint32_t, g->ir->n);
-    bool any_kept = false;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         bool stored = is_marked(c, n, MARK_FORCED); /* its readers load it */
@@ -818,17 +583,12 @@ static void find_units(struct sgraph *g, struct copy *c) {
         u->forced = must ? UNIT_FORCED : number[n->id] ? UNIT_NEVER : UNIT_FREE;
         if (u->forced == UNIT_NEVER) u->hint = HINT_NUMBER;
         if (u->forced == UNIT_FREE && is_marked(c, n, MARK_INLINE)) u->forced = UNIT_NEVER, u->kept = 1;
-        any_kept |= u->kept;
         u->cut = is_marked(c, n, MARK_CUT);
     }
     for (uint32_t u = 0; u < g->units; u++)
         if (graph_contraction(&g->shapes, g->unit[u].n)) g->unit[u].hint = HINT_CONTRACTION;
     link_units(g);
-    if (any_kept) never_store_rows(g);
-    for (uint32_t u = 0; u < g->units; u++)
-        if (g->unit[u].hint == HINT_CONTRACTION) mark_operands(g, g->unit[u].n);
-    never_store_expanded(g);
-    store_before_reducing(g);
+    apply_store_rules(g);
 }
 
 void sgraph_init(struct sgraph *g, struct arena *a, struct ir *from, const uop *graph,
