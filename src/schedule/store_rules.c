@@ -264,7 +264,7 @@ static bool is_comparison(const uop *n) {
            dt_is_float((enum dtype)n->src[0]->dt);
 }
 
-struct walk {
+struct compare_walk {
     struct sgraph *g;
     uint8_t *sums; /* by unit: an unstored inexact sum or computed from one */
     uint32_t *seen[2];
@@ -278,7 +278,7 @@ static void cut_between_kernels(struct plan_unit *u) {
 
 /* Visits the units that operand `side` of comparison `by` is computed from, down to memory and inexact sums. A sum that both
  * sides see is stored. False: too many visits. */
-static bool walk_operand(struct walk *w, uint32_t by, int side) {
+static bool walk_operand(struct compare_walk *w, uint32_t by, int side) {
     VEC(uint32_t) open = {0};
     const uop *n = below_views(w->g, w->g->unit[by].n->src[side]);
     if (!w->g->unit_of[n->id]) return true;
@@ -300,7 +300,7 @@ static bool walk_operand(struct walk *w, uint32_t by, int side) {
 /* x == max(x), as in argmax and in the gradient of max, holds for no element if x is a sum that the two sides add in two orders.
  * Beyond the budget of visits every sum of the program is stored. */
 static void store_compared_sums(struct sgraph *g) {
-    struct walk w = {.g = g,
+    struct compare_walk w = {.g = g,
                      .sums = arena_array(g->a, uint8_t, g->units),
                      .seen = {arena_array(g->a, uint32_t, g->units), arena_array(g->a, uint32_t, g->units)},
                      .most = (uint64_t)WALK_UNITS * g->units};

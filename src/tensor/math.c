@@ -231,17 +231,35 @@ const uop *t_logaddexp(struct tg *g, const uop *x, const uop *y) {
     return t_cast(g, add(g, tg_op2(g, OP_MAX, v[0], v[1]), tail), dt);
 }
 
-/* e^x - 1 and 1 - e^-x have one sign, so nothing cancels. Overflows where e^x does. */
-const uop *t_sinh(struct tg *g, const uop *x) {
-    x = tg_float(g, x);
-    const uop *in = tg_wide(g, x), *d = sub(g, t_expm1(g, in), t_expm1(g, neg(g, in)));
-    return t_cast(g, mul_k(g, d, 0.5), (enum dtype)x->dt);
+/* Hyperbolic functions are differences of exponentials or logarithms of one. Written so that the value does not cancel, a derivative
+ * still may: the second of sinh is sinh, but comes out as e^x - e^-x. Near 0 they are their Taylor series, whose derivatives
+ * are series too: sum of c[i] x^2i, times x if the function is odd, from c[0] = 1 and the ratio of c[i + 1] to c[i]. */
+enum { SERIES_TERMS_F32 = 6, SERIES_TERMS_F64 = 11 }; /* |x| <= 1/8: the next one is below the last bit */
+
+static double sinh_ratio(double i) { return 1 / ((2 * i + 2) * (2 * i + 3)); }
+static double cosh_ratio(double i) { return 1 / ((2 * i + 1) * (2 * i + 2)); }
+static double asinh_ratio(double i) { return -(2 * i + 1) * (2 * i + 1) / ((2 * i + 2) * (2 * i + 3)); }
+static double atanh_ratio(double i) { return (2 * i + 1) / (2 * i + 3); }
+
+static const uop *near_zero(struct tg *g, const uop *x, bool odd, double (*ratio)(double), const uop *y) {
+    int n = x->dt == DT_F64 ? SERIES_TERMS_F64 : SERIES_TERMS_F32;
+    double c[SERIES_TERMS_F64] = {1};
+    for (int i = 1; i < n; i++) c[i] = c[i - 1] * ratio(i - 1);
+    const uop *near = tg_op2(g, OP_LE, tg_op1(g, OP_ABS, x), tg_like(g, x, 0.125));
+    const uop *a = where(g, near, x, tg_like(g, x, 0)), *s = mul(g, a, a), *sum = tg_like(g, x, c[n - 1]);
+    for (int i = n - 2; i >= 0; i--) sum = add_k(g, mul(g, sum, s), c[i]);
+    return where(g, near, odd ? mul(g, a, sum) : sum, y);
 }
 
-const uop *t_cosh(struct tg *g, const uop *x) {
-    x = tg_float(g, x);
-    const uop *in = tg_wide(g, x), *s = add(g, tg_op1(g, OP_EXP, in), tg_op1(g, OP_EXP, neg(g, in)));
-    return t_cast(g, mul_k(g, s, 0.5), (enum dtype)x->dt);
+/* e^x - 1 and 1 - e^-x have one sign, so nothing cancels. Overflows where e^x does. */
+static const uop *sinh_wide(struct tg *g, const uop *x) {
+    const uop *d = sub(g, t_expm1(g, x), t_expm1(g, neg(g, x)));
+    return near_zero(g, x, true, sinh_ratio, mul_k(g, d, 0.5));
+}
+
+static const uop *cosh_wide(struct tg *g, const uop *x) {
+    const uop *s = add(g, tg_op1(g, OP_EXP, x), tg_op1(g, OP_EXP, neg(g, x)));
+    return near_zero(g, x, false, cosh_ratio, mul_k(g, s, 0.5));
 }
 
 /* ---- inverse circular functions ------------------------------------------------------------------------------ */
@@ -323,7 +341,9 @@ static const uop *asinh_core(struct tg *g, const uop *x) {
     const uop *r = add_k(g, tg_op1(g, OP_SQRT, add_k(g, s, 1)), 1);
     return or_log2x(g, big, x, t_log1p(g, add(g, a, tg_op2(g, OP_FDIV, s, r))));
 }
-static const uop *asinh_wide(struct tg *g, const uop *x) { return odd(g, x, asinh_core); }
+static const uop *asinh_wide(struct tg *g, const uop *x) {
+    return near_zero(g, x, true, asinh_ratio, odd(g, x, asinh_core));
+}
 
 static const uop *acosh_wide(struct tg *g, const uop *x) {
     const uop *big = far(g, x), *a = where(g, big, tg_like(g, x, 2), x), *t = add_k(g, a, -1);
@@ -334,9 +354,11 @@ static const uop *acosh_wide(struct tg *g, const uop *x) {
 static const uop *atanh_core(struct tg *g, const uop *x) {
     return mul_k(g, t_log1p(g, tg_op2(g, OP_FDIV, mul_k(g, x, 2), k_sub(g, 1, x))), 0.5);
 }
-static const uop *atanh_wide(struct tg *g, const uop *x) { return odd(g, x, atanh_core); }
+static const uop *atanh_wide(struct tg *g, const uop *x) {
+    return near_zero(g, x, true, atanh_ratio, odd(g, x, atanh_core));
+}
 
-#define HYPERBOLIC(X) X(asinh) X(acosh) X(atanh)
+#define HYPERBOLIC(X) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh)
 #define X(name)                                                             \
     const uop *t_##name(struct tg *g, const uop *x) {                       \
         x = tg_float(g, x);                                                 \

@@ -15,6 +15,7 @@ import argparse
 import collections
 import json
 import os
+import pickle
 import random
 import resource
 import shutil
@@ -203,8 +204,14 @@ class Campaign:
             if len(self.failures) <= self.args.shrink:
                 self.reduce(seed, why, env)
 
+    def program_of(self, seed):
+        """The program, made in a child: gradients by PyTorch start the CUDA driver, which does not survive a fork."""
+        made = lambda: pickle.dumps(generate.program(seed, self.args.kinds, self.args.only)[0]).hex()
+        text, _ = in_child(made)
+        return pickle.loads(bytes.fromhex(text))
+
     def reduce(self, seed, why, env):
-        p, _ = generate.program(seed, self.args.kinds, self.args.only)
+        p = self.program_of(seed)
         kind = why.split(":")[0].split(" ")[0]
 
         def fails(q):

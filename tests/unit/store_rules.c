@@ -28,7 +28,7 @@ static rg_tensor sums(rg_ctx *c, uint64_t *s, int64_t rows, int64_t columns) {
     }
 }
 
-/* Rows in which some element is the maximum, in which the one at argmax is, and what the gradient of their maxima adds up to. */
+/* Rows in which some element is the maximum, in which the one at argmax is, and the sum of the gradient of their maxima. */
 static void check(const char *device, uint64_t seed) {
     uint64_t s = seed * 1000;
     rg_ctx *c = rg_open(device);
