@@ -59,9 +59,16 @@ if [ "$devices" ]; then
     is full "character special file" "ridge profile"
 fi
 # names for perf, where a pipe without a reader stands
-PERFMAP=1 timeout 60 sh -c "echo \$\$ > pid; mkfifo /tmp/perf-\$\$.map && exec '$dot'" > out
+cat > perf.sh <<END
+map=/tmp/perf-\$\$.map
+echo "\$map" > map
+[ ! -O "\$map" ] || rm -f "\$map" # a process that was killed had this number
+mkfifo "\$map" && exec '$dot'
+END
+trap 'rm -rf "$here" "$(cat "$here/map" 2>/dev/null)"' EXIT
+PERFMAP=1 timeout 60 sh perf.sh > out
 [ "$(cat out)" = 11 ] || fail "PERFMAP waits for a reader: $(cat out)"
-rm -f "/tmp/perf-$(cat pid).map"
+is "$(cat map)" fifo PERFMAP
 # a profile that the program did not replace stays
 cp p keep
 has 1 "recorded nothing" profile --out keep -- true

@@ -69,7 +69,7 @@ PROFILE=/nowhere/x "$build/examples/dot" > out 2>&1 && fail "a profile that cann
 grep -q "PROFILE=/nowhere/x: cannot create /nowhere/x: No such file or directory" out || fail "not said: $(cat out)"
 
 # the flight recorder of a program that records nothing; names for perf
-FLIGHT=last.profile PERFMAP=1 "$build/examples/dot" > out & pid=$!
+FLIGHT=last.profile PERFMAP=1 sh -c "rm -f /tmp/perf-\$\$.map; exec '$build/examples/dot'" > out & pid=$!
 wait $pid || fail "dot failed under FLIGHT"
 has 0 "dot.c:" report last.profile --by line
 grep -q "^[0-9a-f]* [0-9a-f]* ." /tmp/perf-$pid.map || fail "no map for perf"
