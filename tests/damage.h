@@ -8,6 +8,16 @@
 
 #include <stdlib.h>
 
+/* A trace in memory, diagnosed. */
+static inline void read_text(struct trace *t, struct diag *d, const char *text, size_t n) {
+    struct err err = {0};
+    if (trace_read_mem(t, &err, text, n, 0) || diagnose(d, t, &err)) FAIL("%s", err.msg);
+}
+static inline void forget_text(struct trace *t, struct diag *d) {
+    diag_free(d);
+    trace_free(t);
+}
+
 /* `files` copies of the n bytes, the first `head` of which say what the file is and stay. How many could be read. */
 static inline int read_damaged(const void *whole, size_t n, size_t head, int files) {
     struct err err = {0};

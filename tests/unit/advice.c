@@ -1,11 +1,10 @@
 /* Tests of src/analyze/advice.c and roof.c on made-up recordings: which unit limits a kernel and why, which cause a kernel counts
  * for, what the advice is and what it may bring. Real programs with planted faults are run by tests/cli/planted.sh. */
 #include "event/event.h"
+#include "recorded.h"
 #include "report/report.h"
 
 #include <test.h>
-
-#include <unistd.h>
 
 static struct trace t;
 static struct diag d;
@@ -14,9 +13,6 @@ static struct arena arena;
 
 /* One second: kernels of 100 ms each with this name and work, nothing else. */
 static void record(const char *name, const char *info, double flops, double bytes) {
-    struct event_list l;
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/ridge-advice-%d", (int)getpid());
     arena_init(&arena, &err);
     event_reset();
     event_add(EVENT_RECORD, 0, 1000, 1000, 1, 0);
@@ -25,18 +21,11 @@ static void record(const char *name, const char *info, double flops, double byte
         event_add_info(EVENT_KERNEL, event_name(name), event_name(info), 1000 + i * 100000000,
                        1000 + (i + 1) * 100000000, (int64_t)flops, (int64_t)bytes);
     event_add(EVENT_RECORD, 0, 1000001000, 1000001000, 0, 1000000000);
-    event_snapshot(&arena, &l);
-    CHECK_EQ(event_save(&err, &arena, path, &l), 0);
-    if (trace_read(&t, &err, path) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
-    unlink(path);
+    diagnose_recorded(&arena, &t, &d);
     CHECK_EQ(d.wall_ns, 1000000000);
 }
 
-static void forget(void) {
-    diag_free(&d);
-    trace_free(&t);
-    arena_free(&arena);
-}
+static void forget(void) { forget_recorded(&arena, &t, &d); }
 
 TEST(advice_by_kernel) {
     static const struct {

@@ -1,6 +1,7 @@
 /* Tests of `ridge diff`: profiles with changes that are known, 200 random pairs whose parts sum to the nanosecond, traces of
  * other tools. */
 #include "event/event.h"
+#include "recorded.h"
 #include "report/report.h"
 
 #include <test.h>
@@ -28,15 +29,7 @@ struct recording {
     bool marked; /* steps are */
 };
 
-static void load(int side) {
-    struct event_list l;
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/ridge-diff-%d", (int)getpid());
-    event_snapshot(&arena, &l);
-    CHECK_EQ(event_save(&err, &arena, path, &l), 0);
-    if (trace_read(&t[side], &err, path) || diagnose(&d[side], &t[side], &err)) FAIL("%s", err.msg);
-    unlink(path);
-}
+static void load(int side) { diagnose_recorded(&arena, &t[side], &d[side]); }
 
 static void make(int side, const struct recording *r) {
     uint64_t at = 1000000;

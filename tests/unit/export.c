@@ -1,6 +1,7 @@
 /* Tests of what a Ridge profile is exported to: Perfetto's protobuf is decoded by a small decoder of its own, the JSON by the
  * reader of PyTorch's traces, stacks and CSV line by line. Names in them are as bad as names can be. */
 #include "event/event.h"
+#include "recorded.h"
 #include "report/report.h"
 
 #include <test.h>
@@ -12,7 +13,7 @@ static struct err err;
 static struct arena arena;
 static struct trace t;
 static struct diag d;
-static char path[64], out[80];
+static char out[80];
 static char *got;
 static size_t got_n;
 
@@ -42,7 +43,6 @@ static void fill(uint64_t t0, uint64_t t1, int depth, bool damaged) {
 }
 
 static void make(uint64_t which, uint64_t length, bool damaged) {
-    struct event_list l;
     seed = which << 32;
     arena_init(&arena, &err);
     event_reset();
@@ -54,12 +54,8 @@ static void make(uint64_t which, uint64_t length, bool damaged) {
         event_add(EVENT_STEP, event_name("step"), at, at + length / 10, (int64_t)i, 0);
     }
     event_add(EVENT_RECORD, 0, 1000 + length, 1000 + length, 0, 0);
-    event_snapshot(&arena, &l);
-    snprintf(path, sizeof path, "/tmp/ridge-export-%d", (int)getpid());
-    snprintf(out, sizeof out, "%s.out", path);
-    CHECK_EQ(event_save(&err, &arena, path, &l), 0);
-    if (trace_read(&t, &err, path) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
-    unlink(path);
+    diagnose_recorded(&arena, &t, &d);
+    snprintf(out, sizeof out, "/tmp/ridge-export-%d.out", (int)getpid());
 }
 
 static void export(int format) {

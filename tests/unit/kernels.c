@@ -1,5 +1,6 @@
 /* Tests of `ridge kernels`: kernels of one code are one, whichever lines asked for them; what is known of each is said. */
 #include "event/event.h"
+#include "recorded.h"
 #include "report/report.h"
 
 #include <ridge.h>
@@ -14,21 +15,11 @@ static struct trace t;
 static struct diag d;
 
 static void load(void) {
-    struct event_list l;
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/ridge-kernels-%d", (int)getpid());
     arena_init(&arena, &err);
-    event_snapshot(&arena, &l);
-    CHECK_EQ(event_save(&err, &arena, path, &l), 0);
-    if (trace_read(&t, &err, path) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
-    unlink(path);
+    diagnose_recorded(&arena, &t, &d);
 }
 
-static void forget(void) {
-    diag_free(&d);
-    trace_free(&t);
-    arena_free(&arena);
-}
+static void forget(void) { forget_recorded(&arena, &t, &d); }
 
 /* Two calls of one code from two lines, one of another code of the same name, one of which nothing is known. */
 static void fill(void) {

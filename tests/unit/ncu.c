@@ -41,20 +41,11 @@ static const char raw[] =
     "\"1\",\"1\",\"a\",\"h\",\"gemm\",\"1\",\"7\",\"(256, 1, 1)\",\"(64, 1, "
     "1)\",\"0\",\"9.0\",\"12.00\",\"32\",\"50\"\n";
 
-static struct err err;
 static struct trace t;
 static struct diag d;
 
-static void load(const char *text, size_t n) {
-    if (trace_read_mem(&t, &err, text, n, 0) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
-}
-static void forget(void) {
-    diag_free(&d);
-    trace_free(&t);
-}
-
 TEST(ncu_both_pages_are_read) {
-    load(details, sizeof details - 1);
+    read_text(&t, &d, details, sizeof details - 1);
     CHECK_EQ(t.format, TRACE_NCU);
     CHECK_EQ(d.kernel_count, 3);
     CHECK_EQ(t.lost, 1);
@@ -65,13 +56,13 @@ TEST(ncu_both_pages_are_read) {
     CHECK_NEAR(k->memory, 0.205, 1e-9);
     CHECK_EQ(k->bound, BOUND_COMPUTE);
     CHECK_EQ(d.no_corr_count, 0);
-    forget();
-    load(raw, sizeof raw - 1);
+    forget_text(&t, &d);
+    read_text(&t, &d, raw, sizeof raw - 1);
     CHECK_EQ(d.kernel_count, 2);
     CHECK_EQ(d.kernels.n, 1);
     CHECK_EQ(d.kernels.p[0].ns, 22000);
     CHECK_NEAR(d.kernels.p[0].roof, 0.5, 1e-9);
-    forget();
+    forget_text(&t, &d);
 }
 
 TEST(ncu_damaged_output_ends_in_words) { CHECK(read_damaged(details, sizeof details - 1, 0, 2000) > 500); }

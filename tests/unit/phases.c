@@ -1,6 +1,7 @@
 /* Tests of src/analyze/phases.c on made-up recordings: a program that loads, compiles, trains, loads again and evaluates. Start-up
  * and steps are apart, training and evaluation too, the verdict is that of the steps, and everything sums. */
 #include "event/event.h"
+#include "recorded.h"
 #include "report/report.h"
 
 #include <test.h>
@@ -25,21 +26,11 @@ static void begin(void) {
 }
 
 static void end(void) {
-    struct event_list l;
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/ridge-phases-%d", (int)getpid());
     event_add(EVENT_RECORD, 0, now, now, 0, (int64_t)now);
-    event_snapshot(&arena, &l);
-    CHECK_EQ(event_save(&err, &arena, path, &l), 0);
-    if (trace_read(&t, &err, path) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
-    unlink(path);
+    diagnose_recorded(&arena, &t, &d);
 }
 
-static void forget(void) {
-    diag_free(&d);
-    trace_free(&t);
-    arena_free(&arena);
-}
+static void forget(void) { forget_recorded(&arena, &t, &d); }
 
 /* A call of the user at `line` that runs `plan`: how 0 plans and compiles before the kernel, 2 replays. In us. */
 static void run(const char *line, const char *plan, int how, uint64_t compile, uint64_t kernel,

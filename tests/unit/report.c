@@ -1,5 +1,6 @@
 /* report.c: the screen fits, the JSON is JSON, names are readable, the page is whole. */
 #include "event/event.h"
+#include "recorded.h"
 #include "report/report.h"
 #include "test.h"
 
@@ -185,7 +186,6 @@ TEST(report_page_shows_source_and_nothing_else) {
     static const char *const paths[] = {"tests/unit/report.c", "/etc/passwd", "tests/traces/secret.c/../x",
                                         "gone.c"};
     struct arena a;
-    struct event_list l;
     struct str o;
     arena_init(&a, &e);
     event_reset();
@@ -195,13 +195,9 @@ TEST(report_page_shows_source_and_nothing_else) {
         event_add_info(EVENT_CALL, event_name("rg_read"), event_name(line), i * 100, i * 100 + 50, 0, 0);
     }
     event_add_info(EVENT_KERNEL, event_name("E_4"), event_name("exp report.c:2\t10\tmemory"), 10, 40, 1, 1);
-    event_snapshot(&a, &l);
-    CHECK_EQ(event_save(&e, &a, "/tmp/ridge-report-profile", &l), 0);
-    CHECK_EQ(trace_read(&t, &e, "/tmp/ridge-report-profile"), 0);
-    CHECK_EQ(diagnose(&d, &t, &e), 0);
-    os_remove("/tmp/ridge-report-profile");
+    diagnose_recorded(&a, &t, &d);
     str_init(&o, &d.arena);
-    report_html(&o, &d, "/tmp/ridge-report-profile");
+    report_html(&o, &d, "any.profile");
     const char *s = strstr(o.p, "\"sources\":");
     CHECK(s != NULL);
     CHECK(strstr(s, "{\"name\":\"report.c\",\"path\":\"tests/unit/"

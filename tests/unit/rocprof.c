@@ -52,20 +52,11 @@
 static const char names_first[] = HEAD AGENTS STRINGS SYMBOLS "," RECORDS "}]}";
 static const char names_last[] = HEAD AGENTS RECORDS "," STRINGS SYMBOLS "}]}";
 
-static struct err err;
 static struct trace t;
 static struct diag d;
 
-static void load(const char *text, size_t n) {
-    if (trace_read_mem(&t, &err, text, n, 0) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
-}
-static void forget(void) {
-    diag_free(&d);
-    trace_free(&t);
-}
-
 static void check_all(const char *text, size_t n) {
-    load(text, n);
+    read_text(&t, &d, text, n);
     CHECK_EQ(t.format, TRACE_ROCPROF);
     CHECK_EQ(t.dropped, 1); /* one ends before it begins */
     CHECK_EQ(d.kernel_count, 2);
@@ -77,7 +68,7 @@ static void check_all(const char *text, size_t n) {
     CHECK(a && a->grid[0] == 4 && a->grid[1] == 3 && a->block[0] == 256); /* 1000 threads: 4 blocks */
     CHECK(d.budget[BUDGET_KERNELS] == 1500 && d.budget[BUDGET_COMM] == 250 &&
           d.budget[BUDGET_EXPOSED] == 600);
-    forget();
+    forget_text(&t, &d);
 }
 
 TEST(rocprof_kernels_copies_and_calls) {
@@ -89,13 +80,13 @@ TEST(rocprof_kernels_alone_were_not_launched_early) {
     static const char text[] =
         HEAD AGENTS SYMBOLS ",\"buffer_records\":{\"kernel_dispatch\":[" KERNEL(1, 2000, 3500, 4) "]}}]}";
     bool no_host = false;
-    load(text, sizeof text - 1);
+    read_text(&t, &d, text, sizeof text - 1);
     for (uint32_t i = 0; i < d.capture.n; i++) {
         CHECK(strcmp(d.capture.p[i].id, "carry_over"));
         no_host |= !strcmp(d.capture.p[i].id, "no_host");
     }
     CHECK(no_host);
-    forget();
+    forget_text(&t, &d);
 }
 
 TEST(rocprof_damaged_files_end_in_words) {
@@ -104,11 +95,11 @@ TEST(rocprof_damaged_files_end_in_words) {
 
 TEST(rocprof_cut_file_says_so) {
     size_t n = (size_t)(strstr(names_first, "\"hsa_api\"") - names_first);
-    load(names_first, n);
+    read_text(&t, &d, names_first, n);
     CHECK(t.truncated);
     CHECK_EQ(d.kernel_count, 2);
-    forget();
+    forget_text(&t, &d);
+    struct err err = {0};
     CHECK(trace_read_mem(&t, &err, HEAD, sizeof HEAD - 1, 0) == RG_EPARSE);
     CHECK(strstr(err.msg, "rocprofv3") && strstr(err.msg, "ends in the middle"));
-    err = (struct err){0};
 }
