@@ -122,6 +122,16 @@ int args_parse(struct args *a, int argc, char **argv) {
     return -1;
 }
 
+int args_program(struct args *a, int argc, char **argv, char ***program) {
+    int own = 1;
+    while (own < argc && strcmp(argv[own], "--")) own++;
+    int status = args_parse(a, own, argv);
+    if (status >= 0) return status;
+    if (own + 1 >= argc) return args_wrong(a, "expected %s", a->operands);
+    *program = argv + own + 1;
+    return -1;
+}
+
 int args_range(const struct args *a, const char *name, int64_t x, int64_t least, int64_t most) {
     if (x >= least && x <= most) return -1;
     if (most == INT64_MAX)

@@ -62,6 +62,8 @@ struct args {
 /* Returns -1 to go on, else the exit status: 0 after --help, 2 after a message about wrong usage.
  * Options may be written --name VALUE or --name=VALUE, before or after operands; `--` ends them. */
 int args_parse(struct args *, int argc, char **argv);
+/* The same of `[options] -- PROGRAM ARGS`. */
+int args_program(struct args *, int argc, char **argv, char ***program);
 /* Prints "ridge opt: message; see `ridge opt --help`" to stderr and returns EXIT_USAGE. */
 int RG_FMT(2, 3) args_wrong(const struct args *, const char *fmt, ...);
 /* -1 if the number given with an option is one of least .. most, else as args_wrong. INT64_MAX: no upper limit. */

@@ -168,13 +168,11 @@ int cmd_bench(int argc, char **argv) {
         .nspec = RG_COUNT(spec),
         .min_operands = 0,
         .max_operands = 0};
-    int own = 1;
-    while (own < argc && strcmp(argv[own], "--")) own++;
-    int status = args_parse(&a, own, argv);
+    char **program;
+    int status = args_program(&a, argc, argv, &program);
     if (status >= 0) return status;
     if ((status = args_range(&a, "runs", b.runs, 1, MOST_RUNS)) >= 0) return status;
     if ((status = args_range(&a, "warmup", b.warmup, 0, MOST_RUNS)) >= 0) return status;
     if ((status = args_range(&a, "kernels", b.kernels, 0, 40)) >= 0) return status;
-    if (own + 1 >= argc) return args_wrong(&a, "expected -- PROGRAM ARGS");
-    return bench(&b, argv + own + 1);
+    return bench(&b, program);
 }

@@ -205,16 +205,11 @@ int cmd_profile(int argc, char **argv) {
                      .nspec = RG_COUNT(spec),
                      .min_operands = 0,
                      .max_operands = 0};
-    int own = 1;
-    while (own < argc && strcmp(argv[own], "--")) own++;
-    int status = args_parse(&a, own, argv);
+    char **program;
+    int status = args_program(&a, argc, argv, &program);
     if (status >= 0) return status;
-    if (own + 1 >= argc) {
-        fprintf(stderr, "ridge profile: expected -- PROGRAM ARGS; see `ridge profile --help`\n");
-        return EXIT_USAGE;
-    }
     bool recorded;
-    status = cli_record("profile", s.path, argv + own + 1, &recorded);
+    status = cli_record("profile", s.path, program, &recorded);
     if (!recorded) return status > 0 ? status : EXIT_FAILED;
     printf("\n");
     bool stopped = status == 128 + SIGINT || status == 128 + SIGTERM || status == 128 + SIGKILL;

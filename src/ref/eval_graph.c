@@ -741,31 +741,16 @@ static int evaluate_graph(struct err *err, struct eval *e) {
     return err->code;
 }
 
+#define EVAL_INPUTS .arena = arena, .ir = ir, .graph = graph, .bufs = bufs, .nbuf = nbuf, .var = var
+
 int ref_graph(struct err *err, struct arena *arena, struct ir *ir, const uop *graph,
               const struct ref_buf *bufs, uint32_t nbuf, const int64_t *var, bool bounds, size_t limit,
               struct ref_tensor *out) {
-    struct eval e = {.arena = arena,
-                     .ir = ir,
-                     .graph = graph,
-                     .bufs = bufs,
-                     .nbuf = nbuf,
-                     .var = var,
-                     .bounds = bounds,
-                     .limit = limit,
-                     .out = out};
-    return evaluate_graph(err, &e);
+    return evaluate_graph(err, &(struct eval){EVAL_INPUTS, .bounds = bounds, .limit = limit, .out = out});
 }
 
 int ref_graph_of_rank(struct err *err, struct arena *arena, struct ir *ir, const uop *graph,
                       const struct ref_buf *bufs, uint32_t nbuf, const int64_t *var,
                       const struct ref_exchange *exchange, struct ref_tensor *out) {
-    struct eval e = {.arena = arena,
-                     .ir = ir,
-                     .graph = graph,
-                     .bufs = bufs,
-                     .nbuf = nbuf,
-                     .var = var,
-                     .exchange = exchange,
-                     .out = out};
-    return evaluate_graph(err, &e);
+    return evaluate_graph(err, &(struct eval){EVAL_INPUTS, .exchange = exchange, .out = out});
 }

@@ -112,25 +112,28 @@ static const uop *load(struct rangeify *r, const uop *n, const struct shape *s, 
 
 /* ---- movement: coordinates of the result to coordinates of the source --------------------------------- */
 
+bool reshape_group(const struct shape *out, uint32_t *i, const struct shape *in, uint32_t *j) {
+    int64_t p = *i < out->n ? out->d[(*i)++] : 1, q = *j < in->n ? in->d[(*j)++] : 1;
+    while (p != q) {
+        if (p < q && *i < out->n)
+            p *= out->d[(*i)++];
+        else if (q < p && *j < in->n)
+            q *= in->d[(*j)++];
+        else
+            return false;
+    }
+    return true;
+}
+
 /* Axes of both shapes are matched in groups of equal size; a group of one axis each passes through. */
 static void at_reshape(struct rangeify *r, const struct shape *out, const struct shape *in,
                        const uop *const *at, const uop **to) {
     uint32_t i = 0, j = 0;
     while (i < out->n || j < in->n) {
-        int64_t p = 1, q = 1;
         while (i < out->n && out->d[i] == 1) i++; /* belong to no group */
         while (j < in->n && in->d[j] == 1) to[j++] = idx(r, 0);
         uint32_t i0 = i, j0 = j;
-        if (i < out->n) p = out->d[i++];
-        if (j < in->n) q = in->d[j++];
-        while (p != q) {
-            if (p < q && i < out->n)
-                p *= out->d[i++];
-            else if (q < p && j < in->n)
-                q *= in->d[j++];
-            else
-                break; /* unreachable: both shapes have equal size */
-        }
+        reshape_group(out, &i, in, &j);
         if (i - i0 == 1 && j - j0 == 1) {
             to[j0] = at[i0];
             continue;

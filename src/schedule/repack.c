@@ -83,19 +83,10 @@ static bool through_reshape(const struct shape *out, const struct shape *in, con
                             int64_t *to) {
     uint32_t i = 0, j = 0;
     while (i < out->n || j < in->n) {
-        int64_t p = 1, q = 1, least = 0, next = 0;
+        int64_t least = 0, next = 0;
         bool first = true;
         uint32_t i0 = i, j0 = j;
-        if (i < out->n) p = out->d[i++];
-        if (j < in->n) q = in->d[j++];
-        while (p != q) {
-            if (p < q && i < out->n)
-                p *= out->d[i++];
-            else if (q < p && j < in->n)
-                q *= in->d[j++];
-            else
-                return false;
-        }
+        if (!reshape_group(out, &i, in, &j)) return false;
         for (uint32_t k = j; k-- > j0;) {
             if (in->d[k] == 1) continue;
             if (first)

@@ -29,16 +29,23 @@ static bool same_user(int s) {
     return !getsockopt(s, SOL_SOCKET, SO_PEERCRED, &u, &n) && u.uid == getuid();
 }
 
+/* A message of one byte that carries a file descriptor. */
+union fd_control {
+    struct cmsghdr h;
+    char room[CMSG_SPACE(sizeof(int))];
+};
+static struct msghdr fd_message(struct iovec *byte, union fd_control *c) {
+    memset(c, 0, sizeof *c);
+    return (struct msghdr){.msg_iov = byte, .msg_iovlen = 1, .msg_control = c, .msg_controllen = sizeof *c};
+}
+
 /* ---- rank 0 --------------------------------------------------------------------------------------------------------- */
 
 static bool send_file(int s, int fd) {
     char byte = 1;
-    union {
-        struct cmsghdr h;
-        char room[CMSG_SPACE(sizeof(int))];
-    } c = {0};
+    union fd_control c;
     struct iovec v = {&byte, 1};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof c};
+    struct msghdr m = fd_message(&v, &c);
     c.h =
         (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
     memcpy(CMSG_DATA(&c.h), &fd, sizeof fd);
@@ -108,12 +115,9 @@ static int listen_first(struct world *w, struct err *e, size_t bytes) {
 static int receive_file(int s) {
     char byte;
     int fd = -1;
-    union {
-        struct cmsghdr h;
-        char room[CMSG_SPACE(sizeof(int))];
-    } c = {0};
+    union fd_control c;
     struct iovec v = {&byte, 1};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof c};
+    struct msghdr m = fd_message(&v, &c);
     if (recvmsg(s, &m, MSG_CMSG_CLOEXEC) != 1 || m.msg_controllen < CMSG_LEN(sizeof fd)) return -1;
     if (c.h.cmsg_type == SCM_RIGHTS) memcpy(&fd, CMSG_DATA(&c.h), sizeof fd);
     return fd;
