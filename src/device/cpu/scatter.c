@@ -1,39 +1,37 @@
 /* scatter.c: scatter along a row: what several elements do to one index: the last writer (winner), maximum, minimum,
- * product, sum; and the indices of a mask's true elements (nonzero). One iteration is one row, in order: the result does not depend on threads. An index out of range is
- * clamped, as a gather's is. 16-bit floats are rounded each time, as additions to memory are.
+ * product, sum; and the indices of a mask's true elements (nonzero). One iteration is one row, in order: the result does not
+ * depend on threads. An index out of range is clamped, as a gather's is. 16-bit floats are rounded each time, as additions to
+ * memory are.
  * Tests: tests/unit/call.c, tests/values/index.txt */
 #include "device/cpu/internal.h"
 
 static inline int64_t clamp_index(int64_t i, int64_t size) { return i < 0 ? 0 : i < size ? i : size - 1; }
 
-/* var: row size of the index, targets, (targets). */
-#define WINNER(T, U)                                                                                        \
-    static void winner_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
+/* A function by rows: n elements of `in` to `size` of `out`. var: n, size. */
+#define ROWS(name, T, U, IN, ...)                                                                           \
+    static void name##_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
         int64_t n = var[0], size = var[1];                                                                  \
         (void)scratch;                                                                                      \
         for (; t0 < t1; t0++) {                                                                             \
             U *out = (U *)buf[0] + t0 * size;                                                               \
-            const int64_t *index = (const int64_t *)buf[1] + t0 * n;                                        \
-            memset(out, 0xff, (size_t)size * sizeof *out); /* -1 */                                         \
-            for (int64_t j = 0; j < n; j++) out[clamp_index(index[j], size)] = (U)j;                        \
+            const IN *in = (const IN *)buf[1] + t0 * n;                                                     \
+            __VA_ARGS__                                                                                     \
         }                                                                                                   \
     }
+
+/* in: an index; out: targets. */
+#define WINNER(T, U)                                                                    \
+    ROWS(winner, T, U, int64_t, memset(out, 0xff, (size_t)size * sizeof *out); /* -1 */ \
+         for (int64_t j = 0; j < n; j++) out[clamp_index(in[j], size)] = (U)j;)
 WINNER(i32, int32_t)
 WINNER(i64, int64_t)
 
-/* var: row size of the mask, of the result. A false element is overwritten by the next: no branch. */
-#define NONZERO(T, U)                                                                                        \
-    static void nonzero_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
-        int64_t n = var[0], size = var[1];                                                                   \
-        (void)scratch;                                                                                       \
-        for (; t0 < t1; t0++) {                                                                              \
-            U *out = (U *)buf[0] + t0 * size;                                                                \
-            const uint8_t *mask = (const uint8_t *)buf[1] + t0 * n;                                          \
-            int64_t at = 0;                                                                                  \
-            for (int64_t j = 0; j < n && at < size; j++) out[at] = (U)j, at += mask[j] != 0;                 \
-            memset(out + at, 0xff, (size_t)(size - at) * sizeof *out); /* -1 */                              \
-        }                                                                                                    \
-    }
+/* in: a mask. A false element is overwritten by the next: no branch. */
+#define NONZERO(T, U)                                                                   \
+    ROWS(nonzero, T, U, uint8_t, int64_t at = 0;                                        \
+         for (int64_t j = 0; j < n && at < size; j++) out[at] = (U)j, at += in[j] != 0; \
+         memset(out + at, 0xff, (size_t)(size - at) * sizeof *out);                     \
+         /* -1 */)
 NONZERO(i32, int32_t)
 NONZERO(i64, int64_t)
 

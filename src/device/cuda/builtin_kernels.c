@@ -399,53 +399,44 @@ static const char *with(struct arena *a, const struct macro *w, uint32_t n, cons
     return s.p;
 }
 
+/* The same, and those of the sort keys of the type. */
+static const char *with_keys(struct arena *a, const struct type *t, const struct macro *w, uint32_t n,
+                             const char *text) {
+    struct macro key[] = {{"B", t->bits},
+                          {"K", t->key},
+                          {"ALL", arena_printf(a, "((K)%s)", t->all)},
+                          {"TOP", arena_printf(a, "((K)%s)", t->top)},
+                          {"INF", arena_printf(a, "((K)%s)", t->inf)},
+                          {"SIGNED", t->is_signed ? "1" : "0"}};
+    return with(a, key, RG_COUNT(key), with(a, w, n, text));
+}
+
 /* The radix sort (sort_kernels.c) of elements of this type; pairs: their indices go with them. */
 static void radix_texts(struct arena *a, const struct type *t, bool pairs,
                         struct dev_kernel_text out[static 3]) {
-    struct macro w[] = {{"B", t->bits},
-                        {"K", t->key},
-                        {"ALL", arena_printf(a, "((K)%s)", t->all)},
-                        {"TOP", arena_printf(a, "((K)%s)", t->top)},
-                        {"INF", arena_printf(a, "((K)%s)", t->inf)},
-                        {"SIGNED", t->is_signed ? "1" : "0"},
-                        {"PAIRS", pairs ? "1" : "0"},
+    struct macro w[] = {{"PAIRS", pairs ? "1" : "0"},
                         {"TILE", arena_printf(a, "%d", CUDA_SORT_TILE)},
                         {"ITEMS", arena_printf(a, "%d", CUDA_SORT_TILE / 256)},
                         {"LOOK", "8"}};
     out[CUDA_CLEAR] = (struct dev_kernel_text){"sort_clear", cuda_sort_clear};
     out[CUDA_HISTOGRAM] =
-        (struct dev_kernel_text){"sort_histogram", with(a, w, RG_COUNT(w), cuda_sort_histogram)};
-    out[CUDA_PASS] = (struct dev_kernel_text){"sort_pass", with(a, w, RG_COUNT(w), cuda_sort_pass)};
+        (struct dev_kernel_text){"sort_histogram", with_keys(a, t, w, RG_COUNT(w), cuda_sort_histogram)};
+    out[CUDA_PASS] = (struct dev_kernel_text){"sort_pass", with_keys(a, t, w, RG_COUNT(w), cuda_sort_pass)};
 }
 
 static struct dev_kernel_text rows_text(struct arena *a, const struct type *t, bool index,
                                         struct cuda_row r) {
-    struct macro w[] = {{"B", t->bits},
-                        {"K", t->key},
-                        {"W", t->bytes > 2 ? "u64" : "u32"},
-                        {"LOW", t->bytes > 2 ? "32" : "16"},
-                        {"ALL", arena_printf(a, "((K)%s)", t->all)},
-                        {"TOP", arena_printf(a, "((K)%s)", t->top)},
-                        {"INF", arena_printf(a, "((K)%s)", t->inf)},
-                        {"SIGNED", t->is_signed ? "1" : "0"},
-                        {"OUT", index ? "i64" : t->bits},
-                        {"INDEX", index ? "1" : "0"},
-                        {"E", arena_printf(a, "%uu", r.each)},
-                        {"G", arena_printf(a, "%uu", r.lanes)}};
-    return (struct dev_kernel_text){"sort_rows", with(a, w, RG_COUNT(w), cuda_sort_rows)};
+    struct macro w[] = {{"W", t->bytes > 2 ? "u64" : "u32"},   {"LOW", t->bytes > 2 ? "32" : "16"},
+                        {"OUT", index ? "i64" : t->bits},      {"INDEX", index ? "1" : "0"},
+                        {"E", arena_printf(a, "%uu", r.each)}, {"G", arena_printf(a, "%uu", r.lanes)}};
+    return (struct dev_kernel_text){"sort_rows", with_keys(a, t, w, RG_COUNT(w), cuda_sort_rows)};
 }
 
 static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
     const struct type *t = type_of(c->type[1]);
     bool index = !strcmp(c->name, "argsort") || !strcmp(c->name, "topk_index");
     uint32_t top = strncmp(c->name, "topk", 4) ? 0 : cuda_top_of((uint32_t)t->bytes, c->num);
-    struct macro w[] = {{"B", t->bits},
-                        {"K", t->key},
-                        {"ALL", arena_printf(a, "((K)%s)", t->all)},
-                        {"TOP", arena_printf(a, "((K)%s)", t->top)},
-                        {"INF", arena_printf(a, "((K)%s)", t->inf)},
-                        {"SIGNED", t->is_signed ? "1" : "0"},
-                        {"MOST", arena_printf(a, "%d", CUDA_SELECT_MOST)},
+    struct macro w[] = {{"MOST", arena_printf(a, "%d", CUDA_SELECT_MOST)},
                         {"BITS", arena_printf(a, "%d", t->bytes * 8)},
                         {"OUT", index ? "i64" : t->bits},
                         {"RESULT(p)", index ? "(i64)(p)" : "row[p]"},
@@ -453,7 +444,8 @@ static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev
                         {"E", arena_printf(a, "%uu", top)}};
     struct cuda_row r = cuda_row_of((uint32_t)t->bytes, c->num ? c->num[0] : INT64_MAX);
     if (top) {
-        out[CUDA_ROWS] = (struct dev_kernel_text){"topk_rows", with(a, w, RG_COUNT(w), cuda_topk_rows)};
+        out[CUDA_ROWS] =
+            (struct dev_kernel_text){"topk_rows", with_keys(a, t, w, RG_COUNT(w), cuda_topk_rows)};
         return CUDA_ROWS + 1;
     }
     if (r.lanes) {
@@ -461,7 +453,7 @@ static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev
         return CUDA_ROWS + 1;
     }
     radix_texts(a, t, index, out);
-    out[CUDA_SELECT] = (struct dev_kernel_text){"topk_select", with(a, w, RG_COUNT(w), select_text)};
+    out[CUDA_SELECT] = (struct dev_kernel_text){"topk_select", with_keys(a, t, w, RG_COUNT(w), select_text)};
     return CUDA_SELECT + 1;
 }
 
