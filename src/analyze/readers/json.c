@@ -137,40 +137,32 @@ static void take_arg(struct jev *e, struct slice k, struct slice v) {
     }
 }
 
+/* The next key of an object, and what follows it; at its end *k is empty and what follows is behind it. */
+static inline const uint8_t *js_next(struct scan *s, const uint8_t *p, struct slice *k) {
+    for (p = js_space(p); *p == ',';) p = js_space(p + 1);
+    k->p = NULL;
+    if (*p == '}') return p + 1;
+    if (*p != '"' || p >= s->end) return js_bad(s, p);
+    return js_key(s, p + 1, k);
+}
+
 static const uint8_t *parse_args(struct scan *s, const uint8_t *p, struct jev *e) {
     struct slice k, v;
     p = js_space(p);
     if (*p != '{') return js_value(s, p, &v);
     e->has_args = true;
-    for (p++;;) {
-        p = js_space(p);
-        if (*p == '}') return p + 1;
-        if (*p == ',') {
-            p++;
-            continue;
-        }
-        if (*p != '"' || p >= s->end) return js_bad(s, p);
-        p = js_key(s, p + 1, &k);
-        if (!p) return NULL;
+    for (p++; (p = js_next(s, p, &k)) && k.p;) {
         p = js_value(s, p, &v);
         if (!p) return NULL;
         take_arg(e, k, v);
     }
+    return p;
 }
 
 static const uint8_t *parse_event(struct scan *s, const uint8_t *p, struct jev *e) {
     struct slice k, v;
     memset(e, 0, sizeof *e);
-    for (p++;;) {
-        p = js_space(p);
-        if (*p == '}') return p + 1;
-        if (*p == ',') {
-            p++;
-            continue;
-        }
-        if (*p != '"' || p >= s->end) return js_bad(s, p);
-        p = js_key(s, p + 1, &k);
-        if (!p) return NULL;
+    for (p++; (p = js_next(s, p, &k)) && k.p;) {
         if (KEY("ts"))
             p = js_time(s, p, &e->ts), e->has_ts = true;
         else if (KEY("dur"))
@@ -193,6 +185,7 @@ static const uint8_t *parse_event(struct scan *s, const uint8_t *p, struct jev *
         }
         if (!p) return NULL;
     }
+    return p;
 }
 
 /* ---- what becomes of it ---------------------------------------------------------------------------- */
