@@ -152,6 +152,23 @@ static void find_kernels(void *lib, size_t which, int n, dev_fn **fn) {
     }
 }
 
+/* One input and `room` bytes of results, by rows, on scratch memory that was used before. */
+static void launch_rows(void *lib, const struct dev_builtin *b, uint8_t *got, size_t room, uint8_t *x,
+                        const int64_t *num, int64_t rows) {
+    uint8_t *scratch = malloc((size_t)b->scratch + 1);
+    memset(scratch, 0xa7, (size_t)b->scratch), memset(got, 0xa7, room);
+    void *buf[2] = {got, x};
+    struct dev_launch l = {.fn = b->fn,
+                           .buf = buf,
+                           .nbuf = 2,
+                           .var = num,
+                           .nvar = 3,
+                           .grid = (uint32_t)rows,
+                           .scratch = (char *)scratch};
+    launch_all((runner *)(uintptr_t)os_dlsym(lib, "run_kernel"), b, &l);
+    free(scratch);
+}
+
 static void check_draw(void *lib, size_t which) {
     const struct kind *k = &kinds[which];
     struct cuda_device d = {0};
@@ -171,24 +188,15 @@ static void check_draw(void *lib, size_t which) {
     if (cuda_builtin(&d.dev, &err, &call, fn, &b)) FAIL("%s", err.msg);
     size_t bytes = (size_t)(rows * len) * k->bytes,
            room = (size_t)(rows * num[1]) * (k->index ? 8 : k->bytes);
-    uint8_t *x = malloc(bytes), *got = malloc(room), *scratch = malloc((size_t)b.scratch);
+    uint8_t *x = malloc(bytes), *got = malloc(room);
     int how = (int)draw(4);
     for (int64_t i = 0; i < rows * len; i++) {
         uint64_t v = element(k, how);
         memcpy(x + (size_t)i * k->bytes, &v, k->bytes);
     }
-    memset(scratch, 0xa7, (size_t)b.scratch), memset(got, 0xa7, room);
-    void *buf[2] = {got, x};
-    struct dev_launch l = {.fn = b.fn,
-                           .buf = buf,
-                           .nbuf = 2,
-                           .var = num,
-                           .nvar = 3,
-                           .grid = (uint32_t)rows,
-                           .scratch = (char *)scratch};
-    launch_all((runner *)(uintptr_t)os_dlsym(lib, "run_kernel"), &b, &l);
+    launch_rows(lib, &b, got, room, x, num, rows);
     check_rows(k, x, got, num, rows);
-    free(x), free(got), free(scratch);
+    free(x), free(got);
     cuda_calls_free(d.calls);
 }
 
@@ -224,21 +232,12 @@ static void check_nonzero(void *lib, int i) {
     struct dev_call call = {.name = "nonzero", .type = types, .nbuf = 2, .rows = rows, .num = num};
     if (cuda_builtin(&d.dev, &err, &call, fn, &b)) FAIL("%s", err.msg);
     size_t room = (size_t)(rows * num[1]) * (wide ? 8 : 4);
-    uint8_t *x = malloc((size_t)(rows * len)), *got = malloc(room), *scratch = malloc((size_t)b.scratch + 1);
+    uint8_t *x = malloc((size_t)(rows * len)), *got = malloc(room);
     uint64_t part = (uint64_t[]){0, 1, 50, 99, 100}[draw(5)];
     for (int64_t k = 0; k < rows * len; k++) x[k] = draw(100) < part;
-    memset(scratch, 0xa7, (size_t)b.scratch), memset(got, 0xa7, room);
-    void *buf[2] = {got, x};
-    struct dev_launch l = {.fn = b.fn,
-                           .buf = buf,
-                           .nbuf = 2,
-                           .var = num,
-                           .nvar = 3,
-                           .grid = (uint32_t)rows,
-                           .scratch = (char *)scratch};
-    launch_all((runner *)(uintptr_t)os_dlsym(lib, "run_kernel"), &b, &l);
+    launch_rows(lib, &b, got, room, x, num, rows);
     check_indices(x, got, wide, rows, len, num[1]);
-    free(x), free(got), free(scratch);
+    free(x), free(got);
     cuda_calls_free(d.calls);
 }
 

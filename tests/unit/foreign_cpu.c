@@ -398,6 +398,14 @@ TEST(foreign_growth_on_the_cpu) {
     forget();
 }
 
+/* The verdict is precision, and what it gains is in this range. */
+static void check_precision(double from, double to) {
+    diagnosed();
+    CHECK(d.verdict == CAUSE_PRECISION);
+    CHECK(gain_of(CAUSE_PRECISION) > from && gain_of(CAUSE_PRECISION) < to);
+    forget();
+}
+
 /* fp64 on a CPU takes twice as long at least (it brought 63 %). */
 TEST(foreign_wide_products_on_the_cpu) {
     begin("", "");
@@ -407,10 +415,7 @@ TEST(foreign_wide_products_on_the_cpu) {
         shaped("aten::mm", t0 + 20, 3330, "[[1024, 1024], [1024, 1024]]", "[\"double\", \"double\"]",
                "[[1024, 1], [1024, 1]]");
     }
-    diagnosed();
-    CHECK(d.verdict == CAUSE_PRECISION);
-    CHECK(gain_of(CAUSE_PRECISION) > 0.42 && gain_of(CAUSE_PRECISION) < 0.51);
-    forget();
+    check_precision(0.42, 0.51);
 }
 
 /* A convolution of 64 bits has no library kernel: three quarters of its time. */
@@ -426,10 +431,7 @@ TEST(foreign_wide_convolutions_on_the_cpu) {
               "\"\", \"[3, 3]\", "
               "\"\", \"[1, 1]\", \"[1, 1]\"]");
     }
-    diagnosed();
-    CHECK(d.verdict == CAUSE_PRECISION);
-    CHECK(gain_of(CAUSE_PRECISION) > 0.7 && gain_of(CAUSE_PRECISION) < 0.76);
-    forget();
+    check_precision(0.7, 0.76);
 }
 
 /* Two blocks of 134 MB a step, mapped and unmapped: half of the time passes outside of operators while they are freed. It was called

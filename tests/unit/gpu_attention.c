@@ -193,6 +193,21 @@ static const char *group_opts(struct arena *a, const char *dt, int64_t t, int d,
         rows, m, keys, h, keys, h, d, t > rows ? "i1" : "i0", rows == 64 ? "" : "m0+", stages, stages);
 }
 
+/* Case n of queries and keys `size`: blocks of 64 and 128 rows, heads of 64 and 128, causal, masked, grouped, of either type. */
+static struct att group_case(struct arena *a, const int64_t size[2], int i, int n, int *keys) {
+    struct att x = {.heads = 1,
+                    .group = 1 + n % 2,
+                    .t = size[0],
+                    .s = size[1],
+                    .d = n < 2 ? 64 : 128,
+                    .causal = n != 0,
+                    .mask = n == 2,
+                    .dt = n == 3 ? "f16" : "bf16"};
+    *keys = n & 1 ? 128 : 64;
+    x.opts = group_opts(a, x.dt, x.t, (int)x.d, (n + i) & 1 ? 128 : 64, *keys, 2 + n % 2);
+    return x;
+}
+
 TEST_SLOW(attention_of_groups, 300) {
     static const int64_t size[][2] = {{128, 256}, {130, 200}, {70, 300}, {300, 140}};
     struct err err = {0};
@@ -200,16 +215,8 @@ TEST_SLOW(attention_of_groups, 300) {
     arena_init(&arena, &err);
     for (size_t i = 0; i < RG_COUNT(size); i++)
         for (int n = 0; n < 4; n++) {
-            int keys = n & 1 ? 128 : 64, d = n < 2 ? 64 : 128, rows = (n + (int)i) & 1 ? 128 : 64;
-            struct att x = {.heads = 1,
-                            .group = 1 + n % 2,
-                            .t = size[i][0],
-                            .s = size[i][1],
-                            .d = d,
-                            .causal = n != 0,
-                            .mask = n == 2,
-                            .dt = n == 3 ? "f16" : "bf16"};
-            x.opts = group_opts(&arena, x.dt, x.t, d, rows, keys, 2 + n % 2);
+            int keys;
+            struct att x = group_case(&arena, size[i], (int)i, n, &keys);
             check(&x);
         }
     arena_free(&arena);
@@ -223,19 +230,10 @@ TEST_SLOW(attention_warp_specialized, 300) {
     arena_init(&arena, &err);
     for (size_t i = 0; i < RG_COUNT(size); i++)
         for (int n = 0; n < 4; n++) {
-            int keys = n & 1 ? 128 : 64, d = n < 2 ? 64 : 128, rows = (n + (int)i) & 1 ? 128 : 64;
-            struct att x = {.heads = 1,
-                            .group = 1 + n % 2,
-                            .t = size[i][0],
-                            .s = size[i][1],
-                            .d = d,
-                            .causal = n != 0,
-                            .mask = n == 2,
-                            .dt = n == 3 ? "f16" : "bf16"};
+            int keys;
+            struct att x = group_case(&arena, size[i], (int)i, n, &keys);
             if (x.s <= keys) continue;
-            x.opts = arena_printf(&arena, "%s WARP_SPECIALIZE(1)%s",
-                                  group_opts(&arena, x.dt, x.t, d, rows, keys, 2 + n % 2),
-                                  i & 1 ? " PERSISTENT(2)" : "");
+            x.opts = arena_printf(&arena, "%s WARP_SPECIALIZE(1)%s", x.opts, i & 1 ? " PERSISTENT(2)" : "");
             check(&x);
         }
     arena_free(&arena);

@@ -11,45 +11,42 @@ static const char simt[] =
     "REG(m4) "
     "REG(n2) VEC(n4) UNROLL(k1) STAGE(a,k,k1,m1+m2+m3+m4) STAGE(b,k,k1,n1+n2+n3+n4)";
 
+static const char *const fill[] = {"", " TILE(a.k1,4,av) VEC(av) TILE(b.n1,4,bv) VEC(bv)",
+                                   " TILE(a.m1,4,av) VEC(av) TILE(b.k1,2,bv) VEC(bv)"};
+
+/* transposed: bit 0 a, bit 1 b. */
+static void check_f32(const int64_t size[3], int transposed, const char *opts) {
+    struct product x = {.m = size[0],
+                        .n = size[1],
+                        .k = size[2],
+                        .ta = transposed & 1,
+                        .tb = transposed >> 1,
+                        .dt = "f32",
+                        .opts = opts};
+    check_product(&x);
+}
+
 TEST(block_products) {
     static const int64_t size[][3] = {{32, 64, 24}, {16, 32, 16}, {31, 45, 13}, {17, 33, 9}, {64, 32, 40}};
-    static const char *const fill[] = {"", " TILE(a.k1,4,av) VEC(av) TILE(b.n1,4,bv) VEC(bv)",
-                                       " TILE(a.m1,4,av) VEC(av) TILE(b.k1,2,bv) VEC(bv)"};
     for (size_t i = 0; i < RG_COUNT(size); i++)
         for (int t = 0; t < 4; t++)
             for (size_t f = 0; f < RG_COUNT(fill); f++) {
                 char opts[1024];
                 snprintf(opts, sizeof opts, "%s%s", simt, fill[f]);
-                struct product x = {.m = size[i][0],
-                                    .n = size[i][1],
-                                    .k = size[i][2],
-                                    .ta = t & 1,
-                                    .tb = t >> 1,
-                                    .dt = "f32",
-                                    .opts = opts};
-                check_product(&x);
+                check_f32(size[i], t, opts);
             }
 }
 
 /* Tiles filled ahead: asynchronous copies, and through registers; also where the loop is shorter than the pipeline. */
 TEST(block_pipelines) {
     static const int64_t size[][3] = {{32, 64, 24}, {17, 33, 9}, {31, 45, 50}, {16, 32, 8}};
-    static const char *const fill[] = {"", " TILE(a.k1,4,av) VEC(av) TILE(b.n1,4,bv) VEC(bv)",
-                                       " TILE(a.m1,4,av) VEC(av) TILE(b.k1,2,bv) VEC(bv)"};
     for (size_t i = 0; i < RG_COUNT(size); i++)
         for (int n = 0; n < 4 * 3 * 3; n++) {
             char opts[1024];
             int t = n % 4, stages = n / 4 % 3 + 2;
             if (size[i][2] <= 8) continue; /* no loop */
             snprintf(opts, sizeof opts, "%s%s PIPE(a,k,%d) PIPE(b,k,%d)", simt, fill[n / 12], stages, stages);
-            struct product x = {.m = size[i][0],
-                                .n = size[i][1],
-                                .k = size[i][2],
-                                .ta = t & 1,
-                                .tb = t >> 1,
-                                .dt = "f32",
-                                .opts = opts};
-            check_product(&x);
+            check_f32(size[i], t, opts);
         }
 }
 

@@ -262,6 +262,17 @@ TEST(heuristic_rows_have_independent_sums) {
     CHECK_EQ(f.single_loads, 0);
 }
 
+/* The heuristic's list has both opts and computes the kernel. */
+static void check_has_both(const char *text, const char *one, const char *other, bool exact) {
+    struct trial *t = calloc(1, sizeof *t);
+    t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+    trial_open(t, text, "text");
+    if (!strstr(t->opts[0], one) || !strstr(t->opts[0], other)) FAIL("opts %s", t->opts[0]);
+    CHECK(same_values(t, exact) > 0);
+    arena_free(&t->arena);
+    free(t);
+}
+
 /* A group norm reduces its rows as one axis, and scales by channel: both passes are vectorized. */
 TEST(heuristic_other_passes_are_vectorized) {
     static const char text[] =
@@ -272,13 +283,7 @@ TEST(heuristic_other_passes_are_vectorized) {
         "s = (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL r 432) k))) k)\n"
         "at = (ADD (MUL r 432) (ADD (MUL c 36) i))\n"
         "(SINK (STORE (INDEX out at) (MUL (SUB (LOAD (INDEX x at)) s) (LOAD (INDEX w c)))))\n";
-    struct trial *t = calloc(1, sizeof *t);
-    t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
-    trial_open(t, text, "groups");
-    if (!strstr(t->opts[0], "VEC(k_v)") || !strstr(t->opts[0], "VEC(i_v)")) FAIL("opts %s", t->opts[0]);
-    CHECK(same_values(t, false) > 0);
-    arena_free(&t->arena);
-    free(t);
+    check_has_both(text, "VEC(k_v)", "VEC(i_v)", false);
 }
 
 /* The taps of a pooling window are unrolled. */
@@ -290,13 +295,7 @@ TEST(heuristic_taps_are_unrolled) {
         "3] 2)\n"
         "at = (ADD (ADD (MUL r 256) (MUL k 128)) (ADD (MUL i 2) j))\n"
         "(SINK (STORE (INDEX out (ADD (MUL r 64) i)) (REDUCE[MAX] (LOAD (INDEX x at)) k j)))\n";
-    struct trial *t = calloc(1, sizeof *t);
-    t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
-    trial_open(t, text, "pool");
-    if (!strstr(t->opts[0], "UNROLL(k)") || !strstr(t->opts[0], "UNROLL(j)")) FAIL("opts %s", t->opts[0]);
-    CHECK(same_values(t, true) > 0);
-    arena_free(&t->arena);
-    free(t);
+    check_has_both(text, "UNROLL(k)", "UNROLL(j)", true);
 }
 
 TEST(heuristic_columns_join_no_lanes) {

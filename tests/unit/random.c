@@ -3,27 +3,13 @@
  * Bounds of statistics are at chances of about one in a million; with fixed seeds they hold or not for ever. */
 #include "ir/ir.h"
 #include "ref/ref.h"
+#include "on_device.h"
 
 #include <ridge.h>
 #include <test.h>
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static rg_ctx *open_on(const char *device) {
-    rg_ctx *c = rg_open(device);
-    if (rg_status_of(c)) FAIL("%s", rg_error(c));
-    return c;
-}
-
-static void close_ctx(rg_ctx *c) {
-    if (rg_status_of(c)) FAIL("%s", rg_error(c));
-    CHECK_EQ(rg_close(c), 0);
-}
-
-static void read_all(rg_tensor t, void *out, size_t bytes) {
-    if (rg_read(t, out, bytes)) FAIL("%s", rg_error(rg_ctx_of(t)));
-}
 
 /* ---- the bits ------------------------------------------------------------------------------------------- */
 

@@ -52,18 +52,28 @@ TEST_ALONE(hermit_one, 60) { be_alone(); }
 TEST_ALONE(hermit_two, 60) { be_alone(); }
 TEST_MANUAL(hermit_neighbour, 60) { be_alone(); }
 
+/* What this program prints when it is run with these arguments; ended by NULL. */
+static const char *run_self(struct arena *a, const char *const *args, int *status) {
+    struct err err = {0};
+    const char *argv[16] = {0};
+    char *out, self[4096] = "";
+    CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    argv[0] = self;
+    for (int i = 0; args[i]; i++) argv[i + 1] = args[i];
+    if (os_run(&err, a, argv, status, &out)) FAIL("%s", err.msg);
+    return out;
+}
+
 TEST(runner_leaves_some_alone) {
     struct err err = {0};
     struct arena a;
     arena_init(&a, &err);
     int status;
-    char *out, self[4096] = "", mark[64];
-    CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    char mark[64];
     snprintf(mark, sizeof mark, "/tmp/ridge-hermit-%d", (int)getpid());
     setenv("NAUGHTY_MARK", mark, 1);
-    const char *const argv[] = {self, "-a", "-j3", "hermit", NULL};
-    if (os_run(&err, &a, argv, &status, &out)) FAIL("%s", err.msg);
-    CHECK_STR(out, "3 passed, 0 failed\n");
+    CHECK_STR(run_self(&a, (const char *const[]){"-a", "-j3", "hermit", NULL}, &status),
+              "3 passed, 0 failed\n");
     arena_free(&a);
 }
 
@@ -72,16 +82,13 @@ TEST(runner_starts_the_longest_first) {
     struct arena a;
     arena_init(&a, &err);
     int status;
-    char *out, self[4096] = "";
-    CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
     struct os_work dir;
     if (os_work_begin(&err, &a, &dir)) FAIL("%s", err.msg);
     const char *costs = arena_printf(&a, "%s/costs.txt", dir.path),
                *text = "# seconds, name\n3 naughty_skips\n20.5 /bin/true\n1 gone\n4 naughty_hangs\n";
     if (os_write_file(&err, costs, text, strlen(text), 0644)) FAIL("%s", err.msg);
-    const char *const argv[] = {self, "-l", "-a", "-c", costs, "-x", "/bin/true", "naughty_", NULL};
-    if (os_run(&err, &a, argv, &status, &out)) FAIL("%s", err.msg);
-    CHECK_STR(out,
+    const char *const args[] = {"-l", "-a", "-c", costs, "-x", "/bin/true", "naughty_", NULL};
+    CHECK_STR(run_self(&a, args, &status),
               "/bin/true\nnaughty_hangs\nnaughty_skips\nnaughty_compares_numbers\nnaughty_compares_text\n"
               "naughty_crashes\nnaughty_fails\nnaughty_leaves_a_child\n");
     os_work_end(&dir);
@@ -104,11 +111,9 @@ TEST_SLOW(runner_tells_failures_apart, 300) {
     struct arena a;
     arena_init(&a, &err);
     int status;
-    char *out, self[4096] = "";
-    CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
-    const char *const argv[] = {self, "-a", "-j3", "-x", "/bin/true", "-x", "/bin/false", "naughty", NULL};
+    const char *const args[] = {"-a", "-j3", "-x", "/bin/true", "-x", "/bin/false", "naughty", NULL};
     setenv("NAUGHTY", "1", 1);
-    if (os_run(&err, &a, argv, &status, &out)) FAIL("%s", err.msg);
+    const char *out = run_self(&a, args, &status);
     for (size_t i = 0; i < RG_COUNT(says); i++)
         if (!strstr(out, says[i])) FAIL("'%s' is not in\n%s", says[i], out);
     size_t n = strlen(out), k = strlen("2 passed, 6 failed, 1 skipped\n");
@@ -117,11 +122,8 @@ TEST_SLOW(runner_tells_failures_apart, 300) {
     CHECK_EQ(status, 1);
 
     unsetenv("NAUGHTY");
-    if (os_run(&err, &a, argv, &status, &out)) FAIL("%s", err.msg);
-    CHECK(strstr(out, "8 passed, 1 failed\n")); /* the script that is /bin/false */
-    const char *const none[] = {self, "no such test", NULL};
-    CHECK_EQ(os_run(&err, &a, none, &status, &out), 0);
-    CHECK_STR(out, "0 passed, 0 failed\n");
+    CHECK(strstr(run_self(&a, args, &status), "8 passed, 1 failed\n")); /* the script that is /bin/false */
+    CHECK_STR(run_self(&a, (const char *const[]){"no such test", NULL}, &status), "0 passed, 0 failed\n");
     CHECK_EQ(status, 1); /* a name that selects nothing is a mistake */
     arena_free(&a);
 }
