@@ -169,7 +169,8 @@ struct gpu_cost {
     double bytes_in_flight;         /* per SM, to saturate DRAM */
     double tensor_peak;             /* share of the tensor cores' peak that wgmma reaches .. */
     double mma_sync_peak;           /* .. of that, mma.sync .. */
-    double mma_sync_tf32_peak;      /* .. and mma.sync on TF32 */
+    double mma_sync_tf32_peak;      /* .. mma.sync on TF32 .. */
+    double mma_sync_f64_peak;       /* .. and on fp64 */
     double fma_peak;                /* share of the FMA peak reached */
     double warp_ipc;                /* instructions per cycle of a lone warp */
     double transpose_exposed;       /* share of transposing shared stores that other work does not hide */

@@ -146,6 +146,7 @@ void gpu_mma(struct gpu *c, const uop *n) {
     const uop *a = n->src[n->nsrc - 2], *b = n->src[n->nsrc - 1];
     unsigned count = (unsigned)info->count, cells = (n->nsrc - 2) * n->src[0]->lanes;
     unsigned na = a->lanes, nb = b->lanes / count, nd = cells / count;
+    const char *in = info->in == DT_F64 ? "d" : "r", *acc = info->acc == DT_F64 ? "d" : "f";
     for (unsigned k = 0; k < count; k++) {
         struct str op, arg;
         str_init(&op, c->r.a), str_init(&arg, c->r.a);
@@ -153,12 +154,13 @@ void gpu_mma(struct gpu *c, const uop *n) {
         for (unsigned i = 0; i < nd; i++) {
             unsigned e = k * nd + i, lanes = n->src[0]->lanes;
             str_printf(&op, "%s%%%u", i ? ", " : "", i);
-            str_printf(&arg, "%s\"+f\"(%s)", i ? ", " : "", gpu_operand(c, n->src[e / lanes], e % lanes).s);
+            str_printf(&arg, "%s\"+%s\"(%s)", i ? ", " : "", acc,
+                       gpu_operand(c, n->src[e / lanes], e % lanes).s);
         }
         str_add(&arg, " : ");
         for (unsigned i = 0; i < na + nb; i++) {
             str_printf(&op, "%s%%%u", i == 0 || i == na ? "}, {" : ", ", nd + i);
-            str_printf(&arg, "%s\"r\"(%s)", i ? ", " : "",
+            str_printf(&arg, "%s\"%s\"(%s)", i ? ", " : "", in,
                        i < na ? word(c, a, i) : word(c, b, k * nb + i - na));
         }
         str_add(&op, "}, {");

@@ -23,11 +23,13 @@ const uop *linear_index(struct rw *rw, const uop *const *range, uint32_t n) {
 /* ---- STAGE --------------------------------------------------------------------------------------- */
 
 /* Rows of shared memory are padded to an odd number of 16-byte chunks: eight lanes that load chunks of different rows, or
- * adjacent chunks of one, have no bank conflict. */
+ * adjacent chunks of one, have no bank conflict. Of 8-byte elements 16 lanes load four of each of four rows at once (mma.sync on
+ * fp64): an odd number of 32 bytes. */
 enum { PANEL_BYTES = 128 };
 int64_t stage_pitch(enum dtype dt, int64_t row) {
-    int64_t size = dtype_info[dt].bytes, pieces = (row * size + 15) / 16;
-    return (pieces + 1 - pieces % 2) * 16 / size;
+    int64_t size = dtype_info[dt].bytes, chunk = size == 8 ? 32 : 16,
+            pieces = (row * size + chunk - 1) / chunk;
+    return (pieces + 1 - pieces % 2) * chunk / size;
 }
 
 int64_t stage_size(const uop *stage) {

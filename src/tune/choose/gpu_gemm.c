@@ -3,9 +3,10 @@
  *
  * GEMM. Output axes that only A has are joined to m, those that only B has to n, reduced axes to k; operands that are not
  * affine in these (images of a convolution) are gathered. A block computes a tile of m x n, each warp or warpgroup a part
- * of it: wgmma or mma.sync for 16-bit and 8-bit floats (with RIDGE_TF32=1 for f32), else FMAs. The k loop is a
- * multistage pipeline. A config is a tile, a number of stages, a rasterization and a schedule (persistent, warp-specialized,
- * split-K in a cluster). All legal ones are priced by gpu_time.c; the heuristic takes the cheapest, search tries more.
+ * of it: wgmma or mma.sync for 16-bit and 8-bit floats (with RIDGE_TF32=1 for f32), mma.sync for f64 from sm_90 on, else
+ * FMAs. The k loop is a multistage pipeline. A config is a tile, a number of stages, a rasterization and a schedule
+ * (persistent, warp-specialized, split-K in a cluster). All legal ones are priced by gpu_time.c; the heuristic takes the
+ * cheapest, search tries more.
  * Tests: tests/unit/gpu_threads.c, tests/unit/cuda.c, tests/unit/tune_gpu.c */
 #include "tune/choose/choose.h"
 
@@ -183,7 +184,7 @@ static bool fit_k(struct gemm *x) {
     if (x->wgmma)
         x->f.t.k = x->f.t.k * 2 / x->elem_bytes; /* 128-byte rows; the tables count 16-bit elements */
     while (x->f.t.k > 2 * x->k_step && x->k.size < 2.0 * x->f.t.k && !x->wgmma) x->f.t.k /= 2;
-    if (x->tf32 && !x->wgmma && x->f.t.k > 32) x->f.t.k = 32;
+    if (x->mma && !x->wgmma && x->elem_bytes > 2) x->f.t.k = RG_MIN(x->f.t.k, 128 / x->elem_bytes);
     return block_k(x) >= 2.0 * x->f.t.k && fits_cluster(x);
 }
 
@@ -420,7 +421,7 @@ static void write_gemm(struct gemm *x) {
     char which[16] = "";
     if (x->wgmma)
         snprintf(which, sizeof which, ",W%s_%d", x->instr, wgmma_n(x));
-    else if (x->tf32)
+    else if (x->elem_bytes > 2)
         snprintf(which, sizeof which, ",%s", x->instr);
     if (x->mma)
         str_printf(x->out, " TC(%s,%s,%s%s)", m.name[m.n - 1], n.name[n.n - 1], k.name[k.n - 1], which);
@@ -501,15 +502,16 @@ static bool find_gemm(struct gemm *x) {
     bool along_k = is_contiguous(x, x->c.a.access, &x->k) && is_contiguous(x, x->c.b.access, &x->k);
     x->wgmma = (x->mma || (x->tf32 && along_k)) && v->gpu->cc / 10 == 9 && x->k.size >= 192 &&
                x->n.size >= 64 && (x->m.size >= 64 || (x->m.size > 16 && x->n.size >= 1024));
-    x->mma |= x->tf32;
-    x->instr = x->tf32          ? "TF32"
+    x->mma |= x->tf32 || (x->f64 && v->gpu->cc >= 90);
+    x->instr = x->f64           ? "F64"
+               : x->tf32        ? "TF32"
                : a == DT_F16    ? "F16"
                : a == DT_F8E4M3 ? "E4M3"
                : a == DT_F8E5M2 ? "E5M2"
                                 : "BF16";
     if (x->mma && !x->wgmma && x->elem_bytes == 1) x->mma = false; /* mma.sync has no 8-bit operands here */
     x->promote = x->wgmma && x->elem_bytes == 1 && !env_int(ENV_F8_FAST);
-    x->k_step = x->wgmma ? 32 / x->elem_bytes : x->tf32 ? 8 : x->mma ? 16 : 1;
+    x->k_step = x->wgmma ? 32 / x->elem_bytes : !x->mma ? 1 : x->elem_bytes > 2 ? 8 : 16;
     x->tma = x->wgmma && is_aligned(x, &x->c.a, &x->m) && is_aligned(x, &x->c.b, &x->n);
     find_runs(x);
     x->epilogue_ops = count_epilogue_ops(x);
@@ -620,9 +622,11 @@ static void count_math(const struct gemm *x, struct gpu_work *w, int warps, int 
         if (x->promote) w->issue += area / 32 * steps;
         w->mma = 2 * area * depth * x->elem_bytes / 2; /* TF32 at half, fp8 at twice the 16-bit rate */
     } else if (x->mma) {
-        w->registers = sums + (int)(wm + wn) / 2 + 48;
+        w->registers = (x->f64 ? 2 * sums : sums) + (int)(wm + wn) / 2 + 48;
         w->mma = 2 * area * depth;
-        w->mma_peak = x->tf32 ? gpu_cost.mma_sync_tf32_peak : gpu_cost.mma_sync_peak;
+        w->mma_peak = x->f64    ? gpu_cost.mma_sync_f64_peak
+                      : x->tf32 ? gpu_cost.mma_sync_tf32_peak
+                                : gpu_cost.mma_sync_peak;
         w->shared_bytes += warps * (wm + wn) * depth * x->elem_bytes;
         w->issue += area * depth / (16 * 8 * x->k_step) * 1.3;
     } else {
