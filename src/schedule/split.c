@@ -11,7 +11,9 @@
  *               GPU: a GEMM with fewer output tiles than SMs and a long K becomes a batch of GEMMs and a small reduction. For
  *               16-bit operands the cost model picks the number of splits: larger tiles load fewer bytes from L2, more splits
  *               write and read more partial sums.
- *   wgrad       GPU: a convolution's weight gradient is split until every SM holds a share of the accumulators in registers.
+ *   wgrad       CPU: a convolution's weight gradient is split by images and rows, by its sizes: each part has all channels and taps,
+ *               so that no thread packs the images of another again.
+ *               GPU: a convolution's weight gradient is split until every SM holds a share of the accumulators in registers.
  * Requires: the planner's tensor graph, before units are found. Gives: the same value as a graph of two reductions.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
@@ -53,6 +55,10 @@ enum {
     CPU_SPLIT_FULL = 1 << 16,    /* .. and, times splits, what makes tiles enough */
     CPU_PART_LEAST = 2048,       /* terms of a split */
     CPU_MOST_PARTS = 32,
+    CPU_WGRAD_RESULTS = 1 << 16, /* most of a weight gradient: sums of a part stay in L2 .. */
+    CPU_WGRAD_FMAS = 1 << 22,    /* .. the fewest FMAs of one .. */
+    CPU_WGRAD_TERMS = 768,       /* .. and terms of a sum in it: it is stored and read again */
+    CPU_WGRAD_PARTS = 64,
 };
 
 struct split_state {
@@ -492,6 +498,22 @@ static int64_t cpu_gemm_splits(struct split_state *s, const uop *n, int64_t tota
     return parts;
 }
 
+/* Weight gradient on a CPU: parts of the images, then of their rows; false: too few. */
+static bool cpu_wgrad_parts(const uop *n, const struct shape *in, int64_t total, int64_t results,
+                            int64_t *parts) {
+    int64_t want = RG_MIN(CPU_WGRAD_PARTS, total / CPU_WGRAD_FMAS), all;
+    all = want = RG_MIN(want, total / RG_MAX(results, 1) / CPU_WGRAD_TERMS);
+    if (results > CPU_WGRAD_RESULTS || want < 2 || n->nsrc != 4 || !tap_axes(n, in)) return false;
+    for (uint32_t i = 0; i < in->n; i++) parts[i] = 1;
+    for (uint32_t i = 1; i < 3; i++) { /* images, rows */
+        int64_t a = n->src[i]->arg.i, d = in->d[a];
+        for (int64_t p = 2; p <= want && d / p >= (i == 1 ? 1 : PART_ROWS); p++)
+            if (d % p == 0) parts[a] = p;
+        want /= parts[a];
+    }
+    return 2 * want <= all;
+}
+
 /* Columns that fill a GPU with a thread each. */
 static int64_t full_columns(const struct gpu_spec *gpu) {
     return (int64_t)gpu_whole(gpu, gpu_cost.threads_columns);
@@ -559,9 +581,10 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     int64_t cut[SHAPE_MAX], terms = total / RG_MAX(results, 1);
     uint32_t taps =
         gpu && results <= wgrad_accumulators(gpu) / 8 && terms >= PART_LEAST ? tap_axes(n, in) : 0;
-    bool wgrad = taps && wgrad_parts(gpu, n, in, taps, cut);
+    bool wgrad =
+        gpu ? taps && wgrad_parts(gpu, n, in, taps, cut) : cpu_wgrad_parts(n, in, total, results, cut);
     if (!wgrad && terms < LONG_TAPS) taps = 0;
-    if (total < WORTH_IT || (results >= many && !columns && parts < 2 && !taps)) return NULL;
+    if (total < WORTH_IT || (results >= many && !columns && parts < 2 && !taps && !wgrad)) return NULL;
     enum op op = (enum op)n->arg.i;
     bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
     const uop *x = half ? uop_cast(ir, n->src[0], DT_F32) : n->src[0], *r;

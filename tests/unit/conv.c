@@ -365,21 +365,51 @@ TEST(conv_kernels_forward_and_back) {
     kernels(RG_TENSORS(rg_relu(y)), 1, 0, "conv + bias + relu");
     rg_grad(y, RG_TENSORS(x, w, b), g, .seed = stored(c, RG_SHAPE(64, 48, 24, 24), 4));
     kernels(RG_TENSORS(g[0]), 1, 0, "gradient of x");
-    kernels(RG_TENSORS(g[1]), 1, 0, "gradient of the weight");
-    kernels(RG_TENSORS(g[0], g[1], g[2]), 4, 1e6,
+    double weight = 48 * 32 * 5 * 5 * 4; /* bytes, of each of 32 and 8 parts */
+    kernels(RG_TENSORS(g[1]), 2, 32 * weight, "gradient of the weight");
+    kernels(RG_TENSORS(g[0], g[1], g[2]), 5, 32 * weight + 1e6,
             "all gradients"); /* of the bias: a sum over 64 images, which may be split */
     y = rg_conv2d(x, w, .stride = RG_INTS(2), .padding = RG_INTS(2));
     kernels(RG_TENSORS(y), 1, 0, "strided");
     rg_grad(y, RG_TENSORS(x, w), g, .seed = stored(c, RG_SHAPE(64, 48, 12, 12), 5));
     kernels(RG_TENSORS(g[0]), 1, 0, "strided, gradient of x");
-    kernels(RG_TENSORS(g[1]), 1, 0, "strided, gradient of the weight");
+    kernels(RG_TENSORS(g[1]), 2, 8 * weight, "strided, gradient of the weight");
     rg_tensor t = stored(c, RG_SHAPE(32, 16, 4, 4), 6);
     y = rg_conv_transpose2d(x, t, .stride = RG_INTS(2), .padding = RG_INTS(1));
     kernels(RG_TENSORS(y), 1, 0, "transposed");
     rg_grad(y, RG_TENSORS(x, t), g, .seed = stored(c, RG_SHAPE(64, 16, 48, 48), 7));
     kernels(RG_TENSORS(g[0]), 1, 0, "transposed, gradient of x");
-    kernels(RG_TENSORS(g[1]), 1, 0, "transposed, gradient of the weight");
+    kernels(RG_TENSORS(g[1]), 2, 32 * 32 * 16 * 4 * 4 * 4, "transposed, gradient of the weight");
     rg_close(c);
+}
+
+/* The weight gradient of whole numbers, by parts of images and rows or, split = "0", at once. */
+static void weight_gradient(const char *split, int64_t images, int64_t size, int64_t pad, uint64_t kernels,
+                            float *out) {
+    setenv("RIDGE_SPLIT", split, 1);
+    env_reload();
+    rg_ctx *c = rg_open("CPU");
+    rg_plan_stats s;
+    int64_t results = size + 2 * pad - 2;
+    rg_tensor x = rg_floor(rg_uniform(c, RG_F32, -4, 4, RG_SHAPE(images, 16, size, size))), g,
+              w = stored(c, RG_SHAPE(16, 16, 3, 3), 1),
+              y = rg_floor(rg_uniform(c, RG_F32, -4, 4, RG_SHAPE(images, 16, results, results)));
+    rg_realize(x), rg_realize(y);
+    rg_grad(rg_conv2d(x, w, .padding = RG_INTS(pad)), RG_TENSORS(w), &g, .seed = y);
+    if (rg_schedule_stats(RG_TENSORS(g), &s)) FAIL("%s", rg_error(c));
+    CHECK_EQ(s.kernels, kernels);
+    CHECK(!rg_read(g, out, 16 * 16 * 9 * sizeof *out));
+    rg_close(c);
+}
+
+TEST(conv_weight_gradient_in_parts) {
+    static float parts[16 * 16 * 9], whole[16 * 16 * 9];
+    static const int64_t shape[][3] = {{16, 20, 0}, {2, 64, 1}, {2, 64, 0}}; /* images; images and rows */
+    for (size_t i = 0; i < RG_COUNT(shape); i++) {
+        weight_gradient("1", shape[i][0], shape[i][1], shape[i][2], 2, parts);
+        weight_gradient("0", shape[i][0], shape[i][1], shape[i][2], 1, whole);
+        CHECK(!memcmp(parts, whole, sizeof parts));
+    }
 }
 
 TEST(conv_kernels_pooling) {
