@@ -778,6 +778,24 @@ static bool has_register_tile(const struct render *r, const uop_vec *acc) {
     return false;
 }
 
+/* Does a loaded vector live longer than one update of every accumulator of its loop, as the taps of a window share it? gcc then copies
+ * accumulators around that it has coalesced. */
+static bool keeps_loads(const struct render *r, const uop_vec *acc) {
+    uint32_t *sets = arena_array(r->a, uint32_t, r->lin->n + 1),
+             *at = arena_array(r->a, uint32_t, r->ir->n + 1);
+    for (uint32_t i = 0; i < r->lin->n;
+         i++) { /* sets[i]: accumulators set before i; at: where a load is, + 1 */
+        const uop *n = r->lin->u[i];
+        sets[i + 1] = n->op == OP_RANGE || n->op == OP_END ? 0 : sets[i] + (n->op == OP_SET);
+        if (n->op == OP_LOAD && n->lanes > 1) at[n->id] = i + 1;
+        for (uint32_t k = 0; k < n->nsrc; k++) {
+            uint32_t from = at[n->src[k]->id];
+            if (from && sets[i] > sets[from] + acc->n) return true;
+        }
+    }
+    return false;
+}
+
 const char *render_body(struct str *o, struct ir *ir, const struct linear *lin) {
     struct render r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin};
     struct leaves l = {0};
@@ -789,8 +807,10 @@ const char *render_body(struct str *o, struct ir *ir, const struct linear *lin) 
     declare_params(&r, &sig, &l.param);
     declare_locals(&r, &sig);
     str_printf(o, "%s %s_body(void *const *buf, const i64 *var, u32 t0, u32 t1%s) {\n",
-               has_register_tile(&r, &l.acc) ? "BODY" : "SCHEDULED_BODY", lin->name,
-               sig.formal.n ? sig.formal.p : "");
+               !has_register_tile(&r, &l.acc) ? "SCHEDULED_BODY"
+               : keeps_loads(&r, &l.acc)      ? "WINDOW_BODY"
+                                              : "BODY",
+               lin->name, sig.formal.n ? sig.formal.p : "");
     r.indent = 1;
     declare_vars(&r, &l.var);
     bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;

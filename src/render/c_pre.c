@@ -21,8 +21,10 @@ static const char basics[] =
     "#define BODY static __attribute__((noinline)) void\n"
     "#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)\n" /* -O1 of gcc does not schedule */
     "#define SCHEDULED_BODY static __attribute__((noinline, optimize(\"schedule-insns\", \"sched-pressure\"))) void\n"
+    "#define WINDOW_BODY static __attribute__((noinline, optimize(\"no-tree-coalesce-vars\"))) void\n"
     "#else\n"
     "#define SCHEDULED_BODY BODY\n"
+    "#define WINDOW_BODY BODY\n"
     "#endif\n"
     "#define U(D, S, x) (((union { S s; D d; }){.s = (x)}).d)\n"
     "#define CV(T, x) __builtin_convertvector(x, T)\n"
