@@ -415,13 +415,20 @@ static bool write_by_position(struct view *v, struct cpu_conv *k, struct str *ou
     return true;
 }
 
+static double positions_of(const struct view *v, const struct cpu_conv *k) {
+    double n = 1;
+    for (int i = 0; i < k->windows; i++) n *= (double)size_of(v, k->pos[i]);
+    return n;
+}
+
 /* ---- weight gradient ----------------------------------------------------------------------- */
 
-/* How many of the reduced axes, from the outermost, are loops around the packed tiles (at least one); *part: values of the
+/* How many of the reduced axes, from the outermost, are loops around the packed tiles, at least `least`; *part: values of the
  * innermost of those per tile. */
-static int outer_sums(const struct view *v, const struct cpu_conv *k, const int *sum, int n, int64_t *part) {
+static int outer_sums(const struct view *v, const struct cpu_conv *k, const int *sum, int n, int least,
+                      int64_t *part) {
     double room = (double)v->l2 / 3; /* for both packed tiles; the rest holds sums and stores */
-    for (int outer = 1; outer < n; outer++) {
+    for (int outer = least; outer < n; outer++) {
         double image = image_bytes(v, k, 0), filter = k->filter.access->bytes;
         double steps = 1;
         if (k->batch >= 0) image *= (double)size_of(v, k->batch);
@@ -496,7 +503,8 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].reduce && i != last) sum[n++] = i;
     sum[n++] = last;
-    int outer = n > 1 ? outer_sums(v, k, sum, n, &part) : -1;
+    bool parts = grid_size(v, c) > (double)(size_of(v, c->m) * size_of(v, c->n)) * positions_of(v, k);
+    int outer = n > 1 ? outer_sums(v, k, sum, n, !parts, &part) : -1; /* parts of images: packed whole */
     if (outer < 0) return false;
     struct tiled_axis rows = tile_rows_or_columns(v, c, out, true),
                       cols = tile_rows_or_columns(v, c, out, false);
@@ -513,7 +521,7 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
     want /= grid_size(v, c) / (c->in_grid[c->m] * c->in_grid[c->n]);
     const char *ml = tile_grid(v, c, out, c->m, &want), *nl = tile_grid(v, c, out, c->n, &want);
     struct tiled_axis inner = unroll_sum(v, out, last, c->mr * c->nv);
-    const char *at = NULL;
+    const char *at = outer ? NULL : grid_axis(v, c);
     for (int i = 0; i < n; i++) {
         struct tiled_axis s = i == n - 1 ? inner : whole(v, sum[i]);
         int w = window_of(k, sum[i]);
@@ -555,7 +563,7 @@ static bool write_dots(struct view *v, struct cpu_conv *k, struct str *out, int 
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].reduce && i != along) sum[n++] = i;
     sum[n++] = along;
-    int outer = outer_sums(v, k, sum, n, &part);
+    int outer = outer_sums(v, k, sum, n, 1, &part);
     if (outer < 1 || k->windows < 2) return false;
     c->m = k->channel, c->n = k->pos[k->windows - 1];
     tile_of(v, size_of(v, c->m), size_of(v, c->n), 1, 1, true, &mr, &nr);
@@ -643,12 +651,6 @@ static int64_t balanced_rows(const struct view *v, const struct cpu_conv *k, str
 }
 
 /* ---- the recipe ---------------------------------------------------------------------------------------------------- */
-
-static double positions_of(const struct view *v, const struct cpu_conv *k) {
-    double n = 1;
-    for (int i = 0; i < k->windows; i++) n *= (double)size_of(v, k->pos[i]);
-    return n;
-}
 
 /* More taps than positions: a weight gradient. */
 static bool is_weight_gradient(const struct view *v, const struct cpu_conv *k) {
