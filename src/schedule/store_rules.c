@@ -12,7 +12,8 @@
 enum {
     FEW_ROWS = 32,    /* skinny GEMM: its 8-bit matrix is dequantized in registers */
     UNPACK_STEPS = 6, /* ops of that dequantization */
-    WALK_UNITS = 64   /* units visited for each unit of a program to find sums that are compared with themselves */
+    WALK_UNITS =
+        64 /* units visited for each unit of a program to find sums that are compared with themselves */
 };
 
 static bool in_memory(const uop *n) {
@@ -300,16 +301,16 @@ static bool walk_operand(struct compare_walk *w, uint32_t by, int side) {
 /* x == max(x), as in argmax and in the gradient of max, holds for no element if x is a sum that the two sides add in two orders.
  * Beyond the budget of visits every sum of the program is stored. */
 static void store_compared_sums(struct sgraph *g) {
-    struct compare_walk w = {.g = g,
-                     .sums = arena_array(g->a, uint8_t, g->units),
-                     .seen = {arena_array(g->a, uint32_t, g->units), arena_array(g->a, uint32_t, g->units)},
-                     .most = (uint64_t)WALK_UNITS * g->units};
+    struct compare_walk w = {
+        .g = g,
+        .sums = arena_array(g->a, uint8_t, g->units),
+        .seen = {arena_array(g->a, uint32_t, g->units), arena_array(g->a, uint32_t, g->units)},
+        .most = (uint64_t)WALK_UNITS * g->units};
     bool all = true;
     for (uint32_t u = 0; u < g->units && all; u++) {
         const struct plan_unit *x = &g->unit[u];
         w.sums[u] = is_inexact(x);
-        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
-            w.sums[u] |= w.sums[*s] && !g->unit[*s].cut;
+        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++) w.sums[u] |= w.sums[*s] && !g->unit[*s].cut;
         if (w.sums[u] && is_comparison(x->n)) all = walk_operand(&w, u, 0) && walk_operand(&w, u, 1);
     }
     for (uint32_t u = 0; u < g->units && !all; u++)

@@ -39,15 +39,16 @@ static void check(const char *device, uint64_t seed) {
     rg_grad(rg_sum(greatest), RG_TENSORS(x), &dx);
     rg_tensor some = rg_any(rg_eq(x, greatest), .axes = RG_SHAPE(1));
     rg_tensor at = rg_gather(x, 1, rg_argmax(x, .axes = RG_SHAPE(1), .keep = true));
-    rg_tensor count[] = {rg_sum(rg_cast(some, RG_F32)), rg_sum(rg_cast(rg_eq(at, greatest), RG_F32)), rg_sum(dx)};
+    rg_tensor count[] = {rg_sum(rg_cast(some, RG_F32)), rg_sum(rg_cast(rg_eq(at, greatest), RG_F32)),
+                         rg_sum(dx)};
     if (below(&s, 2)) rg_realize_all(RG_TENSORS(x, count[0], count[1], count[2]));
     for (int i = 0; i < 3; i++) {
         double got = rg_item(count[i]);
         if (rg_status_of(c)) FAIL("%s, seed %llu: %s", device, (unsigned long long)seed, rg_error(c));
         if (fabs(got - (double)rows) > 1e-3)
             FAIL("%s, seed %llu: %s of %g of %lld rows of %lld", device, (unsigned long long)seed,
-                 ((const char *[]){"a maximum", "the element at argmax", "a gradient"})[i], got, (long long)rows,
-                 (long long)columns);
+                 ((const char *[]){"a maximum", "the element at argmax", "a gradient"})[i], got,
+                 (long long)rows, (long long)columns);
     }
     rg_close(c);
 }
