@@ -1,8 +1,9 @@
 /* resize.c: other sizes of spatial axes: interpolation, means to a given size, padding by what is there, windows along an axis.
  *
  * The source index of a new element is integer arithmetic on a counter, exact for every size. Forward, that is a gather. Its
- * adjoint would be a scatter-add, one element after the other; instead GRAD_THROUGH leads the gradient to a sum over the old
- * axis, with weights computed from the two counters where they are needed, never stored: a reduction that all cores share.
+ * adjoint would be a scatter-add. But the new elements that an old one goes into stand side by side, in a band of a few: their
+ * gradients are gathered and summed, with weights computed from the two indices where they are needed, never stored. A gather is
+ * the adjoint of a scatter-add: GRAD_THROUGH leads the gradient to one, whose value is never computed.
  * Integer factors need neither: they are a repeat or a slice.
  * Padding by reflection and the like is a concatenation of slices: its gradient adds slices.
  * Tests: tests/unit/conv.c, values in tests/values/conv.txt */
@@ -89,34 +90,36 @@ struct resize_axis {
     struct tg *g;
     uint32_t rank, axis;
     int64_t n, out;
-    enum dtype dt;    /* of counters */
-    const uop *i, *j; /* new and old indices, along axes `axis + 1` and `axis` of one axis more */
+    enum dtype dt; /* of counters */
+    const uop *i,
+        *j; /* new and old indices, along axes `axis` and `axis + 1` of one axis more; one may depend on both */
 };
+
+static const uop *counter(const struct resize_axis *a, int64_t n, uint32_t axis) {
+    return t_cast(a->g, tg_iota(a->g, n, a->rank + 1, axis), a->dt);
+}
 
 static struct resize_axis axis_of(struct tg *g, const uop *x, uint32_t axis, int64_t out) {
     const struct shape *s = tg_shape(g, x);
     struct resize_axis a = {.g = g, .rank = s->n, .axis = axis, .n = s->d[axis], .out = out};
     a.dt = a.n < 1 << 14 && out < 1 << 14 ? DT_I32 : DT_I64; /* products of both, twice */
-    a.i = t_cast(g, tg_iota(g, out, s->n + 1, axis + 1), a.dt);
-    a.j = t_cast(g, tg_iota(g, a.n, s->n + 1, axis), a.dt);
+    a.i = counter(&a, out, axis);
     return a;
 }
 
-/* (i * times + plus) / by, rounded down; and what is left. */
-static const uop *scaled(const struct resize_axis *a, int64_t times, int64_t plus, int64_t by,
-                         const uop **rest) {
+/* (i * times + plus) / by, rounded down, at least 0; and what is left. */
+static const uop *scaled_from(const struct resize_axis *a, const uop *i, int64_t times, int64_t plus,
+                              int64_t by, const uop **rest) {
     struct tg *g = a->g;
-    const uop *x = tg_op2(g, OP_ADD, tg_op2(g, OP_MUL, a->i, t_int(g, a->dt, times)), t_int(g, a->dt, plus));
+    const uop *x = tg_op2(g, OP_ADD, tg_op2(g, OP_MUL, i, t_int(g, a->dt, times)), t_int(g, a->dt, plus));
     if (plus < 0) x = tg_op2(g, OP_MAX, x, t_int(g, a->dt, 0));
     if (rest) *rest = tg_op2(g, OP_MOD, x, t_int(g, a->dt, by));
     return tg_op2(g, OP_IDIV, x, t_int(g, a->dt, by));
 }
 
-/* Along the new axis: sum over the old one of x * w (axes n and out, 1 elsewhere). */
-static const uop *weighted(const struct resize_axis *a, const uop *x, const uop *w) {
-    uint32_t mask = 1u << a->axis;
-    return tg_drop(a->g, tg_reduce(a->g, OP_ADD, t_mul(a->g, t_unsqueeze(a->g, x, a->axis + 1), w), mask),
-                   mask, false);
+static const uop *scaled(const struct resize_axis *a, int64_t times, int64_t plus, int64_t by,
+                         const uop **rest) {
+    return scaled_from(a, a->i, times, plus, by, rest);
 }
 
 /* x at index i0 (out numbers along the new axis). */
@@ -129,7 +132,58 @@ static const uop *indicator(const struct resize_axis *a, const uop *i0, const uo
     return t_where(a->g, t_eq(a->g, a->j, i0), value, tg_like(a->g, value, 0));
 }
 
+/* How x goes into the new axis: the weight of old element j in new element i. */
+typedef const uop *weight_fn(const struct resize_axis *, const uop *x, int how);
+
+/* An index of a band: `count` indices from `first` (n numbers) on; `most` are there. Those beyond have weight 0. */
+struct band {
+    const uop *at, *in; /* clamped; is it one? along axes `axis` and `axis + 1` */
+    int64_t n, count;
+};
+
+static struct band band_of(const struct resize_axis *a, const uop *first, int64_t n, int64_t count,
+                           int64_t most) {
+    struct tg *g = a->g;
+    const uop *at = t_add(g, first, counter(a, count, a->axis + 1)), *end = t_int(g, a->dt, most);
+    const uop *last = t_int(g, a->dt, most - 1);
+    return (struct band){.at = tg_op2(g, OP_MIN, at, last), .in = t_lt(g, at, end), .n = n, .count = count};
+}
+
+/* The index of a band, n * count numbers, along the axis of x. */
+static const uop *band_index(const struct resize_axis *a, const struct band *b) {
+    int64_t all = b->n * b->count, d[SHAPE_MAX + 1];
+    for (uint32_t i = 0; i <= a->rank; i++) d[i] = i == a->axis ? b->n : i == a->axis + 1 ? b->count : 1;
+    return t_reshape(a->g, t_expand(a->g, b->at, d, a->rank + 1), &all, 1);
+}
+
+/* The gradient of y, with weights w: each old element has those of new ones from `first` on, `count` at most. */
+static const uop *grad_by_band(const struct resize_axis *a, const uop *x, const uop *y, weight_fn *w, int how,
+                               const uop *first, int64_t count) {
+    struct tg *g = a->g;
+    struct resize_axis t = *a;
+    struct band b = band_of(a, first, a->n, RG_MIN(count, a->out), a->out);
+    int64_t d[SHAPE_MAX], flat[SHAPE_MAX];
+    t.i = b.at, t.j = counter(a, a->n, a->axis);
+    const uop *weight = w(&t, x, how);
+    weight = t_where(g, b.in, weight, tg_like(g, weight, 0));
+    const uop *src = t_flatten(g, t_mul(g, t_unsqueeze(g, x, a->axis + 1), weight), a->axis, a->axis + 1);
+    const struct shape *s = tg_shape(g, src);
+    for (uint32_t i = 0; i < s->n; i++)
+        flat[i] = i == a->axis ? s->d[i] : 1, d[i] = i == a->axis ? a->out : s->d[i];
+    const uop *index = t_expand(g, t_reshape(g, band_index(a, &b), flat, s->n), s->d, s->n);
+    const uop *zeros = t_expand(g, tg_like(g, x, 0), d, s->n);
+    return t_grad_through(g, y, t_scatter_add(g, zeros, a->axis, index, src));
+}
+
 /* ---- interpolation ----------------------------------------------------------------------------------------------- */
+
+static const uop *nearest_index(const struct resize_axis *a, bool exact) {
+    return exact ? scaled(a, 2 * a->n, a->n, 2 * a->out, NULL) : scaled(a, a->n, 0, a->out, NULL);
+}
+
+static const uop *nearest_weight(const struct resize_axis *a, const uop *x, int exact) {
+    return indicator(a, nearest_index(a, exact), tg_like(a->g, x, 1));
+}
 
 static const uop *nearest(struct tg *g, const uop *x, uint32_t axis, int64_t out, bool exact) {
     struct resize_axis a = axis_of(g, x, axis, out);
@@ -146,29 +200,55 @@ static const uop *nearest(struct tg *g, const uop *x, uint32_t axis, int64_t out
         box[axis].start = exact ? a.n / out / 2 : 0, box[axis].step = a.n / out;
         return t_slice(g, x, box, s->n);
     }
-    const uop *at = exact ? scaled(&a, 2 * a.n, a.n, 2 * out, NULL) : scaled(&a, a.n, 0, out, NULL);
-    const uop *y = taken(&a, x, at);
+    const uop *y = taken(&a, x, nearest_index(&a, exact));
     if (!dt_is_float((enum dtype)x->dt)) return y;
-    return t_grad_through(g, y, weighted(&a, x, indicator(&a, at, tg_like(g, x, 1))));
+    const uop *j = counter(&a, a.n, axis);
+    const uop *first =
+        exact ? scaled_from(&a, j, 2 * out, -a.n, 2 * a.n, NULL) : scaled_from(&a, j, out, 0, a.n, NULL);
+    return grad_by_band(&a, x, y, nearest_weight, exact, first, out / a.n + 2);
+}
+
+/* The two neighbours of new element i and their weights. */
+struct neighbours {
+    const uop *at[2], *weight[2];
+};
+
+static struct neighbours neighbours_of(const struct resize_axis *a, const uop *x, bool corners) {
+    struct tg *g = a->g;
+    struct neighbours b;
+    const uop *rest;
+    int64_t by = corners ? RG_MAX(a->out - 1, 1) : 2 * a->out;
+    b.at[0] = corners ? scaled(a, a->out > 1 ? a->n - 1 : 0, 0, by, &rest)
+                      : scaled(a, 2 * a->n, a->n - a->out, by, &rest);
+    b.at[1] = tg_op2(g, OP_MIN, tg_op_k(g, OP_ADD, b.at[0], 1), t_int(g, a->dt, a->n - 1));
+    b.weight[1] = tg_op_k(g, OP_FDIV, t_cast(g, rest, (enum dtype)x->dt), (double)by);
+    b.weight[0] = tg_op2(g, OP_SUB, tg_like(g, x, 1), b.weight[1]);
+    return b;
+}
+
+static const uop *linear_weight(const struct resize_axis *a, const uop *x, int corners) {
+    struct neighbours b = neighbours_of(a, x, corners);
+    return t_add(a->g, indicator(a, b.at[0], b.weight[0]), indicator(a, b.at[1], b.weight[1]));
 }
 
 /* Between the two neighbours, by the part of the way from one to the other; x is at least float32. */
 static const uop *linear(struct tg *g, const uop *x, uint32_t axis, int64_t out, bool corners) {
     struct resize_axis a = axis_of(g, x, axis, out);
     if (out == a.n) return x;
-    const uop *rest, *lo;
-    int64_t by = corners ? RG_MAX(out - 1, 1) : 2 * out;
-    lo =
-        corners ? scaled(&a, out > 1 ? a.n - 1 : 0, 0, by, &rest) : scaled(&a, 2 * a.n, a.n - out, by, &rest);
-    const uop *hi = tg_op2(g, OP_MIN, tg_op_k(g, OP_ADD, lo, 1), t_int(g, a.dt, a.n - 1));
-    const uop *w1 = tg_op_k(g, OP_FDIV, t_cast(g, rest, (enum dtype)x->dt), (double)by);
-    const uop *w0 = tg_op2(g, OP_SUB, tg_like(g, x, 1), w1);
+    struct neighbours b = neighbours_of(&a, x, corners);
     int64_t d[SHAPE_MAX];
     for (uint32_t i = 0; i < a.rank; i++) d[i] = i == axis ? out : 1;
-    const uop *v0 = t_reshape(g, w0, d, a.rank), *v1 = t_reshape(g, w1, d, a.rank);
-    const uop *y = t_add(g, t_mul(g, taken(&a, x, lo), v0), t_mul(g, taken(&a, x, hi), v1));
-    const uop *w = t_add(g, indicator(&a, lo, w0), indicator(&a, hi, w1));
-    return t_grad_through(g, y, weighted(&a, x, w));
+    const uop *v0 = t_reshape(g, b.weight[0], d, a.rank), *v1 = t_reshape(g, b.weight[1], d, a.rank);
+    const uop *y = t_add(g, t_mul(g, taken(&a, x, b.at[0]), v0), t_mul(g, taken(&a, x, b.at[1]), v1));
+    const uop *j = counter(&a, a.n, axis), *first;
+    int64_t count = a.n == 1 || out == 1 ? out : 2 * out / (corners ? a.n - 1 : a.n) + 3;
+    if (count >= out)
+        first = tg_like(g, j, 0);
+    else if (corners)
+        first = scaled_from(&a, j, out - 1, 1 - out, a.n - 1, NULL);
+    else
+        first = scaled_from(&a, j, 2 * out, -out - a.n, 2 * a.n, NULL);
+    return grad_by_band(&a, x, y, linear_weight, corners, first, count);
 }
 
 const uop *t_interpolate(struct tg *g, const uop *x, const int64_t *size, uint32_t n, enum t_resize_mode mode,
@@ -197,14 +277,33 @@ const uop *t_interpolate(struct tg *g, const uop *x, const int64_t *size, uint32
 
 /* ---- means to a given size ----------------------------------------------------------------------------------------- */
 
+static const uop *mean_weight(const struct resize_axis *a, const uop *x, int how) {
+    struct tg *g = a->g;
+    (void)how;
+    const uop *from = scaled(a, a->n, 0, a->out, NULL),
+              *to = scaled(a, a->n, a->n + a->out - 1, a->out, NULL);
+    const uop *in = t_logical_and(g, t_le(g, from, a->j), t_lt(g, a->j, to));
+    const uop *share = tg_op1(g, OP_RECIP, t_cast(g, tg_op2(g, OP_SUB, to, from), (enum dtype)x->dt));
+    return t_where(g, in, share, tg_like(g, x, 0));
+}
+
 /* New element i is the mean of the old ones from floor(i n/out) up to ceil((i+1) n/out). */
 static const uop *adapted(struct tg *g, const uop *x, uint32_t axis, int64_t out) {
-    struct resize_axis a = axis_of(g, x, axis, out);
+    struct resize_axis a = axis_of(g, x, axis, out), t = a;
     if (out == a.n) return x;
-    const uop *from = scaled(&a, a.n, 0, out, NULL), *to = scaled(&a, a.n, a.n + out - 1, out, NULL);
-    const uop *in = t_logical_and(g, t_le(g, from, a.j), t_lt(g, a.j, to));
-    const uop *share = tg_op1(g, OP_RECIP, t_cast(g, tg_op2(g, OP_SUB, to, from), (enum dtype)x->dt));
-    return weighted(&a, x, t_where(g, in, share, tg_like(g, x, 0)));
+    struct band b = band_of(&a, scaled(&a, a.n, 0, out, NULL), out, RG_MIN(a.n / out + 2, a.n), a.n);
+    t.j = b.at;
+    const uop *w = mean_weight(&t, x, 0), *all = t_take(g, x, axis, band_index(&a, &b));
+    w = t_where(g, b.in, w, tg_like(g, w, 0));
+    int64_t d[SHAPE_MAX + 1];
+    const struct shape *s = tg_shape(g, x);
+    for (uint32_t i = 0; i <= s->n; i++)
+        d[i] = i == axis ? out : i == axis + 1 ? b.count : s->d[i - (i > axis)];
+    uint32_t mask = 1u << (axis + 1);
+    const uop *y =
+        tg_drop(g, tg_reduce(g, OP_ADD, t_mul(g, t_reshape(g, all, d, s->n + 1), w), mask), mask, false);
+    const uop *first = scaled_from(&a, counter(&a, a.n, axis), out, -a.n, a.n, NULL);
+    return grad_by_band(&a, x, y, mean_weight, 0, first, out / a.n + 3);
 }
 
 const uop *t_adaptive_avg_pool(struct tg *g, const uop *x, const int64_t *size, uint32_t axes) {

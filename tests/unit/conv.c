@@ -450,6 +450,26 @@ TEST(conv_kernels_batchnorm) {
     rg_close(c);
 }
 
+/* A new element has a few old ones, and an old one goes into a few new ones: no sum over an axis. */
+TEST(conv_resizing_is_by_bands) {
+    rg_ctx *c = rg_open("NULL");
+    static float zero[4 * 3 * 201 * 170];
+    rg_tensor x = rg_from(c, RG_F32, zero, RG_SHAPE(4, 3, 130, 170)), g, y[4],
+              seed = rg_from(c, RG_F32, zero, RG_SHAPE(4, 3, 201, 77));
+    y[0] = rg_interpolate(x, RG_SHAPE(201, 77), .mode = RG_RESIZE_NEAREST);
+    y[1] = rg_interpolate(x, RG_SHAPE(201, 77), .mode = RG_RESIZE_LINEAR);
+    y[2] = rg_interpolate(x, RG_SHAPE(201, 77), .mode = RG_RESIZE_LINEAR, .align_corners = true);
+    y[3] = rg_adaptive_avg_pool2d(x, 201, 77);
+    for (size_t i = 0; i < RG_COUNT(y); i++) {
+        rg_plan_stats s;
+        CHECK_EQ(rg_grad(y[i], RG_TENSORS(x), &g, .seed = seed), 0);
+        CHECK_EQ(rg_schedule_stats(RG_TENSORS(y[i], g), &s), 0);
+        double each = s.ops / (double)(rg_size(x) + rg_size(y[i]));
+        if (each > 120) FAIL("%zu: %g operations an element", i, each);
+    }
+    rg_close(c);
+}
+
 /* ---- errors --------------------------------------------------------------------------------------------------------- */
 
 TEST(conv_errors_name_axis_and_shapes) {
