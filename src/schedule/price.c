@@ -274,6 +274,12 @@ static bool is_beside_rows(struct tally *t, const uop *red) {
     return !reads_row(t, red);
 }
 
+/* Do threads read each other's elements of a kept row? MMA instructions have it in registers; FMAs would loop in one thread. */
+static bool shares_row(struct tally *t, const uop *red) {
+    const uop *m = product_of(red);
+    return reads_row(t, red) && row_columns(t, red) > 1 && !(m && has_mma_operands(t, m));
+}
+
 /* NULL, or why codegen has no fast schedule for this reduction. */
 static const char *check_reduce(struct tally *t, const uop *red) {
     const uop_vec *f = free_of(&t->r->fr, red);
@@ -287,6 +293,7 @@ static const char *check_reduce(struct tally *t, const uop *red) {
     }
     if (t->gpu && !t->rows && is_row_in_columns(t, red)) return "a row reduction inside a column reduction";
     if (t->gpu && t->rows && is_beside_rows(t, red)) return "a reduction beside rows that are kept";
+    if (t->gpu && t->rows && shares_row(t, red)) return "a row that threads read from each other";
     if (!is_contraction(t, red)) return NULL;
     if (has_mma_operands(t, product_of(red))) map_put(&t->mma_products, product_of(red)->id, 1);
     if (++t->contractions > 1 && !t->rows) return "two contractions in one kernel";

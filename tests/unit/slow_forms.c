@@ -154,6 +154,7 @@ static const struct {
     {"attention of float32", attention, RG_F32, 4096, 64},
     {"attention of float32, odd", attention, RG_F32, 4 * 1053, 256},
     {"attention of bf16, odd heads", attention, RG_BF16, 2048, 60},
+    {"attention of float32, small", attention, RG_F32, 4 * 128, 16},
     {"decoding bf16", decode, RG_BF16, 8 * 1024, 64},
     {"decoding", decode, RG_F32, 8 * 2048, 128},
     {"1x1 convolution of stride 2", strided_1x1, RG_BF16, 4096, 3136},
