@@ -525,15 +525,17 @@ static int64_t wgrad_accumulators(const struct gpu_spec *gpu) {
 }
 
 /* How many results keep a GPU busy: one thread per column, or one thread block per row. A row may come in pieces, those of a channel
- * of all images; the threads of a block are enough for pieces that fill a warp. */
-static int64_t many_on_gpu(const struct gpu_spec *gpu, const uop *n, const struct shape *in) {
+ * of all images; the threads of a block are enough for pieces that fill a warp. Products are tiled otherwise. */
+static int64_t many_on_gpu(struct split_state *s, const uop *n, const struct shape *in) {
     int64_t row = 1, terms = 1;
     uint32_t reduced = 0;
+    bool product = graph_contraction(s->sh, n);
     for (uint32_t i = 1; i < n->nsrc; i++)
         reduced |= 1u << n->src[i]->arg.i, terms *= in->d[n->src[i]->arg.i];
-    for (uint32_t i = in->n; i-- > 0 && (in->d[i] == 1 || reduced >> i & 1);) row *= in->d[i];
-    if (row >= PIECE) row = terms;
-    return RG_MAX(full_columns(gpu) / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
+    for (uint32_t i = in->n; i-- > 0 && (in->d[i] == 1 || reduced >> i & 1) && !(product && row > 1);)
+        row *= in->d[i];
+    if (row >= PIECE && !product) row = terms;
+    return RG_MAX(full_columns(s->gpu) / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
 }
 
 /* Column sums of a matrix that no cache holds: DRAM is fast where whole rows are streamed, so each core gets a block of rows. */
@@ -575,7 +577,7 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     struct split_state s = {.ir = ir, .sh = sh, .gpu = gpu};
     const struct shape *in = shape_of(sh, n->src[0]), *out = shape_of(sh, n);
     int64_t total = shape_size(in), results = shape_size(out);
-    int64_t many = gpu ? many_on_gpu(gpu, n, in) : MANY_RESULTS;
+    int64_t many = gpu ? many_on_gpu(&s, n, in) : MANY_RESULTS;
     bool columns = !gpu && has_long_columns(&s, n, total, results);
     int64_t parts = gpu ? gemm_splits(&s, n, in) : cpu_gemm_splits(&s, n, total, results);
     int64_t cut[SHAPE_MAX], terms = total / RG_MAX(results, 1);
