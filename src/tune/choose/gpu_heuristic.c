@@ -652,8 +652,8 @@ static bool gpu_view(struct view *v, struct ir *ir, const struct kernel *k, cons
     return ok;
 }
 
-/* A JOIN of two nested loops that reduces the traffic, or of a cooperative sum and the loop around it: threads then combine their sums
- * once, not once an iteration, and a block has more of them. NULL if there is none. */
+/* A JOIN of two nested loops that reduces the traffic, or of a cooperative loop and the one around it: threads then combine their sums
+ * once, not once an iteration, more of them load at a time, and a block has more of them. NULL if there is none. */
 static const char *join_of(struct view *v, double *cost, const uop **sink) {
     const uop *x = product_of(v);
     int inner = inner_grid(v), columns;
@@ -675,7 +675,7 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
         k.sink = s.sink;
         double now;
         int lanes;
-        bool around = coop == i + 1 && columns == 1 && a->reduce && b->reduce && *cost > 0;
+        bool around = coop == i + 1 && columns == 1 && a->reduce == b->reduce && *cost > 0;
         if (!gpu_view(&joined, v->ir, &k, v->gpu) || coop_axis(&joined, &now, &lanes) < 0) continue;
         if (around ? now > JOINED_SUM * *cost || lanes > 1 : now >= *cost) continue;
         *cost = RG_MIN(*cost, now), *sink = s.sink;
