@@ -211,6 +211,23 @@ static void judge(struct repack *r, int which) {
     o->aligned &= (k == 1 ? own : k) % chunk == 0;
 }
 
+/* Can TMA load the operand panel by panel? Also rows that come in pieces, the channels of each image of a 1 x 1 convolution, if a
+ * piece is whole panels. */
+static bool has_panels(const struct repack *r, int which) {
+    const struct repack_operand *o = &r->op[which];
+    int64_t chunk = CHUNK_BYTES / r->bytes, run = 1, k;
+    bool fits = is_contiguous(r, o, SIDE_K, &k) && k % chunk == 0 && o->offset % chunk == 0 && r->bytes == 2;
+    if (o->aligned) return true;
+    for (uint32_t i = r->shape->n; i-- > 0;) {
+        bool own = r->side[i] == (which ? SIDE_N : SIDE_M);
+        if (own && o->step[i] == run)
+            run *= r->shape->d[i];
+        else if (own || r->side[i] == SIDE_BATCH)
+            fits &= o->step[i] % chunk == 0;
+    }
+    return fits && run % (K_BYTES / r->bytes) == 0;
+}
+
 /* Rows of a copy: whole tiles where that adds little, or whole cache lines (TMA boxes that start elsewhere make a GEMM of 1793
  * take 30 us, not 23), else whole 16-byte chunks. */
 static int64_t padded(const struct repack *r, int64_t n) {
@@ -297,6 +314,44 @@ static const uop *swap_last(struct repack *r, const uop *x) {
     return graph_shaped(r->ir, OP_PERMUTE, x, order, n);
 }
 
+/* Sizes in the order of memory, and where each piece went; false: the pieces are not all of n elements, each once. */
+static bool memory_order(const int64_t *size, const int64_t *step, uint32_t n, int64_t elements, int64_t *d,
+                         int64_t *order) {
+    int64_t next = 1;
+    for (uint32_t at = n; at-- > 0; next *= d[at]) {
+        uint32_t i = 0;
+        while (i < n && step[i] != next) i++;
+        if (i == n) return false;
+        d[at] = size[i], order[i] = at;
+    }
+    return next == elements;
+}
+
+/* The operand as it is stored, (batch .., rows, columns), from what is below its views by as few axes as possible: copies that are
+ * equal are one node, however a GEMM and its gradients view it. NULL: it is a part, or not a permutation. */
+static const uop *permuted(struct repack *r, int which) {
+    const struct repack_operand *o = &r->op[which];
+    enum gemm_side own = which ? SIDE_N : SIDE_M,
+                   side[3] = {SIDE_BATCH, o->k_major ? own : SIDE_K, o->k_major ? SIDE_K : own};
+    int64_t axis[SHAPE_MAX], size[SHAPE_MAX], step[SHAPE_MAX], d[SHAPE_MAX], order[SHAPE_MAX];
+    uint32_t n = gather_axes(r, side, 3, axis), k = 0;
+    const uop *x = o->x;
+    while (op_is_movement((enum op)x->op)) x = x->src[0];
+    if (o->offset || (x->op == OP_CAST && op_is_movement((enum op)uop_uncast(x)->op))) return NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t now = r->shape->d[axis[i]], at = o->step[axis[i]];
+        if (now == 1) continue;
+        bool follows = k && step[k - 1] == at * now;
+        k += !follows;
+        size[k - 1] = follows ? size[k - 1] * now : now, step[k - 1] = at;
+    }
+    if (!k || !memory_order(size, step, k, shape_size(shape_of(r->sh, x)), d, order)) return NULL;
+    x = graph_shaped(r->ir, OP_PERMUTE, graph_shaped(r->ir, OP_RESHAPE, x, d, k), order, k);
+    k = batch_dims(r, d);
+    d[k] = r->size[side[1]], d[k + 1] = r->size[side[2]];
+    return graph_shaped(r->ir, OP_RESHAPE, x, d, k + 2);
+}
+
 /* x with its last two axes zero-padded to the sizes `to`. */
 static const uop *pad_last(struct repack *r, const uop *x, const int64_t *to) {
     const struct shape *s = shape_of(r->sh, x);
@@ -324,11 +379,11 @@ static const uop *first_of(struct repack *r, const uop *x, uint32_t after, int64
 static const uop *operand(struct repack *r, int which, const uop **stored) {
     struct repack_operand *o = &r->op[which];
     int64_t own = r->size[which ? SIDE_N : SIDE_M], many = which ? r->n_padded : own, d[SHAPE_MAX];
-    const uop *x = compact(r, which);
+    const uop *x = compact(r, which), *whole = o->aligned ? NULL : permuted(r, which);
     *stored = NULL;
     if (!o->aligned) {
         int64_t to[2] = {padded(r, own), r->k_padded}, transposed[2] = {to[1], to[0]};
-        if (!o->k_major) x = swap_last(r, x);
+        if (whole || !o->k_major) x = whole ? whole : swap_last(r, x);
         *stored = x = pad_last(r, x, o->k_major ? to : transposed);
         if (!o->k_major) x = swap_last(r, x);
         x = first_of(r, x, 1, many);
@@ -518,8 +573,10 @@ bool repack_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct sc
     r.rate = r.bytes == 1 ? &rate_8bit : r.bytes == 2 ? &rate_16bit : tf32 ? &rate_tf32 : &rate_f32;
     if (!find_sides(&r, n)) return false;
     order_operands(&r);
-    if (!is_worth_it(&r))
-        return (!r.op[0].strided || !r.op[1].strided) && implicit_gemm(ir, sh, n, o, true, out);
+    if (!is_worth_it(&r)) {
+        bool as_it_is = hopper && has_panels(&r, 0) && has_panels(&r, 1);
+        return !as_it_is && (!r.op[0].strided || !r.op[1].strided) && implicit_gemm(ir, sh, n, o, true, out);
+    }
     const uop *a = operand(&r, 0, &out->stored[0]), *b = operand(&r, 1, &out->stored[1]);
     int64_t last = shape_of(sh, a)->n - 1;
     const uop *sum = uop_mk(ir, OP_REDUCE_AXES, (const uop *[]){uop2(ir, OP_MUL, a, b), uop_idx(ir, last)}, 2,

@@ -156,6 +156,49 @@ TEST_SLOW(implicit_gemm_random, 200) {
     CHECK(simgpu_count.launches > 0);
 }
 
+/* ---- one tap ------------------------------------------------------------------------------------------------------ */
+
+/* Images whose channels are whole panels are loaded as they are; others have one copy for the convolution and both gradients. */
+TEST_SLOW(implicit_gemm_one_tap, 120) {
+    static const struct drawn_conv forms[] = {
+        {2, 2, 128, 64, {8, 16}, {1, 1}, 1, 1, 0, 1, false, RG_BF16},
+        {2, 4, 192, 64, {7, 7}, {1, 1}, 1, 1, 0, 1, false, RG_BF16},
+    };
+    simgpu_add();
+    for (size_t i = 0; i < RG_COUNT(forms); i++) check_on(&forms[i], "SIM90S");
+    CHECK(simgpu_count.tma > 0);
+}
+
+static rg_tensor zeros(rg_ctx *c, rg_ints shape) {
+    size_t n = 1;
+    for (size_t i = 0; i < shape.n; i++) n *= (size_t)shape.d[i];
+    void *data = calloc(n, 2);
+    rg_tensor x = rg_from(c, RG_BF16, data, shape);
+    free(data);
+    return x;
+}
+
+/* Bytes that a 1 x 1 convolution of relu(x) and its gradients move, in those of x. */
+static double moved(rg_ctx *c, int64_t n, int64_t wide, int64_t size) {
+    rg_tensor in[] = {zeros(c, RG_SHAPE(n, wide, size, size)), zeros(c, RG_SHAPE(wide / 4, wide, 1, 1))},
+              g[2];
+    rg_tensor y = rg_conv2d(rg_relu(in[0]), in[1], RG_NONE);
+    rg_grad(y, ((rg_tensors){in, 2}), g, .seed = zeros(c, RG_SHAPE(n, wide / 4, size, size)));
+    rg_plan_stats s = {0};
+    CHECK_EQ(rg_schedule_stats(RG_TENSORS(y, g[0], g[1]), &s), 0);
+    return s.bytes / (double)(2 * rg_size(in[0]));
+}
+
+TEST(implicit_gemm_one_tap_copies) {
+    simgpu_add();
+    rg_ctx *c = rg_open("SIM90");
+    double large = moved(c, 8, 256, 56), small = moved(c, 64, 1024, 14);
+    TEST_INFO("bytes at 56 x 56: %.2f of the images, at 14 x 14: %.2f", large, small);
+    CHECK(large < 8.6); /* 8.9 with a copy of the images */
+    CHECK(small < 10);  /* 13.4 with one for each product */
+    CHECK_EQ(rg_close(c), 0);
+}
+
 /* ---- products of heads ------------------------------------------------------------------------------------------ */
 
 /* The product behind an attention of heads (B, H, T, D), and what flows to its weights: sums over images and positions. */
