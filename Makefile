@@ -97,9 +97,9 @@ SWEEP   := $(if $(SWEEP_SRC),$(OUT)/bench/sweep)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
 .PHONY: all lib python reference wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-sweep bench-parts bench-timed fuzz callsites fmt fmt-check clean help FORCE
-all: $(LIB) $(SO) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
-lib: $(LIB) $(SO)
-examples: all
+all: $(LIB) $(SO) $(BIN) $(WORKER) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples)) # what `make` builds
+lib: $(LIB) $(SO) # libridge.a and libridge.so only
+examples: all # the same as all
 
 # A compiler that changed, or another set of flags, must rebuild: the file changes only if its text does.
 keep_if_same = mkdir -p $(@D) && printf '%s\n' '$(1)' > $@.new && \
@@ -299,27 +299,27 @@ $(PY_OUT)/bin/machines/%: share/machines/%
 PY_TEXT += $(patsubst share/%,$(PY_OUT)/bin/%,$(wildcard share/machines/*.txt))
 # Built for `make test` where it can be; a sanitizer's runtime would have to be Python's too.
 PY_HEADERS := $(if $(filter release,$(MODE)),$(word 3,$(PY_FACTS)))
-python: $(PY_SO) $(PY_OUT)/_ridge.pyi $(PY_OUT)/bin/ridge $(PY_OUT)/ridge-worker $(PY_TEXT)
-reference: $(BUILD)/python-api.md
+python: $(PY_SO) $(PY_OUT)/_ridge.pyi $(PY_OUT)/bin/ridge $(PY_OUT)/ridge-worker $(PY_TEXT) # the Python package, in build/release/python
+reference: $(BUILD)/python-api.md # signatures of the Python package: build/python-api.md
 $(BUILD)/python-api.md: $(PY_OUT)/_ridge.pyi python/reference.py $(wildcard python/ridge/*.py)
 	@$(PYTHON) python/reference.py $< > $@ && echo $@
-wheel: python
+wheel: python # build/wheel/ridge-*.whl
 	@$(PYTHON) python/backend.py wheel $(BUILD)/wheel
 test-wheel: wheel # in fresh virtual environments; PYTHONS="python3.11 python3.13"
 	@tests/wheel/run $(BUILD)/wheel/*.whl $(or $(PYTHONS),$(PYTHON))
 test-python: python all # against NumPy, and PyTorch where it is installed; PYTHON has them
 	@$(RUN_ENV) PYTHONPATH=$(CURDIR)/$(OUT)/python $(PYTHON) python/tests/run.py $(ARGS)
 
-test: all $(TEST) $(BENCH) $(TABLE) $(PLANTED) $(FORMS) $(FAULTS) $(if $(PY_HEADERS),python)
+test: all $(TEST) $(BENCH) $(TABLE) $(PLANTED) $(FORMS) $(FAULTS) $(if $(PY_HEADERS),python) # all tests
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
 
 # ---- install: docs/install.md. DESTDIR=/tmp/stage puts all of it under another root; STRIP= keeps the symbols.
 $(OUT)/manual/ridge.fish: $(OUT)/ridge tools/manual
 	@echo "  MAN $(@D)" && tools/manual $(OUT)/ridge $(@D)
 INSTALL_ENV = OUT='$(OUT)' DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' ABI='$(ABI)' STRIP='$(STRIP)'
-install: $(LIB) $(SO) $(BIN) $(WORKER) $(OUT)/manual/ridge.fish
+install: $(LIB) $(SO) $(BIN) $(WORKER) $(OUT)/manual/ridge.fish # into PREFIX; DESTDIR, LIBDIR, STRIP (docs/install.md)
 	@$(INSTALL_ENV) tools/install install
-uninstall: $(OUT)/manual/ridge.fish
+uninstall: $(OUT)/manual/ridge.fish # the same variables
 	@$(INSTALL_ENV) tools/install uninstall
 deb: $(LIB) $(SO) $(BIN) $(WORKER) $(OUT)/manual/ridge.fish # Debian packages into build/deb
 	@rm -f $(BUILD)/deb/*.deb && $(INSTALL_ENV) tools/deb $(CURDIR)/$(BUILD)/deb
@@ -336,7 +336,7 @@ test-faults: all $(FAULTS) # 200 kills, full disks, damaged files; minutes
 CHECK_SCRIPTS := $(filter $(addprefix tests/cli/,format.sh paths.sh words.sh limits.sh questions.sh callsites.sh header.sh usage.sh),$(CLI_TESTS))
 CHECK_TESTS := affine arena bounds codegen_ diff_ env_ err_ estimate event few_ hash heuristic index_ io_ log_ lower map_ mem_ mma model os_ \
                parse pass pool_ ref_ report_ rewrite_s roofline rule_table semantics_CPU_assign shape_ str_ tensor_ text_ uop_ verify_ vec_
-check: all $(TEST)
+check: all $(TEST) # everyday tests, in under a minute
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CHECK_SCRIPTS:%=-x %) $(CHECK_TESTS)
 
 words:               # retired words (docs/glossary.md), by folder
@@ -363,7 +363,7 @@ test-gpu: $(TEST)    # the CUDA device against the oracle; needs a GPU
 SANITIZED = cuda_gpu_rows_repeat cuda_gpu_negates cuda_gpu_blocks cuda_gpu_call_scatters cuda_gpu_golden_transpose_add \
             cuda_gpu_golden_scatter_add cuda_gpu_launches_0
 SANITIZE = $(RUN_ENV) RIDGE_RECORD=0 LAUNCHES=6 RIDGE_THREADS=$${RIDGE_THREADS:-4} timeout 150 compute-sanitizer --target-processes all --error-exitcode 9
-test-gpu-sanitizer: $(TEST)
+test-gpu-sanitizer: $(TEST) # compute-sanitizer over kernels of every kind; needs a GPU
 	@echo "== memcheck"; $(SANITIZE) --tool memcheck $(TEST) -v -a $(SANITIZED) cuda_gpu_attention
 	@echo "== racecheck"; $(SANITIZE) --tool racecheck $(TEST) -v -a $(SANITIZED)
 
@@ -383,7 +383,7 @@ test-mutants: $(TEST) $(OUT)/test-objects # planted bugs: fuzzers or the tests t
 	@tests/mutants/run $(OUT)
 
 # Random programs over every public function against PyTorch (docs/testing.md). PYTHON has torch; DEVICE=REF|CPU|CUDA, SEED, N.
-test-outside: $(LIB) $(SO)
+test-outside: $(LIB) $(SO) # random programs against PyTorch (docs/testing.md)
 	@$(RUN_ENV) $(PYTHON) tests/outside/run.py --lib $(OUT)/libridge.so --device $(or $(DEVICE),REF) --seed $(or $(SEED),1) --n $(or $(N),1000) $(ARGS)
 	@$(RUN_ENV) $(PYTHON) tests/outside/networks.py --lib $(OUT)/libridge.so --device $(or $(DEVICE),REF)
 
@@ -392,7 +392,7 @@ snapshot: all $(FORMS) $(OUT)/fake/libcuda.so # into DIR, build/snapshot
 	@BUILD_DIR=$(OUT) tools/snapshot $(or $(DIR),$(BUILD)/snapshot)
 
 # One table: ours beside OpenBLAS, PyTorch and tinygrad, which the script gets into build/bench/venv. ROWS="sgemm,softmax" picks rows.
-bench: all $(TABLE) $(SWEEP)
+bench: all $(TABLE) $(SWEEP) # ours beside OpenBLAS, PyTorch and tinygrad; ROWS="sgemm,softmax"
 	@python3 bench/table/table.py --build $(OUT) --out $(BUILD)/bench $(if $(ROWS),--rows '$(ROWS)') $(ARGS)
 	@$(if $(ROWS),,$(OUT)/bench/sweep --seconds 60 --n 100000 --json $(BUILD)/bench/sweep.json)
 
@@ -409,16 +409,16 @@ FMT_FILES = $(shell find include src cli tests bench tools examples python -name
 callsites:           # include/ridge_calls.h from ridge.h, and new names into tests/abi/symbols, after a prototype changed
 	tools/callsites header < include/ridge.h > include/ridge_calls.h.new && mv -f include/ridge_calls.h.new include/ridge_calls.h
 	@tools/callsites symbols < include/ridge.h | LC_ALL=C sort -u -o tests/abi/symbols - tests/abi/symbols
-fmt:
+fmt: # clang-format, in place
 	@clang-format -i $(FMT_FILES)
-fmt-check:
+fmt-check: # what clang-format would change
 	@tests/cli/format.sh
 
-clean:
+clean: # removes BUILD
 	rm -rf $(BUILD)
 
-help:
+help: # this text
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib python reference wheel test-wheel test-python install uninstall deb test-deb examples mnist check test words shape test-math test-qemu test-faults test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-simgpu test-mutants test-large test-outside snapshot bench bench-gpu bench-sweep bench-parts bench-timed fuzz callsites fmt fmt-check clean help"
+	@awk -F ' *# *' '/^[a-z][a-z-]*:.*#/ { sub(/:.*/, "", $$1); printf "  %-20s %s\n", $$1, $$2 }' Makefile
 
 -include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(OUT)/obj/cli/worker/main.d $(OUT)/obj/cli/readers/main.d $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d) $(SWEEP_OBJ:.o=.d) $(PY_OBJ:.o=.d)
