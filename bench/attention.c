@@ -6,6 +6,8 @@
  * Two times, each of replays with one wait at the end: of those that last 20 ms, the best of several rounds (sustained), and of those
  * that last 2 ms, after a pause of 20 ms, the median of several (a burst: the power limit has not made the clock slower yet). Operations are those of the products: 4 B H T T D
  * one way, two and a half times as many for the gradient, half of both with a causal mask. */
+#include "usage.h"
+
 #include <ridge.h>
 
 #include <stdio.h>
@@ -106,6 +108,7 @@ static int row(rg_ctx *c, rg_tensor one, const struct shape *s, const char *patt
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[PATTERN]")) return 0;
     static const struct shape shapes[] = {{4, 32, 4096, 128, false},
                                           {4, 32, 4096, 128, true},
                                           {16, 32, 1024, 128, true},

@@ -12,6 +12,7 @@
 #include "device/device.h"
 #include "engine/engine.h"
 #include "ref/ref.h"
+#include "usage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -222,6 +223,7 @@ static void one(struct engine *en, const char *path, const char *opts) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[-r] FILE ..")) return 0;
     struct err e = {0};
     struct engine *en = engine_open(&e, &device_cuda[0]);
     if (!en) return printf("skipped: %s\n", e.msg), 0;

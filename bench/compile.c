@@ -19,6 +19,7 @@
 
 #include "api/internal.h" /* the engine of a context, which the public header does not show */
 #include "event/event.h"
+#include "usage.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -427,6 +428,8 @@ static bool option(const char *name, const char *value) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[products|model|large] [--peer PYTHON] [--runs N] [--layers N] [--ops N]"))
+        return 0;
     bool want[RG_COUNT(part)] = {0}, any = false;
     for (int i = 1; i < argc; i++) {
         bool known = false;

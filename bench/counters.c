@@ -7,6 +7,8 @@
  * Data is random normal numbers: a GPU that is limited by power slows down with them, and with zeros it does not. Both ways a
  * program has run before, so that nothing is planned or compiled. Lines are `row NAME | kernels | from | to | us`; times are of
  * the clock of the day, so that what nvidia-smi says can be put beside them. */
+#include "usage.h"
+
 #include <ridge.h>
 
 #include <dlfcn.h>
@@ -132,6 +134,7 @@ static bool asked_for(const char *name, char **only, int n) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[--once] [NAME ..]")) return 0;
     bool once = argc > 1 && !strcmp(argv[1], "--once");
     void *lib = dlopen("libcuda.so.1", RTLD_NOW);
     if (lib) *(void **)&profiler.start = dlsym(lib, "cuProfilerStart");

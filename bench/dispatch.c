@@ -5,6 +5,7 @@
  * calls from a plain loop. Then a tensor program that is known, realized again: its key is written, found, its command
  * bound and run; the part that grows with the program is the key. */
 #include "engine/engine.h"
+#include "usage.h"
 
 #include <stdlib.h>
 
@@ -78,7 +79,8 @@ static void known(struct engine *en, struct err *e, int *x, int steps) {
     arena_free(&a);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "")) return 0;
     struct err e = {0};
     struct engine *en = engine_open(&e, NULL);
     if (!en) die(&e);

@@ -17,6 +17,7 @@
 
 #include "cublas.h"
 #include "mnist_net.h"
+#include "usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -768,6 +769,7 @@ static int batches(struct bench *b) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[--json FILE] [--beam N] [--from NAME] [NAME ..]")) return 0;
     static const struct {
         const char *name;
         int (*fn)(struct bench *);

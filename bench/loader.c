@@ -3,6 +3,8 @@
  * 100 steps of 30 ms (a wait, so that no core is busy) whose batches take 20 ms to prepare (a wait too). In turn that is 5.0 s;
  * the bar is 3.3 s, the steps and a tenth. The second table copies real batches, 512 images of 28 x 28 as F32, and
  * says what rg_loader_next itself costs. */
+#include "usage.h"
+
 #include <ridge.h>
 
 #include <stdio.h>
@@ -47,7 +49,8 @@ static int run(uint64_t steps, unsigned fill_us, unsigned step_us, double *total
     return rg_close(c) != RG_OK;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "")) return 0;
     double total, next;
     if (run(100, 20000, 30000, &total, &next)) return 1;
     printf("100 steps of 30 ms, batches of 20 ms: %.3f s (bar 3.3 s: %s; in turn 5.0 s), %.3f s in "

@@ -13,6 +13,7 @@
 #include "api/internal.h"
 #include "device/cuda/internal.h"
 #include "engine/internal.h"
+#include "usage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -121,6 +122,7 @@ static double compare(struct loop_work *w, int64_t size) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[DEVICE [KIND]]")) return 0;
     rg_ctx *c = rg_open(argc > 1 ? argv[1] : "CPU");
     const int64_t many[SIZES] = {2048, 2560, 3072, 4096}, few[SIZES] = {512, 640, 768, 1024};
     struct loop_work w = {.c = c};

@@ -6,6 +6,7 @@
  * The least of many short runs is taken: what else runs on the machine only ever adds. Cycles need the clock
  * (RIDGE_GHZ, 2.6 here). A timing is no test; errors are tests/math.c's. */
 #include "../tests/math_check.h"
+#include "usage.h"
 
 #include <stdio.h>
 
@@ -144,6 +145,7 @@ static int large(void) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[-m] [FUNCTION ..]")) return 0;
     bool only_large = argc > 1 && !strcmp(argv[1], "-m");
     if (!only_large && functions(argv + 1, argc - 1)) return 1;
     return argc > 1 && !only_large ? 0 : large();

@@ -4,6 +4,8 @@
  *
  * Linear layers with ReLU and SGD; BUCKET_MB 0: the size that rg_nn_data_parallel chooses. Prints, from rank 0, the median step in ms; with
  * PROFILE, `ridge diagnose` of all ranks' files says what is hidden. RIDGE_OVERLAP=0: the same step with nothing hidden. */
+#include "usage.h"
+
 #include <ridge.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +49,7 @@ static rg_module *network(rg_ctx *c, int64_t width, int layers) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[WIDTH [LAYERS [BATCH [BUCKET_MB [STEPS]]]]]")) return 0;
     double arg[] = {1024, 6, 256, 0, 15};
     for (int i = 1; i < argc && i <= 5; i++) arg[i - 1] = atof(argv[i]);
     int layers = (int)(arg[1] < LAYERS_MOST ? arg[1] : LAYERS_MOST),

@@ -18,6 +18,7 @@
  * times the median of three rounds. Lists of opts: bench/blocks; convolutions: bench/conv. */
 #include "base/base.h"
 #include "cublas.h"
+#include "usage.h"
 
 #include <ridge.h>
 #include <stdio.h>
@@ -245,6 +246,7 @@ static const struct type *type_of(const char *name) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[-p] [-f FORM] [-t TYPE] [--beam N] MxNxK ..")) return 0;
     static const struct size table[] = {
         {1, 1024, 1024, 1024},  {1, 2048, 2048, 2048},  {1, 4096, 4096, 4096},    {1, 8192, 8192, 8192},
         {1, 4096, 11008, 4096}, {1, 8192, 8192, 512},   {1, 512, 512, 65536},     {1, 1024, 1024, 8192},

@@ -4,6 +4,7 @@
  * recording, alternating, so that all see
  * the same machine; the best of each counts, and the medians are beside them. Each kernel leaves one record. */
 #include "event/event.h"
+#include "usage.h"
 
 #include <ridge.h>
 
@@ -33,7 +34,8 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "")) return 0;
     static float zero[ELEMENTS];
     static double took[3][ROUNDS];
     setenv("RIDGE_THREADS", "1", 1);

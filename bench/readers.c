@@ -5,6 +5,7 @@
  * core and prints MB/s of wall and of processor time (the second is what a loaded machine cannot spoil), bytes
  * per retained event, and the time of the diagnosis. --peers runs Python's json and, if installed, HTA on it. */
 #include "analyze/analyze.h"
+#include "usage.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -140,6 +141,7 @@ static const char peer[] =
     "(mb/s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss/1e3))\n";
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[--mb N] [--keep FILE] [--peers]")) return 0;
     int64_t mb = 200;
     const char *keep = NULL;
     bool peers = false;

@@ -4,6 +4,8 @@
  *
  * One layer, inputs as wide as states, mean square of all outputs, SGD, in an rg_jit. RIDGE_CACHE=0 keeps kernels and plans of
  * earlier runs out. The planner's part alone: DEBUG=1. Beside it: torch.nn.LSTM (docs/measurements/2026-11-17-networks.md). */
+#include "usage.h"
+
 #include <ridge.h>
 
 #include <stdio.h>
@@ -48,6 +50,7 @@ static double run(rg_jit *jit, rg_tensor x, int n, double *loss) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[DEVICE [STEPS [BATCH [HIDDEN [gru] [bf16] [forward]]]]]")) return 0;
     int64_t steps = argc > 2 ? atoll(argv[2]) : 128, batch = argc > 3 ? atoll(argv[3]) : 16,
             hidden = argc > 4 ? atoll(argv[4]) : 64;
     if (steps < 1 || batch < 1 || hidden < 1)

@@ -3,6 +3,8 @@
  * A function of n kernels on one element each (every result is stored), with one input and one parameter that it assigns:
  * its kernels take about as long as the call of a C function, so that the time of a replay is the cost of
  * replaying. The same without a jit: graph, key, plan found, bound, run. */
+#include "usage.h"
+
 #include <ridge.h>
 
 #include <stdio.h>
@@ -29,7 +31,8 @@ static rg_status chain(void *user, const rg_tensor *in, rg_tensor *out) {
     return RG_OK;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "")) return 0;
     setenv("RIDGE_MULTI", "0", 1); /* one output per kernel: as many kernels as values */
     printf("kernels   replay, us each   without a jit, us each   nodes  allocations\n");
     for (int n = 10; n <= 1000; n *= 10) {

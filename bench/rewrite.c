@@ -6,6 +6,7 @@
  *   fixpoint  a pass over its result, nothing applies: ns per node
  * Budget: 50 ns per node at the fixpoint, 500 ns per rewritten node; both must not grow with the size. */
 #include "rules/rules.h"
+#include "usage.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -92,7 +93,8 @@ static void measure(void *arg) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "")) return 0;
     struct err err = {0};
     struct arena arena;
     arena_init(&arena, &err);

@@ -19,6 +19,7 @@
 #include <ridge.h>
 
 #include "mnist_net.h"
+#include "usage.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -394,6 +395,7 @@ static int busy(int n) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[--only NAME] [--threads LIST] [--rounds N] [--busy N]")) return 0;
     struct table t = {.rounds = 5};
     const char *only = NULL;
     char list[] = "1,2,4,8,16", *threads = list;

@@ -5,6 +5,7 @@
  * Kernels are not what is measured: this program is its own C compiler (RIDGE_CC), which makes every function a bare
  * return, unless --cc says to use the real one. Prints a row each N/20 shapes; ends with the growth of the second half. */
 #include "base/base.h"
+#include "usage.h"
 
 #include <ridge.h>
 
@@ -130,6 +131,7 @@ static int measure(int shapes) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[--shapes N] [--cc]")) return 0;
     static char self[PATH_MAX];
     int shapes = 20000;
     if (argc > 1 && (!strcmp(argv[1], "--version") || !strncmp(argv[1], "-std", 4)))

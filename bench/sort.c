@@ -1,4 +1,6 @@
 /* sort.c: how fast rows are sorted: one long row, many rows, few of many. NumPy beside it: bench/peers/sort.py. */
+#include "usage.h"
+
 #include <ridge.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +36,8 @@ static rg_tensor f_sort(rg_tensor x) { return rg_sort(x, 1); }
 static rg_tensor f_argsort(rg_tensor x) { return rg_argsort(x, 1); }
 static rg_tensor f_top(rg_tensor x) { return rg_topk(x, 10, 1); }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "")) return 0;
     static const struct {
         int64_t rows, n;
         rg_dtype dt;

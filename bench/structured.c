@@ -8,6 +8,8 @@
  * line fitted to log(time) over log(nodes) of all sizes from 1000 nodes
  * on. The exit status is 1 if a plan fails or takes more than LIMIT seconds. The same structures, with counters instead of a
  * clock: tests/unit/plan_visits.c. */
+#include "usage.h"
+
 #include <ridge.h>
 
 #include <math.h>
@@ -180,6 +182,7 @@ static double plan(const struct structure *s, long nodes) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[MOST [NAME]]")) return 0;
     long most = argc > 1 ? atol(argv[1]) : 100000;
     int failed = 0;
     for (size_t i = 0; i < sizeof structure / sizeof *structure; i++) {

@@ -4,6 +4,8 @@
  *
  * Prints, from rank 0: time of the best run, bytes of the tensor per second, and the floor: each rank reads its tensor and writes the sum
  * once, at the rate at which all ranks together copy memory of that size here (memcpy, at the same time, in the same run). */
+#include "usage.h"
+
 #include <ridge.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@ static double now(void) {
 }
 
 int main(int argc, char **argv) {
+    if (bench_help(argc, argv, "[MEGABYTES [TIMES]]")) return 0;
     size_t bytes = (size_t)((argc > 1 ? atof(argv[1]) : 64) * 1e6) & ~(size_t)63;
     int times = argc > 2 ? atoi(argv[2]) : 10;
     rg_ctx *c = rg_open("CPU");
