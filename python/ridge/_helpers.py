@@ -44,6 +44,10 @@ class UnsupportedError(Error, NotImplementedError, TypeError):
     """Not supported on this device, or none of Ridge's dtypes."""
 
 
+for _e in (Error, InvalidError, AxisError, OutOfMemoryError, FileError, CompilerError, DeviceError, UnsupportedError):
+    _e.__module__ = "ridge"  # what a traceback says
+
+
 _CLASSES = {1: InvalidError, 2: FileError, 5: OutOfMemoryError, 6: FileError, 7: CompilerError, 8: DeviceError, 10: UnsupportedError}
 
 

@@ -21,6 +21,7 @@ class Lines(Case):
     def test_errors_have_file_line_and_function(self):
         with self.assertRaises(ridge.InvalidError) as e:
             at = line(); ridge.ones(2, 3) @ ridge.ones(2)
+        self.assertEqual(type(e.exception).__module__, "ridge")
         self.assertIn("test_calls.py:%d: matmul: " % at, str(e.exception))
         self.assertIsInstance(e.exception, ValueError)
         self.assertEqual(e.exception.status, 1)
