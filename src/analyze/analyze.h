@@ -101,7 +101,7 @@ struct trace_kernel_args { /* interned: thousands of kernels share one */
     int64_t unit_ns[UNIT_COUNT]; /* that each unit of the machine needs for it, by the model */
     uint32_t shapes;             /* trace_str of what it stores: "f32(64,10)"; 0 none */
     uint32_t type;               /* with a cost that was counted: the letter of shapes.h; 0 none */
-    int64_t m, n, k, batch;      /* .. of its matrix product, 0 none */
+    int64_t m, n, k, batch;      /* .. of its GEMM, 0 none */
 };
 struct trace_copy_args {
     int64_t bytes;

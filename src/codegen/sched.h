@@ -104,7 +104,7 @@ void opt_tile(struct sched *, const char *opt, uint32_t axis, int64_t n, uint32_
 void opt_stream(struct sched *, const char *opt, uint32_t axis, int64_t n, uint32_t inner,
                 const uint32_t *more, uint32_t nmore);
 void pad_axis(struct sched *, const char *opt, struct axis *, int64_t n);
-/* pad.c: up to a multiple of n; begun earlier, so that stores are at such */
+/* pad.c: pads to a multiple of n; shifts the origin, so that stores are aligned to n */
 void align_axis(struct sched *, const char *opt, struct axis *, int64_t n);
 RG_NORETURN void opt_fail(struct sched *, const char *opt, const char *fmt, ...) RG_FMT(3, 4);
 

@@ -64,7 +64,7 @@ struct site_change {
     struct kernel_call *call;
 };
 
-/* The table keeps the text: a plan that two lines use in turns must not grow. */
+/* The table keeps the text: a plan that two lines use alternately must not grow. */
 static void change_site(void *arg) {
     struct site_change *c = arg;
     c->call->site = row_of(c->en, c->call)->site;

@@ -114,7 +114,7 @@ int engine_copy(struct engine *en, struct err *e, enum dev_copy kind, void *dst,
     uint64_t t0 = os_now_ns();
     int code = en->ops->copy(en->dev, e, kind, dst, src, n);
     uint64_t t1 = os_now_ns();
-    enum { PAGEABLE = 4 }; /* a user's memory is: it goes through pinned pieces */
+    enum { PAGEABLE = 4 }; /* a user's memory is: it is staged through pinned buffers */
     event_add(EVENT_COPY, en->event_name, t0, t1, (int64_t)n,
               kind + (en->ops->discrete && kind != COPY_WITHIN ? PAGEABLE : 0));
     if (!code) en->observer->copy(en, kind, n, t1 - t0);

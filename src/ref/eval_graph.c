@@ -1,4 +1,4 @@
-/* eval_graph.c: the oracle of the tensor graph: every node evaluated in turn, with plain loops over whole tensors.
+/* eval_graph.c: the oracle of the tensor graph: evaluated node by node, with plain loops over whole tensors.
  *
  * Tensors are those of eval_tensor.c. PERMUTE, EXPAND, SHRINK, FLIP and most RESHAPEs are views; an axis along which
  * nothing changes stays so through elementwise ops, so that a broadcast of billions of elements can be computed with and

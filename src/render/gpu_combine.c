@@ -86,7 +86,7 @@ static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
     }
 }
 
-/* Accumulators reduced at once: a word per thread each. */
+/* Accumulators per reduction through shared memory: a word per thread each. */
 static uint32_t told_at_once(const struct gpu *c) { return RG_MAX(SHARED_BYTES / (c->block * 8), 1u); }
 
 /* The same without shuffles: through local memory, 32 threads reduce 1/32 of the block each, all reduce

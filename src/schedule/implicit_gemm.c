@@ -374,7 +374,7 @@ static void find_extents(const struct conv_gemm *g, struct conv_factor *f) {
     }
 }
 
-/* Without padding, is the factor read where it lies, or is its copy that of a strided convolution, which shares it? */
+/* Without padding, is the operand read in place, or is its copy that of a strided convolution, which shares it? */
 static bool needs_no_copy(const struct conv_gemm *g, struct conv_factor *f) {
     bool plain = f->last + 1 == (int)f->n, strided = false;
     find_extents(g, f);

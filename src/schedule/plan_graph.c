@@ -316,7 +316,7 @@ static const uop *copy_scatter(struct copy *c, const uop *n, const uop *const *s
     return scatter_to_float(ir, sh, &f, sum, (enum dtype)n->dt);
 }
 
-/* A sum of PADs: tensors one after the other. */
+/* A concatenation: a sum of PADs. */
 static bool is_cat(const uop *n) {
     if (n->op != OP_ADD) return false;
     while (n->op == OP_ADD) n = n->src[0];

@@ -2,7 +2,7 @@
  *
  * Seeds: every node stored; only what must be; that with the contractions, also the values with several readers, also
  * the reductions; a minimum cut by bytes. Each is repaired until its kernels are legal and improved by local search
- * (search_moves.c). Regions that fall into pieces at forced values take each piece from the seed that suits it best.
+ * (search_moves.c). Connected components between forced values are taken each from its cheapest seed.
  * A region with few free nodes is then enumerated, as far as the budget of evaluations goes: all stored sets, those
  * near the best plan first, and all partitions of each.
  *
@@ -173,12 +173,12 @@ static bool seed(struct search_run *r, enum seed_kind kind) {
     return repair(r);
 }
 
-/* What a seed costs in each piece of the region, by the piece's first node. */
+/* What a seed costs in each connected component of the region, by its first node. */
 static double *piece_costs(struct fusion_search *s) {
     double *cost = arena_array(s->a, double, s->n);
     for (uint32_t v = 0; v < s->n; v++)
         if (s->stored[v] && s->kern.p[s->kern_of[v]].out[0] == v)
-            cost[s->piece[v]] += s->kern.p[s->kern_of[v]].seconds;
+            cost[s->component[v]] += s->kern.p[s->kern_of[v]].seconds;
     return cost;
 }
 
@@ -189,7 +189,7 @@ static void allow(struct search_run *r, uint64_t base, uint64_t per_node) {
     r->s.max_work = r->s.work + (base + per_node * r->s.n) * WORK_PER_EVAL;
 }
 
-/* Grows a plan from each seed; the result takes each piece of the region from its cheapest plan. */
+/* Grows a plan from each seed; the result takes each component from its cheapest plan. */
 static void from_seeds(struct search_run *r) {
     struct fusion_search *s = &r->s;
     struct fusion_candidate plan[SEEDS] = {0};
@@ -224,21 +224,21 @@ static void from_seeds(struct search_run *r) {
     uint8_t *stored = arena_array(s->a, uint8_t, s->n);
     uint32_t *groups = arena_array(s->a, uint32_t, s->n), *pick = arena_array(s->a, uint32_t, s->n);
     for (uint32_t v = 0; v < s->n; v++) {
-        uint32_t p = s->piece[v];
+        uint32_t p = s->component[v];
         if (p == v)
             for (uint32_t i = 1; i < n; i++)
                 if (cost[i][v] < cost[pick[v]][v]) pick[v] = i;
         stored[v] = plan[pick[p]].stored[v];
     }
-    /* groups stay within a piece, so their first output names them */
+    /* groups stay within a component, so their first output names them */
     uint32_t *first = arena_array(s->a, uint32_t, (size_t)s->n * n);
     for (uint32_t v = 0; v < s->n; v++) {
         if (!stored[v]) continue;
-        uint32_t i = pick[s->piece[v]], *f = &first[(size_t)i * s->n + plan[i].group[v]];
+        uint32_t i = pick[s->component[v]], *f = &first[(size_t)i * s->n + plan[i].group[v]];
         if (!*f) *f = v + 1;
         groups[v] = *f - 1;
     }
-    if (!plan_load(s, stored, groups)) { /* groups of different pieces cross: take one seed as a whole */
+    if (!plan_load(s, stored, groups)) { /* groups of different components cross: take one seed as a whole */
         uint32_t least = 0;
         for (uint32_t i = 1; i < n; i++)
             if (plan[i].seconds < plan[least].seconds) least = i;

@@ -45,7 +45,7 @@ struct fusion_search {
     uint32_t n;
     struct csr in, pre, post; /* inputs; `before` pairs seen from their second and first node */
     uint32_t *pos;            /* a topological order of uses and `before` together */
-    uint32_t *piece;          /* nodes that no chain of unforced values joins are in different pieces */
+    uint32_t *component; /* connected components of the region without its forced values, by first node */
 
     /* the plan */
     uint8_t *stored;
@@ -53,7 +53,7 @@ struct fusion_search {
     VEC(struct search_kernel) kern;
     u32_vec slots; /* free ones */
     uint32_t live; /* kernels */
-    bool separate; /* kernels of different pieces are not joined */
+    bool separate; /* kernels of different components are not fused */
 
     /* prices seen: hash -> index of the check word and the price */
     struct map memo;

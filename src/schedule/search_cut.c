@@ -3,7 +3,7 @@
  * If recomputing were free, the best values to store would be a minimum cut between what is in memory already and what must
  * be stored. Every node is two vertices with an edge between them (capacity 2 * bytes: written and read again; infinite where
  * it cannot be stored); uses have infinite capacity; inputs of the region come from the source with the bytes of reading them
- * once; stored outputs are the sink. Disconnected pieces of the region are cut independently by the same flow. The cut is
+ * once; stored outputs are the sink. Connected components of the region are cut independently by the same flow. The cut is
  * only a seed: the search prices it and improves it.
  *
  * The flow is Dinic's. Its steps are counted, and a graph that would take too long has no such seed: the count

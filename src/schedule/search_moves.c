@@ -90,7 +90,8 @@ static uint32_t join_round(struct search_run *r, bool any_gain) {
         for (uint32_t i = 0; i < r->partner.n; i++) {
             uint32_t y = r->partner.p[i], x = id;
             if (y == id || (s->kern.p[y].untried && s->n <= SMALL)) continue; /* y's turn comes */
-            if (s->separate && s->piece[s->kern.p[x].out[0]] != s->piece[s->kern.p[y].out[0]]) continue;
+            if (s->separate && s->component[s->kern.p[x].out[0]] != s->component[s->kern.p[y].out[0]])
+                continue;
             double gain = gain_of(r, x, y), least = margin(s->kern.p[x].seconds + s->kern.p[y].seconds);
             if (!(gain > (any_gain ? -INFINITY : least))) continue;
             uint32_t a = s->kern.p[x].out[0], b = s->kern.p[y].out[0];
@@ -175,7 +176,7 @@ static void join_groups(struct search_run *r, uint32_t from) {
             for (uint32_t i = 0; i < j; i++) {
                 struct output_group *g = &r->grp.p[from + i], *h = &r->grp.p[from + j];
                 if (!g->k || !h->k) continue;
-                if (s->separate && s->piece[r->pool.p[g->at]] != s->piece[r->pool.p[h->at]]) continue;
+                if (s->separate && s->component[r->pool.p[g->at]] != s->component[r->pool.p[h->at]]) continue;
                 if (isnan(known[i][j])) {
                     vec_need(s->a, &r->pool, g->k + h->k);
                     uint32_t k =
@@ -252,7 +253,7 @@ static double try_shift(struct search_run *r, uint32_t o, uint32_t to) {
     uint32_t a = s->kern_of[o], b = to == NONE ? NONE : s->kern_of[to];
     if (a == NONE || a == b || s->kern.p[a].k < 2) return -INFINITY;
     const struct search_kernel *x = &s->kern.p[a], *y = b == NONE ? NULL : &s->kern.p[b];
-    if (y && s->separate && s->piece[o] != s->piece[to]) return -INFINITY;
+    if (y && s->separate && s->component[o] != s->component[to]) return -INFINITY;
     double was = x->seconds + (y ? y->seconds : 0);
     r->hit.n = r->grp.n = r->pool.n = 0;
     vec_push(s->a, &r->hit, a);

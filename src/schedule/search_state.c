@@ -102,18 +102,18 @@ static uint32_t find(uint32_t *up, uint32_t v) {
 
 /* A value that is stored in every plan separates its producer from its readers. Constants and buffers (no inputs, not storable)
  * connect nothing. */
-static void find_pieces(struct fusion_search *s) {
-    s->piece = arena_array(s->a, uint32_t, s->n);
-    for (uint32_t v = 0; v < s->n; v++) s->piece[v] = v;
+static void find_components(struct fusion_search *s) {
+    s->component = arena_array(s->a, uint32_t, s->n);
+    for (uint32_t v = 0; v < s->n; v++) s->component[v] = v;
     for (uint32_t v = 0; v < s->n; v++) {
         bool leaf = s->p->forced[v] == 2 && s->in.at[v] == s->in.at[v + 1];
         if (s->p->forced[v] == 1 || leaf) continue;
         for (const uint32_t *u = s->p->use[v]; *u != NONE; u++) {
-            uint32_t a = find(s->piece, v), b = find(s->piece, *u);
-            s->piece[RG_MAX(a, b)] = RG_MIN(a, b);
+            uint32_t a = find(s->component, v), b = find(s->component, *u);
+            s->component[RG_MAX(a, b)] = RG_MIN(a, b);
         }
     }
-    for (uint32_t v = 0; v < s->n; v++) s->piece[v] = find(s->piece, v);
+    for (uint32_t v = 0; v < s->n; v++) s->component[v] = find(s->component, v);
 }
 
 void search_init(struct fusion_search *s, struct arena *a, struct err *err, const struct plan_problem *p) {
@@ -121,7 +121,7 @@ void search_init(struct fusion_search *s, struct arena *a, struct err *err, cons
     map_init(&s->memo, a);
     read_lists(s);
     number_nodes(s);
-    find_pieces(s);
+    find_components(s);
     s->stored = arena_array(a, uint8_t, s->n);
     s->kern_of = arena_array(a, uint32_t, s->n);
     s->mark = arena_array(a, uint32_t, s->n);

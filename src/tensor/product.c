@@ -1,7 +1,7 @@
-/* product.c: matrix products, written as a broadcast product and a sum.
+/* product.c: matmul and its kind, as a broadcast multiplication and a reduction.
  *
- * x (.., M, 1, K) times w (.., 1, N, K), added over the last axis: the form in which the scheduler sees a contraction.
- * Both operands are only moved, never stored in that shape. Halves become float32 before they are multiplied: their
+ * x (.., M, 1, K) times w (.., 1, N, K), summed over the last axis: the form in which the scheduler sees a contraction.
+ * Both operands are only moved, never stored in that shape. 16-bit floats become fp32 before they are multiplied: their
  * product is exact, the sum is a float32, and it is rounded once at the end. Integers wrap in their own dtype; bools
  * give "is there a k with both".
  * Tests: tests/unit/tensor.c, tests/unit/tensor_errors.c */

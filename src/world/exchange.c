@@ -105,7 +105,7 @@ static void offer(const struct exchange *x, struct reduce_step p) {
     copy(slot + p.to * x->width, in + p.to * x->width, (p.n - p.to) * x->width);
 }
 
-/* In pieces that L1 holds until they are copied to the result. */
+/* In chunks that stay in L1 until they are copied to the result. */
 static void sum_share(const struct exchange *x, struct reduce_step p) {
     const struct segment *s = x->s;
     const void *in[SEGMENT_RANKS];

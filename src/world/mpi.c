@@ -255,7 +255,7 @@ static int all_gather(struct world *w, struct err *e, const struct world_call *c
     return 0;
 }
 
-/* What goes to or comes from one rank, piece by piece. */
+/* Point to point, in chunks. */
 static int one_way(struct world *w, struct err *e, const struct world_call *c, int kind, size_t bytes) {
     if (kind == BROADCAST && c->out != c->in) memcpy(c->out, c->in, bytes);
     for (size_t at = 0; at < bytes; at += PIECE)

@@ -6,7 +6,7 @@
 
 struct hlo_cost {
     double flops, bytes;
-    int64_t m, n, k, batch; /* of its matrix product, 0 none */
+    int64_t m, n, k, batch; /* of its GEMM, 0 none */
     char type;              /* of shapes.h, of its largest product, or of what it stores */
 };
 struct hlo {

@@ -96,7 +96,7 @@ static struct share share_at(struct ws *ws, int64_t q, const uop *slot) {
         if (x != reg[0]) at = add(ws, mul(ws, at, x->src[0]->hi), x);
     }
     at = add(ws, mul(ws, at, ws->threads), ws->thread);
-    at = add(ws, mul(ws, at, reg[0]->src[0]->hi), reg[0]); /* neighbours of a row are adjacent */
+    at = add(ws, mul(ws, at, reg[0]->src[0]->hi), reg[0]); /* elements of a row are contiguous */
     if (!ws->dsmem) {
         const uop *src[] = {num(ws, dsmem_bytes(ws) / (int64_t)sizeof(float)), aliased_tile(ws)};
         union arg arg = {.mem = {ir_sym(ws->ir, "sent", 4), SPACE_SHARED, 0, 0}};

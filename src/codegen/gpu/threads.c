@@ -176,8 +176,8 @@ static void sort_by(struct arena *a, const uop *stmt, const uop **r, uint32_t n,
         }
 }
 
-/* In the order of global memory; of a transposed square the neighbours in the tile's row first, as many as
- * the axis has. */
+/* In the order of global memory, so that accesses coalesce; of a tile transposed in registers the elements of a row of the tile
+ * first. */
 void fill_order(struct sched *s, struct free_ranges *fr, const uop *stmt, uop_vec *out) {
     struct arena *a = s->ir->arena;
     const uop_vec *free = free_of(fr, stmt);

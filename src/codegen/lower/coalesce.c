@@ -81,7 +81,7 @@ static const uop *load_as(struct ir *ir, const uop *load, const uop *to) {
                                     : uop1(ir, OP_LOAD, to);
 }
 
-/* A load whose lanes are at constant distances (rows, or neighbours some of which are the same) as a BUILD of single
+/* A load whose lanes are at constant distances (strided, or consecutive with repetitions) as a BUILD of single
  * loads; NULL if it is not one. */
 static const uop *scalarize(struct co *c, const uop *load) {
     const uop *index = access_offset(load);

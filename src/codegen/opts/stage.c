@@ -246,8 +246,8 @@ index_of(const uop *value) { /* of a LOAD, perhaps padded or widened: without it
     return i->op == OP_WHERE && i->src[2]->op == OP_INVALID ? i->src[1] : i;
 }
 
-/* Makes the window begin and end at multiples of 16 bytes of memory, along which it lies: a piece is then all inside or all outside
- * the image, and is loaded at once. What is added is read only where the predicate of the padding says so. */
+/* Aligns the contiguous axis of the window to 16 bytes: a 16-byte chunk is then all inside or all outside the image, and is one
+ * vector load. What is added is predicated as the padding is. */
 static void align_window(struct sched *s, const uop *value, struct tile_dim *d) {
     int64_t n = 16 / dtype_info[value->dt].bytes;
     struct affine f = affine_of(s->ir->arena, index_of(value));

@@ -289,7 +289,7 @@ static const char put[] =
     "    }\n"
     "}\n";
 
-/* Stream compaction in one pass: a block takes a tile of a row, each thread 16 neighbours. The count of a tile is published at
+/* Stream compaction in one pass: a block takes a tile of a row, each thread 16 consecutive elements. The count of a tile is published at
  * once; how many true ones precede it is found by decoupled look-back, 32 tiles at a time. A word of it: 1 << 33 if it counts
  * all tiles up to this one, 1 << 32 if this one alone, the count. The f-th false element of the row writes -1 to the f-th
  * result from the end, if there is one: every result is written once. */

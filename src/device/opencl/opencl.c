@@ -334,7 +334,7 @@ static int device_builtin(struct device *dev, struct err *e, const struct dev_ca
 /* All threads, and those of a block; a kernel with scratch memory has no more than areas. */
 static void shape(const struct opencl_device *d, const struct opencl_kernel *k, const struct dev_launch *l,
                   size_t *all, size_t *threads) {
-    if (d->info.cpu) { /* a core runs a block, its threads in turn; each part of the grid is a block */
+    if (d->info.cpu) { /* a core runs a work-group, its work-items serially */
         size_t parts = (size_t)PARTS * (size_t)RG_MAX(d->info.units, 1);
         *threads = 1;
         *all = l->chunk >= l->grid ? 1 : RG_MIN(l->grid, l->areas ? RG_MIN(parts, l->areas) : parts);

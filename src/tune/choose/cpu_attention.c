@@ -91,7 +91,7 @@ static int most_sharing(const struct view *v, uint64_t ranges) {
     return most;
 }
 
-/* Matrices that the rows are multiplied by. */
+/* Operands of the GEMMs that rows are multiplied by: K, V and their like. */
 static int matrices(const struct view *v, const struct attention_rows *w) {
     int n = 0;
     for (int i = 0; i < v->naccess; i++) {
@@ -130,8 +130,7 @@ static void pack(struct view *v, const struct attention_rows *w, struct str *out
     }
 }
 
-/* Cache blocking: the matrix that a row is multiplied by is reread for every few elements of the result, in blocks that stay
- * in L1. */
+/* Cache blocking: the operand that rows are multiplied by is reread for each register tile, in blocks that stay in L1. */
 static void block(struct view *v, const struct attention_rows *w, struct str *out) {
     if (w->sum < 0 || w->out < 0 || v->axis[w->out].size <= w->uout || v->axis[w->out].size % w->uout) return;
     enum { BYTES = 4, STEP = 8 }; /* of an element; rows of a block are a multiple */

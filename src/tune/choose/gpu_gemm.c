@@ -648,7 +648,7 @@ static void count_gathers(const struct gemm *x, struct gpu_work *w, double depth
         double elements = depth * (i ? t->n : t->m);
         if (!is_aligned(x, side, i ? &x->n : &x->m))
             w->issue += each * elements / 32;
-        else if (transposed) /* 16-byte pieces along k: two-way bank conflicts */
+        else if (transposed) /* 16-byte chunks along k: two-way bank conflicts */
             w->transposed += elements / 32 * RG_MAX(t->k / 8, 1);
     }
 }

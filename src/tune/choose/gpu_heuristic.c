@@ -54,7 +54,7 @@ static int64_t lane_stride(const struct view *v, const struct access_view *s, in
     return runs ? access_stride(v, s, axis, 1) : stride;
 }
 
-/* Bytes of all accesses, in sectors, if lanes are neighbours along `axis` (-1: one thread). */
+/* Bytes of all accesses, in sectors, if consecutive lanes are consecutive along `axis` (-1: one thread). */
 static double traffic(const struct view *v, int axis) {
     double sum = 0;
     for (int i = 0; i < v->naccess; i++) {
@@ -82,7 +82,7 @@ static int inner_grid(const struct view *v) {
     return at;
 }
 
-/* Elements of the innermost grid axis that fill a sector, for threads whose neighbours are far away; 1: none. */
+/* Elements of the innermost grid axis that fill a sector, for threads whose accesses do not coalesce; 1: none. */
 static int sector_lanes(const struct view *v) {
     int inner = inner_grid(v), bytes = 0;
     if (inner < 0 || v->scans || v->axis[inner].fixed) return 1;
@@ -414,7 +414,7 @@ static bool is_quotient(const struct view *v, const uop *n, int axis) {
     return false;
 }
 
-/* Elements of 16 bytes that a thread may store next to one another along the innermost grid axes; 0: stores are predicated, or lie apart. */
+/* Elements of a 16-byte vector store along the innermost grid axes; 0: stores are predicated, or not contiguous. */
 static int stored_width(const struct view *v, int inner) {
     int bytes = 0;
     for (int i = 0; i < v->naccess; i++) {
@@ -425,7 +425,8 @@ static int stored_width(const struct view *v, int inner) {
     return bytes ? 16 / bytes : 0;
 }
 
-/* Do neighbours along the axis read neighbours, the same elements, or quotients? `whole`: of the axis inside that a thread has all of. */
+/* Do accesses along the axis coalesce: consecutive or equal elements, or quotients? `whole`: values of the axis inside, all of
+ * which a thread has. */
 static bool reads_near(const struct view *v, int axis, int64_t whole) {
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];

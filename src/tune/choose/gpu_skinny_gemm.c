@@ -161,7 +161,7 @@ static bool write_mma(struct skinny_gemm *x) {
 
 /* ---- FMA ------------------------------------------------------------------------------------------------ */
 
-/* N-major: consecutive threads have 16-byte pieces of a row of the strip, the others further rows. */
+/* N-major: consecutive threads load consecutive 16-byte chunks of a row of the strip, the others further rows. */
 static bool write_fma(struct skinny_gemm *x) {
     struct view *v = x->v;
     int64_t pieces = 8, deep = THREADS / pieces, steps = k_split(x->depth, deep, 8);

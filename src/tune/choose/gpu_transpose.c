@@ -33,7 +33,7 @@ static int next_rows(const struct view *v, const struct access_view *s, int inne
     return pitch <= size && 2 * pitch >= size ? k : -1;
 }
 
-/* Few channels: a thread stores all of a position, its neighbours those of the next ones. */
+/* Few channels: a thread stores all channels of a position, consecutive threads those of consecutive positions. */
 static const char *transpose_in_registers(struct view *v, int inner) {
     int64_t n = v->axis[inner].size;
     if (n != 4 && n != 8) return "";

@@ -69,7 +69,7 @@ static bool is(const struct opt_item *t, const char *name) { return !strcmp(t->n
 
 /* ---- the order of summation -------------------------------------------------------------------------------------- */
 
-/* A piece of an axis: every `stride`-th of `size` values. */
+/* What TILE splits an axis into: every `stride`-th value of the axis `origin`. */
 struct axis_piece {
     const char *name, *origin;
     int64_t stride;

@@ -12,7 +12,7 @@ enum { WARP = 32, SECTOR = 32, MAX_DEPTH = 64 };
 struct counter {
     const struct linear *l;
     struct gpu_work *w;
-    const uop *lane; /* the range along which lanes of a warp are neighbours; NULL: none */
+    const uop *lane; /* the range that consecutive lanes of a warp differ in; NULL: none */
     int64_t at;      /* its value .. */
     int64_t *value;  /* .. and of nodes that depend on it, by id */
     uint32_t *stamp, now;

@@ -14,7 +14,7 @@ void context_new(struct engine *, struct arena *, const struct tune_job *, void 
 struct engine_list *context_list(struct search_context *, struct err *, const struct ekernel *);
 void context_free(struct search_context *); /* its memory; free its lists first. NULL is fine */
 
-/* same_result.c: equal values in both pieces of device memory? An error is in e. */
+/* same_result.c: equal values in both buffers of the device? An error is in e. */
 bool same_result(struct engine *, struct err *, enum dtype, const char *x, const char *y, size_t bytes);
 
 /* trial.c: the first run of a candidate, in another process; base_ns: what the list in use takes. The arena may throw. */

@@ -1,7 +1,7 @@
 /* same_result.c: compares the outputs of two kernels bit by bit; any NaN equals any NaN.
  *
  * On a GPU by a kernel, 16 bytes at a time, which tells equal from different; if different, and on other devices with memory of their
- * own, both are copied to the host in pieces and compared there.
+ * own, both are copied to the host in chunks and compared there.
  * Tests: tests/unit/tune.c, tests/unit/cuda_fake.c */
 #include "tune/search/internal.h"
 

@@ -468,7 +468,7 @@ void shape_grid(struct view *v, struct str *out, double *in_grid, const char **n
     for (int i = 0; i < v->naxis; i++) grid *= v->axis[i].grid ? in_grid[i] : 1;
     if (v->ns / grid >= GRID_NS / 4 && v->ns >= GRID_NS) return; /* large enough as they are */
     double need =
-        RG_MIN((double)GRID_PER_THREAD * v->threads, RG_MAX(v->ns / GRID_NS, 1)); /* pieces to keep */
+        RG_MIN((double)GRID_PER_THREAD * v->threads, RG_MAX(v->ns / GRID_NS, 1)); /* iterations to keep */
     double want = RG_MAX(grid / RG_MAX(v->ns / piece, 1), 1);                     /* iterations to join */
     for (int i = v->naxis; i-- > 0 && inside < want;) {
         if (!v->axis[i].grid || in_grid[i] <= 1) continue;
@@ -483,7 +483,7 @@ void shape_grid(struct view *v, struct str *out, double *in_grid, const char **n
         for (int64_t p = 2; p <= (int64_t)most && p <= MOST_TILE; p++) /* no tails in the grid */
             if (n % p == 0) part = p;
         if (part * 4 < (int64_t)most && n > (int64_t)most * 8)
-            part = RG_MIN((int64_t)most, MOST_TILE); /* rather a tail than tiny pieces */
+            part = RG_MIN((int64_t)most, MOST_TILE); /* rather a tail than tiny tiles */
         if (part < 2) break;
         const char *loop = view_new_axis(v, name[i], "l");
         str_printf(out, " TILE(%s,%lld,%s)", name[i], (long long)part, loop);
