@@ -1,7 +1,7 @@
 """PyTorch's side of bench/sweep: a draw as a line of JSON comes in, seconds of eager PyTorch and of the same compiled, or captured in a
 CUDA graph, go out, in 64 bytes; 0: not run."""
 
-import json, sys, time
+import functools, json, sys, time
 
 import torch
 import torch.nn.functional as F
@@ -47,7 +47,14 @@ def mm(x, y):
     return torch._int_mm(x, y) if x.dtype == torch.int8 and dev == "cuda" and x.dim() == y.dim() == 2 else x @ y
 
 
+@functools.lru_cache(1)
+def lower_right(t, s):
+    return torch.ones(t, s, dtype=torch.bool, device=dev).tril(s - t)
+
+
 def sdpa(q, k, v, mask=None, causal=False):
+    if causal and q.shape[2] != k.shape[2]:  # is_causal aligns the first query with the first key
+        mask, causal = lower_right(q.shape[2], k.shape[2]), False
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, enable_gqa=q.shape[1] != k.shape[1])
 
 

@@ -151,7 +151,8 @@ void floor_of(const struct rates *r, const struct draw *d, double out_bytes, str
         struct model_time t = model_time(&r->model, &w);
         for (int f = 0; f < FN_COUNT; f++)
             if (d->row->functions >> f & 1 && r->function[f][wide(d->dt)] > 0) /* --plans measures none */
-                functions += d->work / r->function[f][wide(d->dt)] * (k ? r->threads : 1);
+                functions +=
+                    (d->calls > 0 ? d->calls : d->work) / r->function[f][wide(d->dt)] * (k ? r->threads : 1);
         double bytes = RG_MAX(RG_MAX(t.by[UNIT_DRAM], t.by[UNIT_L3]), RG_MAX(t.by[UNIT_L2], t.by[UNIT_L1]));
         double ops = t.by[UNIT_VECTOR] + t.by[UNIT_INTEGER] + t.by[UNIT_MATRIX];
         double all = r->launch + RG_MAX(bytes, ops + functions);

@@ -223,7 +223,7 @@ static void form_unconv3(struct draw *d) { convolve(d, 3, 0, true, false); }
 
 /* ---- attention: q, k, v, mask ---- */
 
-static void attend(struct draw *d, int mask, double seen) {
+static void attend(struct draw *d, int mask, bool causal) {
     static const int64_t head[] = {32, 40, 64, 64, 72, 80, 96, 112, 128, 128, 160, 192, 256, 16, 20};
     double total = RG_MIN(draw_total(d), 4194304);
     int64_t size = head[draw_int(d, 0, 14)];
@@ -238,13 +238,14 @@ static void attend(struct draw *d, int mask, double seen) {
     for (int i = 0; i < 2; i++) draw_operand(d, d->dt, 4, (int64_t[]){b, hk, s, size}, ANY);
     if (mask == 1) draw_operand(d, RG_BOOL, 2, (int64_t[]){t, s}, TRUTH);
     if (mask == 2) draw_operand(d, d->dt, 4, (int64_t[]){1, hq, t, s}, ANY)->grad = false;
-    d->work = seen * (double)(b * hq) * (double)t * (double)s * (double)size;
+    d->calls = (double)(b * hq) * (double)t * ((double)s - (causal ? 0.5 * (double)(t - 1) : 0));
+    d->work = d->calls * (double)size;
     d->back = 2;
 }
-static void form_attention(struct draw *d) { attend(d, 0, 1); }
-static void form_causal(struct draw *d) { attend(d, 0, 0.5); }
-static void form_masked(struct draw *d) { attend(d, 1, 1); }
-static void form_biased(struct draw *d) { attend(d, 2, 1); }
+static void form_attention(struct draw *d) { attend(d, 0, false); }
+static void form_causal(struct draw *d) { attend(d, 0, true); }
+static void form_masked(struct draw *d) { attend(d, 1, false); }
+static void form_biased(struct draw *d) { attend(d, 2, false); }
 
 /* ---- norms ---- */
 

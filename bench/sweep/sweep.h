@@ -49,9 +49,10 @@ struct draw {
     int n, np;
     struct operand x[OPERANDS_MOST];
     int64_t p[PARAMS_MOST];
-    double work; /* units that the row's ops count */
-    double out;  /* elements of the largest value that is asked for, where it is no operand's size */
-    double back; /* work of the gradient by work of the forward program */
+    double work;  /* units that the row's ops count */
+    double calls; /* of each of the row's functions, if they are not one per unit of work */
+    double out;   /* elements of the largest value that is asked for, where it is no operand's size */
+    double back;  /* work of the gradient by work of the forward program */
 };
 
 struct row {
