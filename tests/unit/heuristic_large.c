@@ -262,40 +262,93 @@ TEST(heuristic_rows_have_independent_sums) {
     CHECK_EQ(f.single_loads, 0);
 }
 
-/* The heuristic's list has both opts and computes the kernel. */
-static void check_has_both(const char *text, const char *one, const char *other, bool exact) {
+/* The list of a kernel holds each of these; values stay. */
+static void check_list(const char *text, bool run, const char *const *want) {
     struct trial *t = calloc(1, sizeof *t);
     t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
-    trial_open(t, text, "text");
-    if (!strstr(t->opts[0], one) || !strstr(t->opts[0], other)) FAIL("opts %s", t->opts[0]);
-    CHECK(same_values(t, exact) > 0);
+    trial_open(t, text, "list");
+    for (; *want; want++)
+        if (!strstr(t->opts[0], *want)) FAIL("no %s in %s", *want, t->opts[0]);
+    CHECK(same_values(t, run) > 0);
     arena_free(&t->arena);
     free(t);
 }
+#define CHECK_LIST(text, run, ...) check_list(text, run, (const char *const[]){__VA_ARGS__, NULL})
 
 /* A group norm reduces its rows as one axis, and scales by channel: both passes are vectorized. */
 TEST(heuristic_other_passes_are_vectorized) {
-    static const char text[] =
-        "kernel groups\n"
-        "x = (PARAM<f32>[0 x] 8640)\nw = (PARAM<f32>[1 w] 12)\nout = (PARAM<f32>[2 out] 8640)\n"
-        "r = (RANGE[r GRID 0] 20)\nk = (RANGE[k REDUCE 1] 432)\nc = (RANGE[c LOOP 2] 12)\ni = (RANGE[i LOOP "
-        "3] 36)\n"
-        "s = (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL r 432) k))) k)\n"
-        "at = (ADD (MUL r 432) (ADD (MUL c 36) i))\n"
-        "(SINK (STORE (INDEX out at) (MUL (SUB (LOAD (INDEX x at)) s) (LOAD (INDEX w c)))))\n";
-    check_has_both(text, "VEC(k_v)", "VEC(i_v)", false);
+    CHECK_LIST("kernel groups\n"
+               "x = (PARAM<f32>[0 x] 8640)\nw = (PARAM<f32>[1 w] 12)\nout = (PARAM<f32>[2 out] 8640)\n"
+               "r = (RANGE[r GRID 0] 20)\nk = (RANGE[k REDUCE 1] 432)\n"
+               "c = (RANGE[c LOOP 2] 12)\ni = (RANGE[i LOOP 3] 36)\n"
+               "s = (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL r 432) k))) k)\n"
+               "at = (ADD (MUL r 432) (ADD (MUL c 36) i))\n"
+               "(SINK (STORE (INDEX out at) (MUL (SUB (LOAD (INDEX x at)) s) (LOAD (INDEX w c)))))\n",
+               false, "VEC(k_v)", "VEC(i_v)");
+}
+
+/* A softmax of every second element: loads are strided, but there is an exp to compute. */
+TEST(heuristic_strided_passes_are_vectorized) {
+    CHECK_LIST("kernel steps\n"
+               "x = (PARAM<f32>[0 x] 2048)\nout = (PARAM<f32>[1 out] 1024)\n"
+               "k = (RANGE[k REDUCE 0] 1024)\ni = (RANGE[i LOOP 1] 1024)\n"
+               "s = (REDUCE[ADD] (EXP (LOAD (INDEX x (MUL k 2)))) k)\n"
+               "(SINK (STORE (INDEX out i) (FDIV (EXP (LOAD (INDEX x (MUL i 2)))) s)))\n",
+               false, "VEC(k_v)", "VEC(i_v)");
+}
+
+/* Argmax of columns: lanes along the columns, as many as there are bytes in a register, though the result is of 8 bytes. */
+TEST(heuristic_argmax_of_columns_has_wide_lanes) {
+    CHECK_LIST("kernel columns\n"
+               "x = (PARAM<u8>[0 x] 9570)\nout = (PARAM<i64>[1 out] 33)\n"
+               "j = (RANGE[j GRID 0] 33)\nk = (RANGE[k REDUCE 1] 290)\nl = (RANGE[k REDUCE 1 1] 290)\n"
+               "m = (REDUCE[MAX] (LOAD (INDEX x (ADD (MUL k 33) j))) k)\n"
+               "e = (EQ (LOAD (INDEX x (ADD (MUL l 33) j))) m)\n"
+               "n = (REDUCE[MIN] (WHERE e (CAST<i32> l) 289) l)\n"
+               "(SINK (STORE (INDEX out j) (CAST<i64> n)))\n",
+               true, "TILE(j,16,j_v) VEC(j_v)");
+}
+
+/* A transposed convolution whose stride is its taps has no window: vectors of equal phase. */
+TEST(heuristic_phases_without_windows_are_unrolled) {
+    CHECK_LIST("kernel phases\n"
+               "o = (PARAM<f32>[0 o] 360)\nx = (PARAM<f32>[1 x] 120)\nw = (PARAM<f32>[2 w] 192)\n"
+               "c = (RANGE[c GRID 0] 8)\ni = (RANGE[i GRID 1] 45)\nk = (RANGE[k REDUCE 2] 8)\n"
+               "a = (LOAD (INDEX x (ADD (MUL k 15) (IDIV i 3))))\n"
+               "b = (LOAD (INDEX w (ADD (MOD i 3) (ADD (MUL c 3) (MUL k 24)))))\n"
+               "(SINK (STORE (INDEX o (ADD i (MUL c 45))) (REDUCE[ADD] (MUL a b) k)))\n",
+               true, "TILE(i,3,i_p)", "UNROLL(i_p)", "VEC(i_v)");
+}
+
+/* Products of rows of five: vectors along packed columns, no horizontal sums. */
+TEST(heuristic_short_sums_of_strided_operands_are_packed) {
+    CHECK_LIST("kernel outer\n"
+               "a = (PARAM<f32>[0 a] 640)\nb = (PARAM<f32>[1 b] 640)\no = (PARAM<f32>[2 o] 16384)\n"
+               "m = (RANGE[m GRID 0] 128)\nn = (RANGE[n GRID 1] 128)\nk = (RANGE[k REDUCE 2] 5)\n"
+               "x = (LOAD (INDEX a (ADD k (MUL m 5))))\ny = (LOAD (INDEX b (ADD k (MUL n 5))))\n"
+               "(SINK (STORE (INDEX o (ADD n (MUL m 128))) (REDUCE[ADD] (MUL x y) k)))\n",
+               false, "VEC(n_v)", "STAGE(a,", "STAGE(b,");
+}
+
+/* A scan down columns of 16-bit floats: more than a vector of each row, which shares its cache line. */
+TEST(heuristic_scans_down_columns_take_a_line) {
+    CHECK_LIST("kernel down\n"
+               "x = (PARAM<bf16>[0 x] 6400)\no = (PARAM<bf16>[1 o] 6400)\n"
+               "j = (RANGE[j GRID 0] 64)\ni = (RANGE[i LOOP 1] 100)\nat = (ADD j (MUL i 64))\n"
+               "s = (SCAN[MAX] (CAST<f32> (LOAD (INDEX x at))) i)\n"
+               "(SINK (STORE (INDEX o at) (CAST<bf16> s)))\n",
+               true, "VEC(j_v)", "TILE(j,8,j_u) UNROLL(j_u)");
 }
 
 /* The taps of a pooling window are unrolled. */
 TEST(heuristic_taps_are_unrolled) {
-    static const char text[] =
-        "kernel pool\n"
-        "x = (PARAM<f32>[0 x] 8192)\nout = (PARAM<f32>[1 out] 2048)\n"
-        "r = (RANGE[r GRID 0] 32)\ni = (RANGE[i GRID 1] 64)\nk = (RANGE[k REDUCE 2] 2)\nj = (RANGE[j REDUCE "
-        "3] 2)\n"
-        "at = (ADD (ADD (MUL r 256) (MUL k 128)) (ADD (MUL i 2) j))\n"
-        "(SINK (STORE (INDEX out (ADD (MUL r 64) i)) (REDUCE[MAX] (LOAD (INDEX x at)) k j)))\n";
-    check_has_both(text, "UNROLL(k)", "UNROLL(j)", true);
+    CHECK_LIST("kernel pool\n"
+               "x = (PARAM<f32>[0 x] 8192)\nout = (PARAM<f32>[1 out] 2048)\n"
+               "r = (RANGE[r GRID 0] 32)\ni = (RANGE[i GRID 1] 64)\n"
+               "k = (RANGE[k REDUCE 2] 2)\nj = (RANGE[j REDUCE 3] 2)\n"
+               "at = (ADD (ADD (MUL r 256) (MUL k 128)) (ADD (MUL i 2) j))\n"
+               "(SINK (STORE (INDEX out (ADD (MUL r 64) i)) (REDUCE[MAX] (LOAD (INDEX x at)) k j)))\n",
+               true, "UNROLL(k)", "UNROLL(j)");
 }
 
 TEST(heuristic_columns_join_no_lanes) {

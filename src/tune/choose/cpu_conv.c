@@ -705,10 +705,16 @@ static bool write_conv(struct view *v, int level, struct str *out) {
     return c->mr > 1 && write_by_position(v, &k, out, pred || k.phases || level > 0);
 }
 
+struct phased { /* the rest of a list, for the kernel after tile_phases */
+    const struct view *v;
+    int level, n;
+    const char *axis[CHOOSE_AXES], *phase[CHOOSE_AXES];
+    char text[CHOOSE_TEXT];
+};
+
 /* Tiles output axes by the small constant whose quotient and remainder the kernel uses; false: there are none. */
-static bool tile_phases(struct view *v, struct str *out) {
+static bool tile_phases(struct view *v, struct phased *p, struct str *out) {
     int64_t by[2][CHOOSE_AXES] = {0};
-    bool any = false;
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i], *x = n->nsrc ? n->src[0] : n;
         if ((n->op != OP_IDIV && n->op != OP_MOD) || !uop_is_const(n->src[1])) continue;
@@ -720,17 +726,34 @@ static bool tile_phases(struct view *v, struct str *out) {
         if (!a->grid || a->reduce || by[0][i] < 2 || by[0][i] > 4 || by[1][i] != by[0][i] ||
             a->size <= by[0][i])
             continue;
-        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)by[0][i], view_new_axis(v, a->name, "p"));
-        any = true;
+        p->axis[p->n] = a->name, p->phase[p->n] = view_new_axis(v, a->name, "p");
+        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)by[0][i], p->phase[p->n++]);
     }
-    return any;
+    return p->n;
 }
 
-struct phased { /* the rest of a list, for the kernel after tile_phases */
-    const struct view *v;
-    int level;
-    char text[CHOOSE_TEXT];
-};
+/* Is the contiguous axis one of the phased ones? Phases are then adjacent in what is stored, and positions in what is loaded. */
+static bool phases_vectors(const struct view *v, const struct phased *p) {
+    bool store = false, load = false;
+    for (int i = 0; i < v->naccess; i++)
+        for (int k = 0; k < v->naxis; k++) {
+            int64_t stride = access_stride(v, &v->access[i], k, 1);
+            store |= v->access[i].store && stride == 1 && !strcmp(v->axis[k].name, p->phase[p->n - 1]);
+            load |= !v->access[i].store && stride == 1 && !strcmp(v->axis[k].name, p->axis[p->n - 1]);
+        }
+    return store && load;
+}
+
+/* No window, as where the stride is the number of taps: vectors of equal phase, whose operands are contiguous.
+ * (34 channels of 44 positions, stride 3: 44 us, 3.) */
+static bool write_unrolled_phases(struct view *v, const struct phased *p, struct str *out) {
+    if (!phases_vectors(v, p)) return false;
+    for (int i = 0; i < p->n; i++) {
+        str_printf(out, " UNROLL(%s)", p->phase[i]);
+        for (int k = 0; k < v->naxis; k++) v->axis[k].fixed |= !strcmp(v->axis[k].name, p->phase[i]);
+    }
+    return recipe_elementwise(v, p->level, out);
+}
 
 static void write_rest(void *cx, struct sched *s, const uop *sink) {
     struct phased *p = cx;
@@ -742,13 +765,13 @@ static void write_rest(void *cx, struct sched *s, const uop *sink) {
     if (!view_init(v, s->ir, &k, p->v->isa, p->v->threads)) return;
     v->features = p->v->features;
     v->vec_bytes = p->v->vec_bytes, v->finer = p->v->finer;
-    if (write_conv(v, p->level, &out))
+    if (write_conv(v, p->level, &out) || (out.n = 0, write_unrolled_phases(v, p, &out)))
         snprintf(p->text, sizeof p->text, "%s", out.n < sizeof p->text ? out.p : "");
 }
 
 bool recipe_conv(struct view *v, int level, struct str *out) {
     struct phased p = {.v = v, .level = level};
-    if (v->reduces != 1 || !tile_phases(v, out)) return write_conv(v, level, out);
+    if (v->reduces != 1 || !tile_phases(v, &p, out)) return write_conv(v, level, out);
     if (level < 2) opts_look(v->ir, v->kernel, out->p, NULL, NULL, write_rest, &p);
     str_printf(out, "%s", p.text);
     return *p.text;

@@ -26,6 +26,7 @@ enum {
     MIN_PANEL = 4,      /* register tiles of a panel: a loop to amortize packing .. */
     LEAST_PANEL = 1,    /* .. and the fewest, for threads that would be idle */
     LEAST_PACKED_K = 8, /* terms of a sum worth packing .. */
+    LEAST_PACKED_K_STRIDED = 2,     /* .. if loads would be gathers .. */
     LEAST_PACKED_KBIG = 32,         /* .. of its longest axis, if there are several */
     PACKED_TERMS = 1 << 19,         /* FMAs of a GEMM worth packing, if both operands are contiguous */
     PACKED_TERMS_STRIDED = 1 << 14, /* .. if loads would be gathers */
@@ -352,10 +353,11 @@ static bool is_packable(const struct view *v, const struct operand_view *s) {
     return may_stage(v, s) && !s->access->pred;
 }
 
-/* Is k one axis, or a long one with others that are no windows? */
+/* Is k one axis, or a long one with others that are no windows? Few terms are worth packing where loads would be gathers. */
 static bool has_packable_k(const struct view *v, const struct contraction *c) {
     int64_t k = v->axis[c->kbig].size;
-    if (k < LEAST_PACKED_K) return false;
+    bool unit = c->b.access && access_stride(v, c->b.access, c->n, c->lanes) == 1;
+    if (k < (unit ? LEAST_PACKED_K : LEAST_PACKED_K_STRIDED)) return false;
     return c->nk == 1 || (k >= LEAST_PACKED_KBIG && !is_window(v, c->a.access) && !is_window(v, c->b.access));
 }
 
@@ -385,7 +387,7 @@ static bool tile_panels(struct view *v, struct contraction *c, struct str *out, 
     int64_t tiles_m = ceil_div(m->size, c->mr), tiles_n = ceil_div(n->size, c->nv * c->lanes), gm, gn;
     split_panels(v, c, tiles_m, tiles_n, &gm, &gn);
     int64_t mt = ceil_div(tiles_m, gm), nt = ceil_div(tiles_n, gn), kc = k_part(v, k->size),
-            ku = k_unroll(kc);
+            ku = k_unroll(kc) < k->size ? k_unroll(kc) : 1;
     tile_rows(v, c, out, &p->mr);
     tile_columns(v, c, out, &p->nr, &p->lane);
     bool alone =

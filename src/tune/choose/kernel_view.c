@@ -11,7 +11,7 @@
 /* Rough rates of one core: only to decide how much work a grid iteration needs. */
 enum { CORE_FLOP_PER_NS = 30, CORE_BYTES_PER_NS = 20 };
 enum { DEFAULT_L1 = 32 << 10, DEFAULT_L2 = 512 << 10 }; /* bytes, where the OS does not tell */
-enum { MOST_LANES = 16 };
+enum { MOST_LANES = 16, RARE = 8 }; /* RARE: times that other accesses happen more often */
 enum {
     TASK_NS = 20000,
     TASKS_PER_THREAD = 2
@@ -207,14 +207,23 @@ int64_t access_stride(const struct view *v, const struct access_view *s, int axi
     return s->mask & v->axis[axis].ranges ? stride_in(v, s->index, axis, lanes) : 0;
 }
 
+/* How often the most frequent access along the axis happens. */
+static double most_times(const struct view *v, int axis) {
+    double most = 0;
+    for (int i = 0; i < v->naccess; i++)
+        if (v->access[i].mask & v->axis[axis].ranges) most = RG_MAX(most, v->access[i].times);
+    return most;
+}
+
 int view_lanes(const struct view *v, int axis) {
     int wide = 1, whole = 1; /* bytes of computed values, and of integers in memory */
+    double often = most_times(v, axis) / RARE;
     bool floats = false;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         int *most = dt_is_float((enum dtype)s->buf->dt) ? &wide : &whole;
         if (!(s->mask & v->axis[axis].ranges)) continue;
-        *most = RG_MAX(*most, s->bytes);
+        *most = RG_MAX(*most, s->times < often ? RG_MIN(s->bytes, 4) : s->bytes);
         floats |= most == &wide;
     }
     for (uint32_t i = 0; i < v->topo.n; i++) {
@@ -223,7 +232,7 @@ int view_lanes(const struct view *v, int axis) {
         int bytes = dtype_info[n->dt].bytes;
         wide = RG_MAX(wide, dt_is_float((enum dtype)n->dt) ? bytes : RG_MIN(bytes, 4));
     }
-    /* 64-bit integers next to floats do not narrow the vectors */
+    /* 64-bit integers next to floats do not narrow the vectors, nor those of a result (argmax of columns) */
     wide = RG_MAX(wide, floats ? RG_MIN(whole, 4) : whole);
     int lanes = RG_MIN(v->vec_bytes / wide, MOST_LANES);
     return RG_MAX(lanes, 2);

@@ -20,7 +20,7 @@
 /* Costs of choose_vector, in vector loads. Tuned on the golden kernels (tests/golden). */
 static const struct {
     double store, pooled, transposed, transposed_narrow, gathered, scattered_add, reduce, reduce_short,
-        better_axis;
+        better_axis, better_pass;
 } vec_cost = {
     .store = 1.5,           /* per vector */
     .pooled = 1.5,          /* vectors built from few loads */
@@ -31,6 +31,7 @@ static const struct {
     .reduce = 6,            /* a horizontal reduction */
     .reduce_short = 16,     /* of a short row: nothing to overlap with */
     .better_axis = 0.95,    /* an outer axis must be this much cheaper */
+    .better_pass = 0.75,    /* vectors across strided accesses, than none */
 };
 enum {
     SHORT_ROW = 32,   /* elements */
@@ -53,6 +54,8 @@ enum {
 };                       /* of an unrolled body, functions expanded: compilers take longer than they gain */
 enum { MOST_TAPS = 16 }; /* of a pooling window that is unrolled */
 enum { UNROLL_REDUCE = 8, UNROLL = 4, SHORT_VECTORS = 16, COPY_VECTORS = 64 };
+enum { RARE_STORE = 8 };  /* loads of each */
+enum { SCAN_BYTES = 64 }; /* of each row that a scan down columns takes: a cache line */
 /* Loops, in vectors of work. */
 static const struct {
     double loop_overhead, tail_overhead, better_pass;
@@ -189,29 +192,6 @@ static bool concatenates(const struct view *v, int axis) {
     return inputs > 1 && !v->reduces && !v->scans;
 }
 
-/* The cheapest vector axis of the passes that share no node with the vector axes so far; false: none. */
-static bool choose_other(const struct view *v, uint64_t done, struct elementwise_plan *f) {
-    double best = 0;
-    f->axis = f->transposed = -1;
-    for (int i = v->naxis; i-- > 0;) {
-        const struct axis_view *a = &v->axis[i];
-        int lanes = view_lanes(v, i);
-        if (a->scan || a->fixed || a->grid || a->size < lanes || (a->ranges & done)) continue;
-        if (!are_independent(v, done, a->ranges)) continue;
-        bool contiguous = true; /* worth it for such accesses only */
-        for (int k = 0; k < v->naccess; k++) {
-            int64_t stride = access_stride(v, &v->access[k], i, lanes);
-            contiguous &= stride == 0 || stride == 1;
-        }
-        double c = contiguous ? vector_cost(v, i, lanes) : 0;
-        if (contiguous && (f->axis < 0 || c < vec_cost.better_axis * best))
-            best = c, f->axis = i, f->lanes = lanes, f->cost = c;
-    }
-    if (f->axis < 0) return false;
-    f->vectors = (v->axis[f->axis].size + f->lanes - 1) / f->lanes;
-    return true;
-}
-
 /* Cost of the kernel without vectors. */
 static double plain_cost(const struct view *v) {
     double cost = 0;
@@ -222,6 +202,35 @@ static double plain_cost(const struct view *v) {
         cost += v->times[n->id] * (n->op == OP_REDUCE ? 1 : weight(n));
     }
     return cost;
+}
+
+/* Are vectors of a pass worth it? Of contiguous accesses always; of strided ones where there is much to compute (an exp). */
+static bool worth_vectors(const struct view *v, int axis, int lanes, double cost) {
+    bool contiguous = true, strided = true;
+    for (int k = 0; k < v->naccess; k++) {
+        int64_t stride = access_stride(v, &v->access[k], axis, lanes);
+        contiguous &= stride == 0 || stride == 1;
+        strided &= stride != NO_STRIDE;
+    }
+    return contiguous || (strided && cost < vec_cost.better_pass * plain_cost(v));
+}
+
+/* The cheapest vector axis of the passes that share no node with the vector axes so far; false: none. */
+static bool choose_other(const struct view *v, uint64_t done, struct elementwise_plan *f) {
+    double best = 0;
+    f->axis = f->transposed = -1;
+    for (int i = v->naxis; i-- > 0;) {
+        const struct axis_view *a = &v->axis[i];
+        int lanes = view_lanes(v, i);
+        if (a->scan || a->fixed || a->grid || a->size < lanes || (a->ranges & done)) continue;
+        if (!are_independent(v, done, a->ranges)) continue;
+        double c = vector_cost(v, i, lanes);
+        if (worth_vectors(v, i, lanes, c) && (f->axis < 0 || c < vec_cost.better_axis * best))
+            best = c, f->axis = i, f->lanes = lanes, f->cost = c;
+    }
+    if (f->axis < 0) return false;
+    f->vectors = (v->axis[f->axis].size + f->lanes - 1) / f->lanes;
+    return true;
 }
 
 /* What vectors of the other passes save, if this axis is the vector axis. */
@@ -243,19 +252,32 @@ double body_weight(const struct view *v, int axis) {
     return w;
 }
 
+/* Is every reduction the same in any order, and long: are stores rare? */
+static bool any_order(const struct view *v) {
+    double loads = 0;
+    for (int i = 0; i < v->naccess; i++)
+        if (!v->access[i].store) loads = RG_MAX(loads, v->access[i].times);
+    for (int i = 0; i < v->naccess && v->reduces; i++)
+        if (v->access[i].store && v->access[i].times * RARE_STORE > loads) return false;
+    for (int i = 0; i < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); i++) {
+        const uop *n = v->reduce[i];
+        if (n->arg.i != OP_MAX && n->arg.i != OP_MIN && dt_is_float((enum dtype)n->dt)) return false;
+    }
+    return v->reduces <= 2;
+}
+
 /* Types of different widths: the narrowest fills a register, wider ones take several, as conversions are fastest so (i16 to i64:
- * 0.49 ns an element, 0.24). Only light bodies have the registers. */
+ * 0.49 ns an element, 0.24; argmax of columns of bytes: 1.1, 0.3). Only light bodies have the registers. */
 static int mixed_lanes(const struct view *v, int axis, int lanes) {
     int narrow = 8, wide = 1;
-    if (v->axis[axis].reduce || v->reduces || v->scans || v->stages || body_weight(v, axis) > LIGHT_BODY)
-        return lanes;
+    if (!any_order(v) || v->scans || v->stages || body_weight(v, axis) > LIGHT_BODY) return lanes;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         if (!(s->mask & v->axis[axis].ranges)) continue;
         if (s->pred || access_stride(v, s, axis, MOST_LANES) != 1) return lanes;
         narrow = RG_MIN(narrow, s->bytes), wide = RG_MAX(wide, s->bytes);
     }
-    return wide > narrow ? RG_MAX(lanes, RG_MIN(v->vec_bytes / narrow, MOST_LANES)) : lanes;
+    return wide > narrow || v->reduces ? RG_MAX(lanes, RG_MIN(v->vec_bytes / narrow, MOST_LANES)) : lanes;
 }
 
 static bool choose_vector(const struct view *v, struct elementwise_plan *f) {
@@ -326,6 +348,23 @@ int64_t sums_along(const struct view *v, int axis) {
     return most;
 }
 
+/* Bytes of the narrowest element that is accessed along the axis. */
+static int narrowest(const struct view *v, int axis) {
+    int narrow = 8;
+    for (int i = 0; i < v->naccess; i++)
+        if (v->access[i].mask & v->axis[axis].ranges) narrow = RG_MIN(narrow, v->access[i].bytes);
+    return narrow;
+}
+
+/* A scan down contiguous columns: one element per row would fetch a cache line for each (f16 1468 x 7130: 38 ms, 11). */
+static bool scans_columns(const struct view *v, const struct elementwise_plan *f) {
+    for (int i = 0; i < v->naccess; i++) {
+        int64_t stride = access_stride(v, &v->access[i], f->axis, f->lanes);
+        if (v->access[i].pred || (stride != 0 && stride != 1)) return false;
+    }
+    return v->scans == 1 && f->transposed < 0;
+}
+
 /* Vectors per iteration of the loop along the vector axis. */
 static int64_t unroll_of(const struct view *v, const struct elementwise_plan *f) {
     const struct axis_view *a = &v->axis[f->axis];
@@ -334,7 +373,8 @@ static int64_t unroll_of(const struct view *v, const struct elementwise_plan *f)
     if (v->est.special > 0) want = RG_MAX(want, 8); /* math functions: interleave dependent chains */
     if (concatenates(v, f->axis)) want = 2;
     if (f->registers > 1) want = RG_MAX(want / f->registers, 1);
-    if (f->transposed >= 0 || v->scans) want = 1;
+    if (f->transposed >= 0 || v->scans)
+        want = scans_columns(v, f) ? SCAN_BYTES / (f->lanes * narrowest(v, f->axis)) : 1;
     if (w > HEAVY_BODY) want = RG_MIN(want, 4);
     if (w > HUGE_BODY) want = RG_MIN(want, 2);
     want = RG_MIN(want, RG_MAX(MOST_STATEMENTS / body_statements(v, f->axis), 1));
