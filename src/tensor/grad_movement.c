@@ -196,7 +196,8 @@ const uop *grad_unfold(struct rw *rw, const uop *d, const uop *n) {
 
 /* With a stride s, element i of an axis gets something only from those k of a window with k = i mod s: all others would be
  * computed to be 0. So i is written as (q, r) = (i/s, i mod s) and k as (j, r): the sum over k is one over j, of windows with
- * stride 1, for each of the s phases r. Windows are filled up with zeros to a multiple of s. */
+ * stride 1, for each of the s phases r. Windows are filled up with zeros to a multiple of s. An axis with a stride and a
+ * dilation keeps both, and has one phase. */
 struct phases {
     struct tg *g;
     uint32_t m, first; /* spatial axes; the axes before output positions and windows */
@@ -211,11 +212,11 @@ static bool phases_init(struct phases *p, struct tg *g, const uop *d, const int6
     bool any = false;
     for (uint32_t i = 0; i < m; i++) {
         int64_t k = s->d[p->first + m + i], stride = num[3 * i + 1], dilation = k > 1 ? num[3 * i + 2] : 1;
-        if (stride > 1 && dilation > 1) return false;
-        any |= stride > 1;
-        p->stride[i] = stride, p->count[i] = (k + stride - 1) / stride;
-        p->w.num[3 * i] = (num[3 * i] + stride - 1) / stride;
-        p->w.num[3 * i + 1] = 1, p->w.num[3 * i + 2] = dilation;
+        int64_t phases = dilation > 1 ? 1 : stride;
+        any |= phases > 1;
+        p->stride[i] = phases, p->count[i] = (k + phases - 1) / phases;
+        p->w.num[3 * i] = (num[3 * i] + phases - 1) / phases;
+        p->w.num[3 * i + 1] = stride / phases, p->w.num[3 * i + 2] = dilation;
     }
     return any && s->n + m <= SHAPE_MAX && shape_size(s);
 }

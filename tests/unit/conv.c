@@ -412,6 +412,18 @@ TEST(conv_weight_gradient_in_parts) {
     }
 }
 
+/* With a stride of 3 each result has one of three taps along an axis, whatever the dilation of another axis is. */
+TEST(conv_phases_beside_a_dilated_axis) {
+    rg_ctx *c = planner();
+    rg_tensor x = stored(c, RG_SHAPE(4, 8, 16, 16), 1), w = stored(c, RG_SHAPE(8, 8, 3, 3), 2);
+    rg_tensor y = rg_conv_transpose2d(x, w, .stride = RG_INTS(3, 3), .dilation = RG_INTS(2, 1));
+    rg_plan_stats s = {0};
+    CHECK_EQ(rg_schedule_stats(RG_TENSORS(y), &s), RG_OK);
+    double most = 2.5 * (double)rg_size(y) * 8 * 3; /* channels, taps of the dilated axis */
+    if (s.ops > most) FAIL("%g operations, expected at most %g", s.ops, most);
+    rg_close(c);
+}
+
 TEST(conv_kernels_pooling) {
     rg_ctx *c = planner();
     rg_tensor x = stored(c, RG_SHAPE(64, 32, 24, 24), 1), g;
