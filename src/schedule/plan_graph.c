@@ -316,6 +316,16 @@ static const uop *copy_scatter(struct copy *c, const uop *n, const uop *const *s
     return scatter_to_float(ir, sh, &f, sum, (enum dtype)n->dt);
 }
 
+static const uop *cast_as(struct copy *c, const uop *x, enum dtype dt) {
+    return uop_new(c->g->ir, OP_CAST, dt, 1, &x, 1, ARG_NONE);
+}
+
+/* 16-bit floats are added in f32 and rounded once, as in any other sum: a bf16 that ones are added to ends at 256. */
+static const uop *copy_wide_scatter(struct copy *c, const uop *n, const uop *const *src) {
+    const uop *wide[] = {own_copy(c, cast_as(c, src[0], DT_F32)), src[1], cast_as(c, src[2], DT_F32)};
+    return cast_as(c, uop_new(c->g->ir, OP_SCATTER, DT_F32, 1, wide, 3, n->arg), (enum dtype)n->dt);
+}
+
 /* A concatenation: a sum of PADs. */
 static bool is_cat(const uop *n) {
     if (n->op != OP_ADD) return false;
@@ -420,6 +430,8 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         }
         if (c->g->opts->gpu && !c->g->opts->atomics && scatter_is_inexact(src[0], (enum dtype)n->dt))
             return copy_scatter(c, n, src);
+        if (!c->g->opts->gpu && dt_is_float((enum dtype)n->dt) && dtype_info[n->dt].bytes == 2)
+            return copy_wide_scatter(c, n, src);
         src[0] = own_copy(c, src[0]); /* the destination */
         break;
     case OP_CAST: {
@@ -557,6 +569,18 @@ static uint32_t steps_to(const uop *n, bool number, const uint32_t *steps) {
     return sum;
 }
 
+/* A scan that is only read to be cast, as one of 16-bit floats is, need not be stored before. */
+static void narrow_scans(struct copy *c) {
+    struct sgraph *g = c->g;
+    for (uint32_t u = 0; u < g->units; u++) {
+        const struct plan_unit *x = &g->unit[u];
+        if (x->n->op != OP_SCAN_AXIS || is_marked(c, x->n, MARK_FORCED) || x->use[0] == UINT32_MAX) continue;
+        const uop *cast = g->unit[x->use[0]].n;
+        if (x->use[1] == UINT32_MAX && cast->op == OP_CAST && cast->src[0] == x->n)
+            g->unit[u].forced = UNIT_FREE;
+    }
+}
+
 static void find_units(struct sgraph *g, struct copy *c) {
     uop_vec topo = {0};
     uop_topo(g->a, &g->root, 1, &topo);
@@ -588,6 +612,7 @@ static void find_units(struct sgraph *g, struct copy *c) {
     for (uint32_t u = 0; u < g->units; u++)
         if (graph_contraction(&g->shapes, g->unit[u].n)) g->unit[u].hint = HINT_CONTRACTION;
     link_units(g);
+    if (!g->opts->gpu) narrow_scans(c);
     apply_store_rules(g);
 }
 

@@ -86,6 +86,29 @@ TEST(index_scatter_counts) {
     CHECK_EQ(rg_close(c), RG_OK);
 }
 
+/* 16-bit floats are summed in f32: a bf16 that ones are added to one by one ends at 256. */
+TEST(index_scatter_adds_in_f32) {
+    static const rg_dtype types[] = {RG_BF16, RG_F16};
+    for (int i = 0; i < 2; i++) {
+        rg_ctx *c = rg_open("CPU");
+        rg_tensor zero = rg_zeros(c, types[i], RG_SHAPE(3)), one = filled(c, types[i], RG_SHAPE(3072));
+        rg_tensor at = rg_mod(rg_arange(c, RG_I64, 0, 3072, 1), 3);
+        float got[3];
+        CHECK_EQ(rg_read(rg_cast(rg_scatter_add(zero, 0, at, one), RG_F32), got, sizeof got), RG_OK);
+        for (int k = 0; k < 3; k++) CHECK_NEAR(got[k], 1024, 0);
+        CHECK_EQ(rg_close(c), RG_OK);
+    }
+}
+
+/* A scan of 16-bit floats runs in f32 and stores what it is asked for: two bytes read, two written. */
+TEST(index_scans_of_16_bits_store_16) {
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor x = filled(c, RG_BF16, RG_SHAPE(100, 64));
+    rg_realize(x);
+    CHECK_EQ((int64_t)planned(rg_cumsum(x, 0)).bytes, 100 * 64 * 4);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
 /* Many elements for few indices, on all threads: the last one, each time. */
 TEST(index_scatter_takes_the_last) {
     enum { ROWS = 64, N = 500, PLACES = 7 };
