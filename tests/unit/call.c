@@ -107,12 +107,15 @@ TEST(call_plans_are_found_again) {
 
 enum { MOST = 70000 };
 
-/* Random bits: every kind of number there is; or few different ones, so that ties are common. */
-static void fill(uint8_t *p, size_t n, size_t size, bool few, bool is_bool, uint64_t *seed) {
+/* Random bits: every kind of number there is; few different ones, so that ties are common; or few that differ in their leading
+ * digits. */
+enum kind { RANDOM, TIES, RUNS };
+static void fill(uint8_t *p, size_t n, size_t size, enum kind kind, bool is_bool, uint64_t *seed) {
     for (size_t i = 0; i < n * size; i++) {
         *seed = *seed * 6364136223846793005u + 1442695040888963407u;
         uint8_t r = (uint8_t)(*seed >> 56);
-        p[i] = is_bool ? r & 1 : few ? (i % size == size - 1 ? (uint8_t)(r & 0x83) : 0) : r;
+        bool last = i % size == size - 1, low = kind == RUNS && i % size < size / 4;
+        p[i] = is_bool ? r & 1 : kind == RANDOM || low ? r : last ? r & 0x83 : 0;
     }
 }
 
@@ -154,7 +157,7 @@ static size_t bytes_of(int what, rg_dtype dt, int64_t rows, int64_t n) {
 
 /* Of all dtypes those from..to-1. */
 static void sorts_alike(const char *device, int from, int to) {
-    static const int64_t size[] = {1, 2, 39, 40, 41, 255, 4095, 4096, 5000, MOST};
+    static const int64_t size[] = {1, 2, 16, 17, 40, 41, 255, 4095, 4096, 5000, MOST};
     uint8_t *data = malloc((size_t)MOST * 8);
     void *got[2] = {malloc((size_t)MOST * 8), malloc((size_t)MOST * 8)};
     const char *const devices[2] = {device, "REF"};
@@ -162,15 +165,15 @@ static void sorts_alike(const char *device, int from, int to) {
     for (int t = from; t < to; t++)
         for (size_t k = 0; k < RG_COUNT(size); k++) {
             int64_t n = size[k], rows = n <= 255 ? 7 : n <= 5000 ? 2 : 1;
-            for (int few = 0; few < 2; few++) {
-                fill(data, (size_t)(rows * n), rg_dtype_size((rg_dtype)t), few, t == RG_BOOL, &seed);
+            for (enum kind kind = RANDOM; kind <= RUNS; kind++) {
+                fill(data, (size_t)(rows * n), rg_dtype_size((rg_dtype)t), kind, t == RG_BOOL, &seed);
                 one_nan(data, (size_t)(rows * n), (rg_dtype)t);
                 for (int what = 0; what < 6; what++) {
                     size_t bytes = bytes_of(what, (rg_dtype)t, rows, n);
                     both(devices, (rg_dtype)t, data, rows, n, what, got, bytes);
                     if (memcmp(got[0], got[1], bytes))
                         FAIL("%s, %lld rows of %lld, function %d%s differ", rg_dtype_name((rg_dtype)t),
-                             (long long)rows, (long long)n, what, few ? " with ties" : "");
+                             (long long)rows, (long long)n, what, kind ? " with ties" : "");
                     rows_done += (uint64_t)rows;
                 }
             }

@@ -3,14 +3,15 @@
  * An element becomes an unsigned number whose order is the order wanted: signs flipped, negative floats inverted, all NaN
  * the greatest number, 0 and -0 one number, all bits inverted where the greatest comes first. For argsort and the like,
  * the index stands below the number in the same word, so that words are never equal and ties go to the lower index.
- * Rows of words are sorted by insertion if they are short, else by counting digits from the lowest up, which keeps equal
+ * Rows of words are sorted by rank or by insertion if they are short, else by counting digits from the lowest up, which keeps equal
  * ones in order; a few greatest are kept in a heap. A sorted row of numbers is turned back into elements; only what
  * several elements share a number for (NaN, zeros) is copied from the row again, in its order.
  * A row that is alone is cut among the threads, whose parts are merged; the cuts of a merge are found by bisection.
  * Tests: tests/unit/call.c, tests/values/index.txt; speed: bench/sort.c */
 #include "device/cpu/internal.h"
 
-#define SHORT 40           /* elements that insertion sorts */
+#define TINY 16            /* elements that are sorted by rank .. */
+#define SHORT 40           /* .. by insertion */
 #define WIDE_DIGITS 4096   /* elements from which on digits have 11 bits, not 8 */
 #define PARALLEL (1 << 16) /* elements of a row that is worth several threads */
 #define PARTS 16
@@ -28,120 +29,159 @@ struct parts { /* a sort that several threads do */
 
 static uint32_t digit_bits(uint32_t n) { return n < WIDE_DIGITS ? 8 : 11; }
 
+/* Leading bits of a key that tell most of n apart: an exponent, and some more than there are elements; whole digits. */
+static int first_bits(uint32_t n) {
+    int d = (int)digit_bits(n), bits = 14;
+    for (; n > 1; n /= 2) bits++;
+    return (bits + d - 1) / d * d;
+}
+
 /* Everything for one width of words. The key is the `bits` bits above the lowest `low`. */
-#define SORTS(W)                                                                                            \
-    static void insert_##W(W *a, uint32_t n) {                                                              \
-        for (uint32_t i = 1; i < n; i++) {                                                                  \
-            W x = a[i];                                                                                     \
-            uint32_t k = i;                                                                                 \
-            for (; k && a[k - 1] > x; k--) a[k] = a[k - 1];                                                 \
-            a[k] = x;                                                                                       \
-        }                                                                                                   \
-    }                                                                                                       \
-    /* Sorted in a or in b: which of them is returned. */                                                   \
-    static __attribute__((noinline)) W *digits_##W(W *a, W *b, uint32_t n, int low, int bits) {             \
-        uint32_t d = digit_bits(n), passes = ((uint32_t)bits + d - 1) / d, mask = (1u << d) - 1;            \
-        uint32_t count[8][2048];                                                                            \
-        for (uint32_t p = 0; p < passes; p++) memset(count[p], 0, (mask + 1) * sizeof count[p][0]);         \
-        for (uint32_t i = 0; i < n; i++)                                                                    \
-            for (uint32_t p = 0; p < passes; p++)                                                           \
-                count[p][(uint32_t)(a[i] >> (low + (int)(p * d))) & mask]++;                                \
-        for (uint32_t p = 0; p < passes; p++) {                                                             \
-            int at = low + (int)(p * d);                                                                    \
-            uint32_t *c = count[p], sum = 0;                                                                \
-            if (c[(uint32_t)(a[0] >> at) & mask] == n) continue; /* the same digit everywhere */            \
-            for (uint32_t k = 0; k <= mask; k++) {                                                          \
-                uint32_t here = c[k];                                                                       \
-                c[k] = sum;                                                                                 \
-                sum += here;                                                                                \
-            }                                                                                               \
-            for (uint32_t i = 0; i < n; i++) b[c[(uint32_t)(a[i] >> at) & mask]++] = a[i];                  \
-            W *was = a;                                                                                     \
-            a = b, b = was;                                                                                 \
-        }                                                                                                   \
-        return a;                                                                                           \
-    }                                                                                                       \
-    static inline W *sort_##W(W *a, W *b, uint32_t n, int low, int bits) {                                  \
-        if (n > SHORT) return digits_##W(a, b, n, low, bits);                                               \
-        insert_##W(a, n);                                                                                   \
-        return a;                                                                                           \
-    }                                                                                                       \
-    static void sift_##W(W *h, uint32_t n, uint32_t i, W x) {                                               \
-        for (uint32_t c; (c = 2 * i + 1) < n; i = c) {                                                      \
-            c += c + 1 < n && h[c + 1] > h[c];                                                              \
-            if (h[c] <= x) break;                                                                           \
-            h[i] = h[c];                                                                                    \
-        }                                                                                                   \
-        h[i] = x;                                                                                           \
-    }                                                                                                       \
-    /* The k least of the n words come first, sorted. */                                                    \
-    static __attribute__((unused)) void least_##W(W *a, uint32_t n, uint32_t k) {                           \
-        for (uint32_t i = k / 2; i-- > 0;) sift_##W(a, k, i, a[i]);                                         \
-        for (uint32_t i = k; k && i < n; i++)                                                               \
-            if (a[i] < a[0]) sift_##W(a, k, 0, a[i]);                                                       \
-        for (uint32_t i = k; i-- > 1;) {                                                                    \
-            W x = a[i];                                                                                     \
-            a[i] = a[0];                                                                                    \
-            sift_##W(a, i, 0, x);                                                                           \
-        }                                                                                                   \
-    }                                                                                                       \
-    static void part_##W(void *arg, uint32_t t0, uint32_t t1, int worker) {                                 \
-        const struct parts *p = arg;                                                                        \
-        (void)worker;                                                                                       \
-        for (; t0 < t1; t0++) {                                                                             \
-            uint32_t first = p->bound[t0], n = p->bound[t0 + 1] - first;                                    \
-            W *a = (W *)p->a + first, *s = sort_##W(a, (W *)p->b + first, n, p->low, p->bits);              \
-            if (s != a) memcpy(a, s, n * sizeof *a);                                                        \
-        }                                                                                                   \
-    }                                                                                                       \
-    /* How many of the first `of` words of the merged rows come from x; equal ones from x first. */         \
-    static uint32_t share_##W(const W *x, uint32_t nx, const W *y, uint32_t ny, uint32_t of) {              \
-        uint32_t lo = of > ny ? of - ny : 0, hi = RG_MIN(of, nx);                                           \
-        while (lo < hi) {                                                                                   \
-            uint32_t mid = lo + (hi - lo) / 2;                                                              \
-            if (x[mid] <= y[of - mid - 1])                                                                  \
-                lo = mid + 1;                                                                               \
-            else                                                                                            \
-                hi = mid;                                                                                   \
-        }                                                                                                   \
-        return lo;                                                                                          \
-    }                                                                                                       \
-    /* Parts are merged in pairs of `step` each; a pair has as many tasks as parts. */                      \
-    static void merge_##W(void *arg, uint32_t t0, uint32_t t1, int worker) {                                \
-        const struct parts *p = arg;                                                                        \
-        (void)worker;                                                                                       \
-        for (; t0 < t1; t0++) {                                                                             \
-            uint32_t tasks = 2 * p->step, pair = t0 / tasks * tasks, piece = t0 % tasks;                    \
-            uint32_t first = p->bound[pair], middle = p->bound[pair + p->step],                             \
-                     end = p->bound[pair + tasks];                                                          \
-            const W *x = (const W *)p->a + first, *y = (const W *)p->a + middle;                            \
-            uint32_t nx = middle - first, ny = end - middle, n = end - first;                               \
-            uint32_t from = (uint32_t)((uint64_t)n * piece / tasks),                                        \
-                     to = (uint32_t)((uint64_t)n * (piece + 1) / tasks);                                    \
-            uint32_t i = share_##W(x, nx, y, ny, from), j = from - i;                                       \
-            W *out = (W *)p->b + first;                                                                     \
-            for (uint32_t k = from; k < to; k++) {                                                          \
-                bool take_x = j == ny || (i < nx && x[i] <= y[j]);                                          \
-                out[k] = take_x ? x[i] : y[j];                                                              \
-                i += take_x, j += !take_x;                                                                  \
-            }                                                                                               \
-        }                                                                                                   \
-    }                                                                                                       \
-    /* The same as sort_, on all threads. */                                                                \
-    static W *sort_all_##W(W *a, W *b, uint32_t n, int low, int bits) {                                     \
-        uint32_t bound[PARTS + 1], parts = 1;                                                               \
-        while (n >= PARALLEL && parts < PARTS && 2 * parts <= (uint32_t)pool_threads(pool_get()))           \
-            parts *= 2;                                                                                     \
-        if (parts == 1) return sort_##W(a, b, n, low, bits);                                                \
-        for (uint32_t i = 0; i <= parts; i++) bound[i] = (uint32_t)((uint64_t)n * i / parts);               \
-        struct parts p = {.a = a, .b = b, .bound = bound, .n = parts, .step = 1, .low = low, .bits = bits}; \
-        pool_run(pool_get(), part_##W, &p, parts, 1);                                                       \
-        for (; p.step < parts; p.step *= 2) {                                                               \
-            pool_run(pool_get(), merge_##W, &p, parts, 1);                                                  \
-            void *was = p.a;                                                                                \
-            p.a = p.b, p.b = was;                                                                           \
-        }                                                                                                   \
-        return p.a;                                                                                         \
+#define SORTS(W)                                                                                             \
+    static void insert_##W(W *a, uint32_t n) {                                                               \
+        for (uint32_t i = 1; i < n; i++) {                                                                   \
+            W x = a[i];                                                                                      \
+            uint32_t k = i;                                                                                  \
+            for (; k && a[k - 1] > x; k--) a[k] = a[k - 1];                                                  \
+            a[k] = x;                                                                                        \
+        }                                                                                                    \
+    }                                                                                                        \
+    /* Each word goes where as many lesser ones are: no branch depends on the values. */                     \
+    static W *rank_##W(const W *a, W *b, uint32_t n) {                                                       \
+        for (uint32_t i = 0; i < n; i++) {                                                                   \
+            W x = a[i];                                                                                      \
+            uint32_t before = 0;                                                                             \
+            for (uint32_t k = 0; k < i; k++) before += a[k] <= x;                                            \
+            for (uint32_t k = i + 1; k < n; k++) before += a[k] < x;                                         \
+            b[before] = x;                                                                                   \
+        }                                                                                                    \
+        return b;                                                                                            \
+    }                                                                                                        \
+    /* Sorted in a or in b: which of them is returned. */                                                    \
+    static __attribute__((noinline)) W *digits_##W(W *a, W *b, uint32_t n, int low, int bits) {              \
+        uint32_t d = digit_bits(n), passes = ((uint32_t)bits + d - 1) / d, mask = (1u << d) - 1;             \
+        uint32_t count[8][2048];                                                                             \
+        for (uint32_t p = 0; p < passes; p++) memset(count[p], 0, (mask + 1) * sizeof count[p][0]);          \
+        for (uint32_t i = 0; i < n; i++)                                                                     \
+            for (uint32_t p = 0; p < passes; p++)                                                            \
+                count[p][(uint32_t)(a[i] >> (low + (int)(p * d))) & mask]++;                                 \
+        for (uint32_t p = 0; p < passes; p++) {                                                              \
+            int at = low + (int)(p * d);                                                                     \
+            uint32_t *c = count[p], sum = 0;                                                                 \
+            if (c[(uint32_t)(a[0] >> at) & mask] == n) continue; /* the same digit everywhere */             \
+            for (uint32_t k = 0; k <= mask; k++) {                                                           \
+                uint32_t here = c[k];                                                                        \
+                c[k] = sum;                                                                                  \
+                sum += here;                                                                                 \
+            }                                                                                                \
+            for (uint32_t i = 0; i < n; i++) b[c[(uint32_t)(a[i] >> at) & mask]++] = a[i];                   \
+            W *was = a;                                                                                      \
+            a = b, b = was;                                                                                  \
+        }                                                                                                    \
+        return a;                                                                                            \
+    }                                                                                                        \
+    /* Wide keys differ in their first digits mostly: sorted by those, then each run of equal ones alone. */ \
+    static W *leading_##W(W *a, W *b, uint32_t n, int low, int bits) {                                       \
+        W differ = 0;                                                                                        \
+        int first = first_bits(n), width = 0;                                                                \
+        for (uint32_t i = 1; i < n; i++) differ |= a[i] ^ a[0];                                              \
+        while (width < bits && differ >> (low + width)) width++;                                             \
+        if (width <= first) return width ? digits_##W(a, b, n, low, width) : a;                              \
+        int rest = low + width - first;                                                                      \
+        W *s = digits_##W(a, b, n, rest, first), *other = s == a ? b : a;                                    \
+        for (uint32_t i = 0, end; i < n; i = end) {                                                          \
+            for (end = i + 1; end < n && !((s[end] ^ s[i]) >> rest);) end++;                                 \
+            if (end - i <= SHORT) {                                                                          \
+                insert_##W(s + i, end - i);                                                                  \
+                continue;                                                                                    \
+            }                                                                                                \
+            W *t = digits_##W(s + i, other + i, end - i, low, rest - low);                                   \
+            if (t != s + i) memcpy(s + i, t, (end - i) * sizeof *t);                                         \
+        }                                                                                                    \
+        return s;                                                                                            \
+    }                                                                                                        \
+    static inline W *sort_##W(W *a, W *b, uint32_t n, int low, int bits) {                                   \
+        if (n > SHORT) return (bits > 32 ? leading_##W : digits_##W)(a, b, n, low, bits);                    \
+        if (n <= TINY) return rank_##W(a, b, n);                                                             \
+        insert_##W(a, n);                                                                                    \
+        return a;                                                                                            \
+    }                                                                                                        \
+    static void sift_##W(W *h, uint32_t n, uint32_t i, W x) {                                                \
+        for (uint32_t c; (c = 2 * i + 1) < n; i = c) {                                                       \
+            c += c + 1 < n && h[c + 1] > h[c];                                                               \
+            if (h[c] <= x) break;                                                                            \
+            h[i] = h[c];                                                                                     \
+        }                                                                                                    \
+        h[i] = x;                                                                                            \
+    }                                                                                                        \
+    /* The k least of the n words come first, sorted. */                                                     \
+    static __attribute__((unused)) void least_##W(W *a, uint32_t n, uint32_t k) {                            \
+        for (uint32_t i = k / 2; i-- > 0;) sift_##W(a, k, i, a[i]);                                          \
+        for (uint32_t i = k; k && i < n; i++)                                                                \
+            if (a[i] < a[0]) sift_##W(a, k, 0, a[i]);                                                        \
+        for (uint32_t i = k; i-- > 1;) {                                                                     \
+            W x = a[i];                                                                                      \
+            a[i] = a[0];                                                                                     \
+            sift_##W(a, i, 0, x);                                                                            \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void part_##W(void *arg, uint32_t t0, uint32_t t1, int worker) {                                  \
+        const struct parts *p = arg;                                                                         \
+        (void)worker;                                                                                        \
+        for (; t0 < t1; t0++) {                                                                              \
+            uint32_t first = p->bound[t0], n = p->bound[t0 + 1] - first;                                     \
+            W *a = (W *)p->a + first, *s = sort_##W(a, (W *)p->b + first, n, p->low, p->bits);               \
+            if (s != a) memcpy(a, s, n * sizeof *a);                                                         \
+        }                                                                                                    \
+    }                                                                                                        \
+    /* How many of the first `of` words of the merged rows come from x; equal ones from x first. */          \
+    static uint32_t share_##W(const W *x, uint32_t nx, const W *y, uint32_t ny, uint32_t of) {               \
+        uint32_t lo = of > ny ? of - ny : 0, hi = RG_MIN(of, nx);                                            \
+        while (lo < hi) {                                                                                    \
+            uint32_t mid = lo + (hi - lo) / 2;                                                               \
+            if (x[mid] <= y[of - mid - 1])                                                                   \
+                lo = mid + 1;                                                                                \
+            else                                                                                             \
+                hi = mid;                                                                                    \
+        }                                                                                                    \
+        return lo;                                                                                           \
+    }                                                                                                        \
+    /* Parts are merged in pairs of `step` each; a pair has as many tasks as parts. */                       \
+    static void merge_##W(void *arg, uint32_t t0, uint32_t t1, int worker) {                                 \
+        const struct parts *p = arg;                                                                         \
+        (void)worker;                                                                                        \
+        for (; t0 < t1; t0++) {                                                                              \
+            uint32_t tasks = 2 * p->step, pair = t0 / tasks * tasks, piece = t0 % tasks;                     \
+            uint32_t first = p->bound[pair], middle = p->bound[pair + p->step],                              \
+                     end = p->bound[pair + tasks];                                                           \
+            const W *x = (const W *)p->a + first, *y = (const W *)p->a + middle;                             \
+            uint32_t nx = middle - first, ny = end - middle, n = end - first;                                \
+            uint32_t from = (uint32_t)((uint64_t)n * piece / tasks),                                         \
+                     to = (uint32_t)((uint64_t)n * (piece + 1) / tasks);                                     \
+            uint32_t i = share_##W(x, nx, y, ny, from), j = from - i;                                        \
+            W *out = (W *)p->b + first;                                                                      \
+            for (uint32_t k = from; k < to; k++) {                                                           \
+                bool take_x = j == ny || (i < nx && x[i] <= y[j]);                                           \
+                out[k] = take_x ? x[i] : y[j];                                                               \
+                i += take_x, j += !take_x;                                                                   \
+            }                                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    /* The same as sort_, on all threads. */                                                                 \
+    static W *sort_all_##W(W *a, W *b, uint32_t n, int low, int bits) {                                      \
+        uint32_t bound[PARTS + 1], parts = 1;                                                                \
+        while (n >= PARALLEL && parts < PARTS && 2 * parts <= (uint32_t)pool_threads(pool_get()))            \
+            parts *= 2;                                                                                      \
+        if (parts == 1) return sort_##W(a, b, n, low, bits);                                                 \
+        for (uint32_t i = 0; i <= parts; i++) bound[i] = (uint32_t)((uint64_t)n * i / parts);                \
+        struct parts p = {.a = a, .b = b, .bound = bound, .n = parts, .step = 1, .low = low, .bits = bits};  \
+        pool_run(pool_get(), part_##W, &p, parts, 1);                                                        \
+        for (; p.step < parts; p.step *= 2) {                                                                \
+            pool_run(pool_get(), merge_##W, &p, parts, 1);                                                   \
+            void *was = p.a;                                                                                 \
+            p.a = p.b, p.b = was;                                                                            \
+        }                                                                                                    \
+        return p.a;                                                                                          \
     }
 SORTS(word32)
 SORTS(word64)
