@@ -37,14 +37,20 @@ static const uop *values(struct tg *g, const char *name, const char *indices, co
     return t_grad_through(g, v, t_gather(g, r, -1, call(g, indices, DT_I64, r, num, n)));
 }
 
+static bool is_one(struct tg *g, const uop *r) { return tg_shape(g, r)->d[tg_shape(g, r)->n - 1] == 1; }
+
 const uop *t_sort(struct tg *g, const uop *x, int64_t axis, bool descending) {
     int64_t down = descending;
-    return back(g, values(g, "sort", "argsort", rows(g, x, axis), &down, 1), x, axis, true);
+    const uop *r = rows(g, x, axis);
+    return is_one(g, r) ? tg_value(g, x) : back(g, values(g, "sort", "argsort", r, &down, 1), x, axis, true);
 }
 
 const uop *t_argsort(struct tg *g, const uop *x, int64_t axis, bool descending) {
     int64_t down = descending;
-    return back(g, call(g, "argsort", DT_I64, rows(g, x, axis), &down, 1), x, axis, true);
+    const uop *r = rows(g, x, axis);
+    const struct shape *s = tg_shape(g, tg_value(g, x));
+    if (is_one(g, r)) return t_full(g, uop_int(g->ir, DT_I64, 0), s->d, s->n);
+    return back(g, call(g, "argsort", DT_I64, r, &down, 1), x, axis, true);
 }
 
 static const uop *top_rows(struct tg *g, const uop *x, int64_t k, int64_t axis) {

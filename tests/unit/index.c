@@ -109,6 +109,16 @@ TEST(index_scans_of_16_bits_store_16) {
     CHECK_EQ(rg_close(c), RG_OK);
 }
 
+/* Rows of one element are sorted. */
+TEST(index_sort_of_one_is_free) {
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor x = filled(c, RG_F16, RG_SHAPE(7, 1, 65));
+    rg_realize(x);
+    CHECK_EQ(planned(rg_sort(x, 1)).kernels, 0);
+    CHECK_EQ(planned(rg_argsort(x, 1)).kernels, 0);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
 /* Many elements for few indices, on all threads: the last one, each time. */
 TEST(index_scatter_takes_the_last) {
     enum { ROWS = 64, N = 500, PLACES = 7 };

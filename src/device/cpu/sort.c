@@ -10,7 +10,7 @@
  * Tests: tests/unit/call.c, tests/values/index.txt; speed: bench/sort.c */
 #include "device/cpu/internal.h"
 
-#define TINY 16            /* elements that are sorted by rank .. */
+#define TINY 16            /* elements of up to 8 bytes that are sorted by rank .. */
 #define SHORT 40           /* .. by insertion */
 #define WIDE_DIGITS 4096   /* elements from which on digits have 11 bits, not 8 */
 #define PARALLEL (1 << 16) /* elements of a row that is worth several threads */
@@ -38,7 +38,7 @@ static int first_bits(uint32_t n) {
 
 /* Everything for one width of words. The key is the `bits` bits above the lowest `low`. */
 #define SORTS(W)                                                                                             \
-    static void insert_##W(W *a, uint32_t n) {                                                               \
+    static inline void insert_##W(W *a, uint32_t n) {                                                        \
         for (uint32_t i = 1; i < n; i++) {                                                                   \
             W x = a[i];                                                                                      \
             uint32_t k = i;                                                                                  \
@@ -102,7 +102,7 @@ static int first_bits(uint32_t n) {
     }                                                                                                        \
     static inline W *sort_##W(W *a, W *b, uint32_t n, int low, int bits) {                                   \
         if (n > SHORT) return (bits > 32 ? leading_##W : digits_##W)(a, b, n, low, bits);                    \
-        if (n <= TINY) return rank_##W(a, b, n);                                                             \
+        if (n <= TINY && sizeof(W) < 16) return rank_##W(a, b, n);                                           \
         insert_##W(a, n);                                                                                    \
         return a;                                                                                            \
     }                                                                                                        \
@@ -123,6 +123,18 @@ static int first_bits(uint32_t n) {
             W x = a[i];                                                                                      \
             a[i] = a[0];                                                                                     \
             sift_##W(a, i, 0, x);                                                                            \
+        }                                                                                                    \
+    }                                                                                                        \
+    /* The same of short rows: no branch depends on the values. */                                           \
+    static __attribute__((unused)) void pick_##W(W *a, uint32_t n, uint32_t k) {                             \
+        for (uint32_t j = 0; j < k; j++) {                                                                   \
+            W least = a[j];                                                                                  \
+            uint32_t at = j;                                                                                 \
+            for (uint32_t i = j + 1; i < n; i++) {                                                           \
+                bool less = a[i] < least;                                                                    \
+                least = less ? a[i] : least, at = less ? i : at;                                             \
+            }                                                                                                \
+            a[at] = a[j], a[j] = least;                                                                      \
         }                                                                                                    \
     }                                                                                                        \
     static void part_##W(void *arg, uint32_t t0, uint32_t t1, int worker) {                                  \
@@ -204,13 +216,15 @@ SORTS(word128)
 
 /* A row of elements of type T (bits as U) to numbers K, to words P with the index below the number, and back. */
 #define ELEMENTS(T, U, K, P, P_LOW, all, top, inf, is_signed)                                        \
-    static void numbers_##T(const void *row, uint32_t n, bool down, void *to) {                      \
+    static bool numbers_##T(const void *row, uint32_t n, bool down, void *to) {                      \
         const U *x = row;                                                                            \
-        K *out = to, flip = down ? (all) : 0;                                                        \
+        K *out = to, flip = down ? (all) : 0, again = 0;                                             \
         for (uint32_t i = 0; i < n; i++) {                                                           \
             K v = x[i];                                                                              \
             out[i] = (K)(KEY(v, (K)(all), (K)(top), (K)(inf), is_signed)) ^ flip;                    \
+            again |= (inf) && (IS_NAN(v, (K)(top), (K)(inf)) || IS_ZERO(v, (K)(top)));               \
         }                                                                                            \
+        return again;                                                                                \
     }                                                                                                \
     static void words_##T(const void *row, uint32_t n, bool down, void *to) {                        \
         const U *x = row;                                                                            \
@@ -232,17 +246,14 @@ SORTS(word128)
         }                                                                                            \
         return lo;                                                                                   \
     }                                                                                                \
-    static void elements_##T(const void *sorted, const void *row, uint32_t n, bool down, void *to) { \
+    static void elements_##T(const void *sorted, const void *row, uint32_t n, bool down, bool again, \
+                             void *to) {                                                             \
         const K *s = sorted;                                                                         \
         const U *x = row;                                                                            \
         U *out = to;                                                                                 \
         K flip = down ? (all) : 0, zero = (K)(top) ^ flip, nan = (K)(all) ^ flip;                    \
         uint32_t z = 0, q = 0;                                                                       \
-        bool again = false;                                                                          \
-        if (inf) {                                                                                   \
-            z = below_##T(s, n, zero), q = below_##T(s, n, nan);                                     \
-            again = (z < n && s[z] == zero) || (q < n && s[q] == nan);                               \
-        }                                                                                            \
+        if (again) z = below_##T(s, n, zero), q = below_##T(s, n, nan);                              \
         for (uint32_t i = 0; i < n; i++) {                                                           \
             K v = s[i] ^ flip;                                                                       \
             out[i] = (U)(UNKEY(v, (K)(all), (K)(top), (K)(inf), is_signed));                         \
@@ -280,9 +291,9 @@ ELEMENTS64(f64, uint64_t, UINT64_MAX, (uint64_t)1 << 63, (uint64_t)0x7ff << 52, 
 static const struct element {
     const char *name;
     uint32_t bytes;
-    void (*numbers)(const void *row, uint32_t n, bool down, void *to);
+    bool (*numbers)(const void *row, uint32_t n, bool down, void *to); /* are there zeros or NaN? */
     void (*words)(const void *row, uint32_t n, bool down, void *to);
-    void (*elements)(const void *sorted, const void *row, uint32_t n, bool down, void *to);
+    void (*elements)(const void *sorted, const void *row, uint32_t n, bool down, bool again, void *to);
     void (*picked)(const void *words, const void *row, uint32_t n, void *to);
 } element[] = {
 #define X(T, size) {#T, size, numbers_##T, words_##T, elements_##T, picked_##T},
@@ -311,13 +322,13 @@ static void row_values(const struct sort_row *r) {
     bool wide = r->e->bytes == 8, same = r->e->bytes == (wide ? 8 : 4);
     size_t size = (size_t)r->n * (wide ? 8 : 4);
     void *a = r->scratch, *b = same ? r->out : r->scratch + size, *s;
-    r->e->numbers(r->x, r->n, r->down, a);
+    bool again = r->e->numbers(r->x, r->n, r->down, a);
     int bits = (int)r->e->bytes * 8;
     if (wide)
         s = (r->alone ? sort_all_word64 : sort_word64)(a, b, r->n, 0, bits);
     else
         s = (r->alone ? sort_all_word32 : sort_word32)(a, b, r->n, 0, bits);
-    r->e->elements(s, r->x, r->n, r->down, r->out);
+    r->e->elements(s, r->x, r->n, r->down, again, r->out);
 }
 
 static bool is_few(uint32_t n, uint32_t k) { return k <= n / 8; }
@@ -327,6 +338,7 @@ static void *row_words(const struct sort_row *r, void *a, void *b) {
     bool wide = r->e->bytes == 8, few = is_few(r->n, r->k);
     int bits = (int)r->e->bytes * 8;
     r->e->words(r->x, r->n, r->down, a);
+    if (r->n <= SHORT && 2 * r->k <= r->n && !wide) return pick_word64(a, r->n, r->k), a;
     if (few) return wide ? least_word128(a, r->n, r->k) : least_word64(a, r->n, r->k), a;
     if (wide) return (r->alone ? sort_all_word128 : sort_word128)(a, b, r->n, 64, bits);
     return (r->alone ? sort_all_word64 : sort_word64)(a, b, r->n, 32, bits);
