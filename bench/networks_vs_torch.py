@@ -69,16 +69,16 @@ class Block(nn.Module):
 
 
 class ViT(nn.Module):
-    def __init__(self):
+    def __init__(self, w=768):
         super().__init__()
-        self.patches, self.first = nn.Conv2d(3, 768, 16, 16), nn.Parameter(torch.randn(1, 1, 768) * 0.02)
-        self.position = nn.Parameter(torch.randn(197, 768) * 0.02)
-        self.blocks = nn.Sequential(*(Block(768, False, False, False) for _ in range(12)))
-        self.norm, self.head = nn.LayerNorm(768), nn.Linear(768, 1000)
+        self.patches, self.first = nn.Conv2d(3, w, 16, 16), nn.Parameter(torch.randn(1, 1, w) * 0.02)
+        self.position = nn.Parameter(torch.randn(197, w) * 0.02)
+        self.blocks = nn.Sequential(*(Block(w, False, False, False) for _ in range(12)))
+        self.norm, self.head = nn.LayerNorm(w), nn.Linear(w, 1000)
 
     def forward(self, x):
         x = self.patches(x).flatten(2).transpose(1, 2)
-        x = torch.cat((self.first.expand(len(x), 1, 768).to(x.dtype), x), 1) + self.position
+        x = torch.cat((self.first.expand(len(x), 1, -1).to(x.dtype), x), 1) + self.position
         return self.head(self.norm(self.blocks(x))[:, 0])
 
 
@@ -96,18 +96,18 @@ class Language(nn.Module):
             self.head.weight = self.words.weight
 
     def forward(self, x):
-        return self.head(self.norm(self.blocks(self.first(self.words(x) + self.position))))
+        return self.head(self.norm(self.blocks(self.first(self.words(x) + self.position[: x.shape[1]]))))
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, w=1024, heads=16, kv=4, hidden=2816):
+    def __init__(self, w, heads, kv, hidden):
         super().__init__()
         lin = lambda i, o: nn.Linear(i, o, bias=False)
         self.heads, self.kv, self.norm1, self.norm2 = heads, kv, nn.RMSNorm(w, 1e-5), nn.RMSNorm(w, 1e-5)
         self.q, self.k, self.v, self.o = lin(w, w), lin(w, w // heads * kv), lin(w, w // heads * kv), lin(w, w)
         self.gate_proj, self.up_proj, self.down_proj = lin(w, hidden), lin(w, hidden), lin(hidden, w)
 
-    def forward(self, x, cos, sin):
+    def forward(self, x, cos, sin, pos=None):
         b, t, w = x.shape
         y = self.norm1(x)
 
@@ -116,24 +116,35 @@ class LlamaBlock(nn.Module):
             return torch.cat((u * cos - v * sin, v * cos + u * sin), -1)
 
         q, k, v = (f(y).view(b, t, h, -1).transpose(1, 2) for f, h in ((self.q, self.heads), (self.k, self.kv), (self.v, self.kv)))
-        y = F.scaled_dot_product_attention(turn(q), turn(k), v, is_causal=True, enable_gqa=True)
+        q, k = turn(q), turn(k)
+        if pos is not None:  # a token of a sequence whose keys and values are stored
+            self.keys[:, :, pos : pos + 1], self.values[:, :, pos : pos + 1] = k, v
+            k, v = self.keys[:, :, : pos + 1], self.values[:, :, : pos + 1]
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=pos is None, enable_gqa=True)
         x = x + self.o(y.transpose(1, 2).reshape(b, t, w))
         y = self.norm2(x)
         return x + self.down_proj(F.silu(self.gate_proj(y)) * self.up_proj(y))
 
+    def caches(self, batch, context):
+        shape = (batch, self.kv, context, self.q.out_features // self.heads)
+        self.keys, self.values = (torch.zeros(shape, dtype=self.q.weight.dtype, device=self.q.weight.device) for _ in range(2))
+
 
 class Llama(nn.Module):
-    def __init__(self, w=1024, t=2048):
+    def __init__(self, w=1024, heads=16, kv=4, hidden=2816, layers=24, t=2048):
         super().__init__()
         self.words, self.norm, self.head = nn.Embedding(32000, w), nn.RMSNorm(w, 1e-5), nn.Linear(w, 32000, bias=False)
-        self.blocks = nn.ModuleList(LlamaBlock() for _ in range(24))
-        angle = torch.arange(t)[:, None] * torch.exp(torch.arange(32) * (-math.log(10000) / 32))
-        self.register_buffer("cos", angle.cos().bfloat16()), self.register_buffer("sin", angle.sin().bfloat16())
+        self.blocks = nn.ModuleList(LlamaBlock(w, heads, kv, hidden) for _ in range(layers))
+        half = w // heads // 2
+        angle = torch.arange(t)[:, None] * torch.exp(torch.arange(half) * (-math.log(10000) / half))
+        self.register_buffer("cos", angle.cos()), self.register_buffer("sin", angle.sin())
 
-    def forward(self, x):
+    def forward(self, x, pos=None):
         x = self.words(x)
+        to = torch.get_autocast_dtype(x.device.type) if torch.is_autocast_enabled(x.device.type) else x.dtype
+        at = slice(0, x.shape[1]) if pos is None else slice(pos, pos + 1)
         for block in self.blocks:
-            x = block(x, self.cos, self.sin)
+            x = block(x, self.cos[at].to(to), self.sin[at].to(to), pos)
         return self.head(self.norm(x))
 
 
@@ -162,17 +173,37 @@ class UNet(nn.Module):
         return self.head(self.block4(torch.cat((b, a), 1)))
 
 
-def make(name, batch, where):
-    words = dict(bert=30522, gpt2=50304, llama=32000).get(name)
-    net = resnet(int(name[6:])) if name.startswith("resnet") else dict(vit=ViT, unet=UNet, llama=Llama).get(name, lambda: Language(name == "bert"))()
-    if words:
-        t = dict(bert=512, gpt2=1024, llama=2048)[name]
-        x, y = torch.randint(words, (batch, t), device=where), torch.randint(words, (batch * t,), device=where)
+LLAMA_60M, LSTM_STEPS = dict(w=512, heads=8, kv=4, hidden=1408, layers=9, t=256), 128
+WORDS = {"bert": 30522, "bert-128": 30522, "gpt2": 50304, "llama": 32000, "llama-60m": 32000}
+TOKENS = {"bert": 512, "bert-128": 128, "gpt2": 1024, "llama": 2048, "llama-60m": 256}
+NETS = {"vit": ViT, "vit-s": lambda: ViT(384), "unet": UNet, "llama": Llama, "llama-60m": lambda: Llama(**LLAMA_60M), "gpt2": lambda: Language(False)}
+
+
+class LSTM(nn.LSTM):
+    def forward(self, x):
+        return super().forward(x)[0]
+
+
+def network(name):
+    if name.startswith("resnet"):
+        return resnet(int(name[6:]))
+    if name.startswith("lstm"):
+        return LSTM(int(name[5:]), int(name[5:]))
+    return NETS.get(name, lambda: Language(True))()
+
+
+def make(name, batch, where, layout=torch.channels_last):
+    net = network(name)
+    if name in WORDS:
+        x, y = (torch.randint(WORDS[name], shape, device=where) for shape in ((batch, TOKENS[name]), (batch * TOKENS[name],)))
+    elif name.startswith("lstm"):
+        x, y = (torch.randn(LSTM_STEPS, batch, int(name[5:]), device=where) for _ in range(2))
+        layout = torch.preserve_format
     else:
         side = 64 if name == "unet" else 224
-        x = torch.randn(batch, 3, side, side, device=where).to(memory_format=torch.channels_last)
+        x = torch.randn(batch, 3, side, side, device=where).to(memory_format=layout)
         y = torch.randn_like(x) if name == "unet" else torch.randint(1000, (batch,), device=where)
-    return net.to(where).to(memory_format=torch.channels_last), x, y
+    return net.to(where).to(memory_format=layout), x, y
 
 
 def graph_of(step, warm):
@@ -190,13 +221,14 @@ def graph_of(step, warm):
 
 def stepper(net, x, y, args, mode):
     def loss_of(x, y):
-        with torch.autocast("cuda", torch.bfloat16, enabled=args.dtype == "bf16"):
+        with torch.autocast(x.device.type, torch.bfloat16, enabled=args.dtype == "bf16"):
             out = net(x)
-        if out.dim() == 4:
+        if y.is_floating_point():
             return F.mse_loss(out.float(), y)
         return F.cross_entropy(out.flatten(0, 1).float() if out.dim() == 3 else out.float(), y)
 
-    opt = torch.optim.AdamW(net.parameters(), lr=1e-4, fused=True, capturable=mode == "graph")
+    opt = torch.optim.AdamW(net.parameters(), lr=1e-4, fused=True, capturable=mode == "graph") if not args.forward else None
+    net.train(not args.forward)
     if mode in ("compile", "cudagraphs"):
         loss_of = torch.compile(loss_of, mode="reduce-overhead" if mode == "cudagraphs" else None)
 
