@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training steps of networks in a jit, by Ridge and by PyTorch: GRU, LSTM, UNet, ResNet, ViT, and transformers like Llama, GPT-2 and BERT.
 
-    networks.py --lib build/release/libridge.so --device CPU [--size small|large] [gru lstm unet resnet llama gpt2 bert vit]
+    networks.py --lib build/release/libridge.so --device CPU [--size small|large] [gru lstm unet resnet llama gpt2 bert vit gru512 lstm512]
     networks.py --sample tests/unit/networks_sample.h      the networks as C with what PyTorch computes, for `make test`
 
 A network is written once, over the functions of the table (rows.py): f("linear", x, w, b) is rg_linear or the row's reference. Ten steps
@@ -317,8 +317,36 @@ def vit(m, large):
     return batch, net
 
 
+def layer(kind, gates):
+    """rg_lstm or rg_gru over 512 steps (unlike `rnn`, whose steps are unrolled); every state is classified."""
+
+    def make(m, large):
+        T, B, D, H, K = 512, 4, 24, 32, 6
+        for name, shape in (("w_ih", (gates * H, D)), ("w_hh", (gates * H, H)), ("b_ih", (gates * H,)), ("b_hh", (gates * H,)), ("head", (K, H))):
+            m.weight(name, *shape)
+        batch = lambda: [("f32", m.normal(T, B, D)), ("i64", m.below(K, T * B))]
+
+        def net(f, p, x):
+            states = f(kind, x[0], None, [p[n] for n in ("w_ih", "w_hh", "b_ih", "b_hh")], {})
+            h = f("reshape", f("narrow", f("select", states, 0, 0), 0, 1, T), [T * B, H])
+            return f("cross_entropy", f("linear", h, p["head"], None), x[1], {"reduction": E("RG_MEAN")})
+
+        return batch, net
+
+    return make
+
+
+def ref_layer(kind, x, weights):
+    """States of all times, (2, T + 1, N, H) or (1, ..), from zeros; those of the cell are left out."""
+    zero = torch.zeros(1, x.shape[1], weights[1].shape[1])
+    start = (zero, zero) if kind == "lstm" else zero
+    out = getattr(torch, kind)(x, start, weights, True, 1, 0.0, False, False, False)[0]
+    return torch.cat([zero, out])[None]
+
+
 NETS = {"gru": rnn("gru"), "lstm": rnn("lstm"), "unet": unet, "resnet": resnet, "llama": llama, "gpt2": language(False)}
 NETS.update(bert=language(True), vit=vit)
+LAYERS = {"lstm512": layer("lstm", 4), "gru512": layer("gru", 3)}
 
 
 # ---- both sides ---------------------------------------------------------------------------------------------------
@@ -345,6 +373,8 @@ def by_torch(net, params, batches, dtype, device):
 def reference_call(name, *args):
     if name == "zeros":
         return torch.zeros(args[1])
+    if name in ("lstm", "gru"):
+        return ref_layer(name, args[0], args[2])
     row = ROWS[name]
     if row.conv == "promote" or not row.raw:
         return row.lam(*args)
@@ -423,7 +453,7 @@ def far(a, b):
 
 def one(name, args):
     start, m = time.time(), Made(args.seed)
-    batch, net = NETS[name](m, args.size == "large")
+    batch, net = {**NETS, **LAYERS}[name](m, args.size == "large")
     params, batches = dict(m.params), [batch() for _ in range(STEPS)]
     on = "cuda" if args.device.startswith("CUDA") else "cpu"
     exact, single = (by_torch(net, params, batches, t, on) for t in (torch.float64, torch.float32))
@@ -554,7 +584,7 @@ def main():
     if args.sample:
         return write(args.sample)
     bad = 0
-    for name in args.nets or NETS:
+    for name in args.nets or {**NETS, **LAYERS}:
 
         def work():
             try:
