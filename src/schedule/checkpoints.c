@@ -7,7 +7,7 @@
  * Tests: tests/unit/checkpoint.c */
 #include "schedule/internal.h"
 
-static bool is_checkpoint(const uop *n) {
+bool is_checkpoint(const uop *n) {
     if (n->op != OP_WHERE) return false;
     const uop *never = n->src[0];
     return never->op == OP_NE && never->src[0]->op == OP_VAR && never->src[0]->dt == DT_IDX &&

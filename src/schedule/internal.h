@@ -49,6 +49,7 @@ struct sgraph {
     struct arena *region, *eval; /* scratch: of a region's plan, of one kernel's price */
     const uint8_t *old;    /* the caller's node id -> 1: readers of this version of a buffer read a copy */
     const uint8_t *unused; /* the caller's node id -> 1: a checkpoint that is not used; NULL: all are */
+    bool checkpointed;     /* a checkpoint is used: memory is worth time */
     uint64_t visits;       /* nodes that recursive functions have visited so far */
 };
 /* Imports the program, drops ops that compute nothing, splits long reductions, finds the units. old: see above; may be NULL. */
@@ -121,6 +122,7 @@ struct checkpoint_search {
     void (*plan)(void *cx, const uint8_t *unused); /* into *out */
     void *cx;
 };
+bool is_checkpoint(const uop *);
 void checkpoints_find(struct arena *, const uop *graph, uop_vec *);
 void checkpoints_choose(struct checkpoint_search *);
 

@@ -14,6 +14,8 @@
 
 enum { BRIEF_AFTER = 100000 };            /* evaluations of a program: its further blocks get fewer */
 enum { PLANS_LEAST = 4, PLANS_MOST = 8 }; /* that one search returns */
+/* What keeping a byte for another kernel is worth where memory is scarce, in times of reading it. */
+#define HOLD 0.1
 
 /* ---- canonical text of a region: equal text, equal plan ------------------------------------------------------------------- */
 
@@ -318,6 +320,35 @@ static void find_before(struct region *x, struct plan_problem *p) {
     p->nbefore = pair.n / 2;
 }
 
+static double bytes_of(struct sgraph *g, uint32_t unit) {
+    const uop *n = g->unit[unit].n;
+    return (double)shape_size(sg_shape(g, n)) * dtype_info[n->dt].bytes;
+}
+
+/* What the units read of other regions, for the price of memory. */
+static void find_far(struct region *x, struct plan_problem *p) {
+    struct sgraph *g = x->g;
+    const uint32_t **far = arena_array(g->a, const uint32_t *, x->n);
+    VEC(uint32_t) unit = {0};
+    for (uint32_t i = 0; i < x->n; i++) {
+        VEC(uint32_t) v = {0};
+        for (const uint32_t *s = g->unit[x->unit[i]].src; *s != UINT32_MAX; s++) {
+            if (x->local[*s] != UINT32_MAX) continue;
+            uint32_t k = 0;
+            while (k < unit.n && unit.p[k] != *s) k++;
+            if (k == unit.n) vec_push(g->a, &unit, *s);
+            vec_push(g->a, &v, x->n + k);
+        }
+        vec_push(g->a, &v, UINT32_MAX);
+        far[i] = v.p;
+    }
+    double *bytes = arena_array(g->a, double, x->n + unit.n);
+    memcpy(bytes, p->bytes, x->n * sizeof *bytes);
+    for (uint32_t k = 0; k < unit.n; k++) bytes[x->n + k] = bytes_of(g, unit.p[k]);
+    p->bytes = bytes, p->far = far, p->nfar = unit.n;
+    p->hold = HOLD * 1e-9 / model_value(g->opts->model, MODEL_DRAM_READ);
+}
+
 static void make_problem(struct region *x, struct plan_problem *p) {
     struct sgraph *g = x->g;
     const uint32_t **use = arena_array(g->a, const uint32_t *, x->n);
@@ -341,7 +372,7 @@ static void make_problem(struct region *x, struct plan_problem *p) {
         forced[i] = escapes && u->forced == UNIT_FREE ? UNIT_FORCED : u->forced;
         hint[i] = u->hint;
         statements[i] = op_statements((enum op)u->n->op);
-        bytes[i] = (double)shape_size(sg_shape(g, u->n)) * dtype_info[u->n->dt].bytes;
+        bytes[i] = bytes_of(g, x->unit[i]);
     }
     *p = (struct plan_problem){.n = x->n,
                                .use = use,
@@ -357,6 +388,7 @@ static void make_problem(struct region *x, struct plan_problem *p) {
                                .cx = x,
                                .brief = x->brief,
                                .no_multi = g->opts->no_multi};
+    if (g->checkpointed) find_far(x, p);
     find_before(x, p);
 }
 

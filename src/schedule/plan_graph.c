@@ -413,6 +413,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     }
     case OP_WHERE:
         if (c->g->unused && c->g->unused[n->id]) return src[2];
+        c->g->checkpointed |= is_checkpoint(n);
         break;
     case OP_CONTIGUOUS:
         if (in_memory(src[0]) && c->overwritten[n->src[0]->id]) return own_copy(c, src[0]);

@@ -238,7 +238,7 @@ static void find_lean_order(struct schedule_state *s) {
     if (peak < LEAN_LEAST) return;
     s->order = arena_array(s->a, uint32_t, s->call.n + 1);
     sort_lean(s);
-    if (order_peak(s) > peak / 2) s->order = order;
+    if (order_peak(s) > peak * (s->g.checkpointed ? 1 : 0.5)) s->order = order;
 }
 
 /* ---- collectives ------------------------------------------------------------------------------------------------ */

@@ -113,7 +113,11 @@ struct plan_problem {
     const uint32_t *const *use; /* use[v]: nodes that read v, ending in UINT32_MAX */
     const uint8_t *forced;      /* 1: must be stored, 2: must not be (a number, a view) */
     const uint8_t *hint;        /* 1: contraction, 2: reduction, 0: elementwise; for the structural seeds */
-    const double *bytes;        /* of each value, for the min-cut seed */
+    const double *bytes;        /* of each value, for the min-cut seed and `hold` */
+    /* values of other regions that v reads, with numbers from n on, ending in UINT32_MAX; NULL: not asked for */
+    const uint32_t *const *far;
+    uint32_t nfar;
+    double hold; /* seconds that a byte costs which a joined kernel keeps waiting; 0: memory is free */
     const uint32_t
         *statements; /* that each value becomes: too large a kernel is halved by them; NULL: 1 each */
     uint32_t most_statements; /* of one kernel; 0: no limit */

@@ -69,6 +69,34 @@ static void partners(struct search_run *r, uint32_t id) {
         }
 }
 
+/* Adds the bytes of v unless it is marked; marks it. */
+static void add_bytes(struct fusion_search *s, uint32_t v, double *sum) {
+    if (s->fore[v] != s->fore_epoch) *sum += s->p->bytes[v];
+    s->fore[v] = s->fore_epoch;
+}
+
+/* Bytes of the values that a kernel reads or stores and that are not marked; marks them. */
+static double bytes_of(struct fusion_search *s, const uint32_t *out, uint32_t k) {
+    double sum = 0;
+    cone(s, out, k);
+    for (uint32_t i = 0; i < k; i++) add_bytes(s, out[i], &sum);
+    for (uint32_t i = 0; i < s->reads.n; i++) add_bytes(s, s->reads.p[i], &sum);
+    for (uint32_t i = 0; i < k + s->inner.n; i++)
+        for (const uint32_t *v = s->p->far[i < k ? out[i] : s->inner.p[i - k]]; *v != NONE; v++)
+            add_bytes(s, *v, &sum);
+    return sum;
+}
+
+/* Seconds that the memory of a joined kernel is worth: values of one part are there while those of the other are. */
+static double held(struct fusion_search *s, const uint32_t *a, uint32_t na, const uint32_t *b, uint32_t nb) {
+    if (s->p->hold == 0) return 0;
+    walk_ahead(s);
+    double first = bytes_of(s, a, na), more = bytes_of(s, b, nb); /* more: that the first has not */
+    walk_ahead(s);
+    double second = bytes_of(s, b, nb), common = second - more;
+    return s->p->hold * (fmin(first, second) - common);
+}
+
 static double gain_of(struct search_run *r, uint32_t a, uint32_t b) {
     struct fusion_search *s = &r->s;
     const struct search_kernel *x = &s->kern.p[a], *y = &s->kern.p[b];
@@ -76,7 +104,7 @@ static double gain_of(struct search_run *r, uint32_t a, uint32_t b) {
     uint32_t at = r->pool.n;
     vec_need(s->a, &r->pool, x->k + y->k);
     uint32_t k = union_sorted(x->out, x->k, y->out, y->k, r->pool.p + at);
-    return was - price(s, r->pool.p + at, k);
+    return was - price(s, r->pool.p + at, k) - held(s, x->out, x->k, y->out, y->k);
 }
 
 /* One round of joins: pairs with an untried kernel, best first, each kernel at most once. */
@@ -182,6 +210,7 @@ static void join_groups(struct search_run *r, uint32_t from) {
                     uint32_t k =
                         union_sorted(r->pool.p + g->at, g->k, r->pool.p + h->at, h->k, r->pool.p + top);
                     double both = price(s, r->pool.p + top, k), gain = g->seconds + h->seconds - both;
+                    gain -= held(s, r->pool.p + g->at, g->k, r->pool.p + h->at, h->k);
                     /* two kernels that are illegal alone may be legal together */
                     known[i][j] =
                         isnan(gain) ? -INFINITY : gain - margin(RG_MIN(both, g->seconds + h->seconds));

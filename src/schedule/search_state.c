@@ -126,7 +126,7 @@ void search_init(struct fusion_search *s, struct arena *a, struct err *err, cons
     s->kern_of = arena_array(a, uint32_t, s->n);
     s->mark = arena_array(a, uint32_t, s->n);
     s->member = arena_array(a, uint32_t, s->n);
-    s->fore = arena_array(a, uint32_t, s->n);
+    s->fore = arena_array(a, uint32_t, s->n + p->nfar);
     s->back = arena_array(a, uint32_t, s->n);
     s->merged = arena_array(a, uint32_t, s->n);
     s->chain = arena_array(a, uint32_t, 2 * (size_t)s->n);

@@ -1,5 +1,6 @@
 /* Tests of activation checkpointing (src/tensor/recompute.c, rg_checkpoint, rg_nn_checkpoint): the gradients are those without it, and
  * the values between kernels take less memory. */
+#include "simgpu.h"
 #include "test.h"
 
 #include <ridge.h>
@@ -92,6 +93,31 @@ TEST(checkpoint_takes_less_memory) {
               with.stats.ops / without.stats.ops);
     CHECK(with.stats.scratch < without.stats.scratch / 2);
     CHECK(with.stats.ops < 1.5 * without.stats.ops);
+}
+
+/* Logits in parts, each with a checkpoint. Their kernels have the same sizes and share a
+ * weight, but a kernel for all parts would need the logits of all. */
+TEST(checkpoint_parts_are_kept_apart) {
+    enum { PARTS = 4, EACH = 4096, WORDS = 50304, INNER = 768 };
+    simgpu_add();
+    rg_ctx *c = rg_open("SIM90");
+    rg_tensor x = rg_param(rg_randn(c, RG_BF16, RG_SHAPE(PARTS * EACH, INNER))),
+              w = rg_param(rg_randn(c, RG_BF16, RG_SHAPE(WORDS, INNER))), sum = RG_NONE,
+              next = rg_randint(c, RG_I64, 0, WORDS, RG_SHAPE(PARTS * EACH));
+    for (int k = 0; k < PARTS; k++) {
+        rg_tensor part = rg_narrow(x, 0, k * EACH, EACH),
+                  logits = rg_cast(rg_linear(part, w, RG_NONE), RG_F32);
+        rg_tensor loss = rg_cross_entropy(logits, rg_narrow(next, 0, k * EACH, EACH), .reduction = RG_SUM);
+        loss = rg_checkpoint(loss, part);
+        sum = k ? rg_add(sum, loss) : loss;
+    }
+    rg_backward(sum);
+    rg_plan_stats stats;
+    CHECK_EQ(rg_schedule_stats(RG_TENSORS(sum, rg_param_grad(x), rg_param_grad(w)), &stats), 0);
+    int64_t logits = (int64_t)EACH * WORDS * 2;
+    TEST_INFO("%.2f times the logits of a part", (double)stats.scratch / (double)logits);
+    CHECK(stats.scratch < 4 * logits);
+    rg_close(c);
 }
 
 static void note_warning(void *user, const char *text) { snprintf(user, 400, "%s", text); }
