@@ -224,12 +224,19 @@ static bool mma_takes(const struct tally *t, enum dtype dt) {
     return dt == DT_BF16 && model_value(t->m, MODEL_MATRIX_BF16) > model_value(t->m, MODEL_FLOPS_F32);
 }
 
-static bool has_mma_operands(struct tally *t, const uop *m) {
+/* Loads below m of types that MMA instructions multiply; *all: of any type. */
+static uint32_t narrow_loads(struct tally *t, const uop *m, uint32_t *all) {
     uop_vec loads = {0};
     uint32_t left = LOADS_WALKED, narrow = 0;
     loads_below(m, &loads, t->r->a, &left);
     for (uint32_t i = 0; i < loads.n; i++) narrow += mma_takes(t, (enum dtype)loads.p[i]->dt);
-    return narrow == loads.n;
+    *all = loads.n;
+    return narrow;
+}
+
+static bool has_mma_operands(struct tally *t, const uop *m) {
+    uint32_t all;
+    return narrow_loads(t, m, &all) == all;
 }
 
 static bool trivial_operand(const uop *n, uint32_t budget) {
@@ -274,10 +281,12 @@ static bool is_beside_rows(struct tally *t, const uop *red) {
     return !reads_row(t, red);
 }
 
-/* Do threads read each other's elements of a kept row? MMA instructions have it in registers; FMAs would loop in one thread. */
+/* Do threads read each other's elements of a kept row? MMA instructions have it in registers, rounded, and multiply it by a narrow
+ * operand (row statistics are fp32); FMAs would loop in one thread. */
 static bool shares_row(struct tally *t, const uop *red) {
     const uop *m = product_of(red);
-    return reads_row(t, red) && row_columns(t, red) > 1 && !(m && has_mma_operands(t, m));
+    uint32_t all;
+    return reads_row(t, red) && row_columns(t, red) > 1 && !(m && narrow_loads(t, m, &all));
 }
 
 /* NULL, or why codegen has no fast schedule for this reduction. */
