@@ -69,6 +69,13 @@ static const char scan[] =
     "r = (RANGE[r GRID 0] 8)\nk = (RANGE[k SCAN 1] 64)\n"
     "(SINK (STORE (INDEX out (ADD (MUL r 64) k)) (SCAN[ADD] (LOAD (INDEX x (ADD (MUL r 64) k))) k)))\n";
 
+/* A product of each row, and x doubled in place: in the loop over j alone. */
+static const char update[] = "kernel update\n"
+                             "x = (PARAM<f32>[0 x] 12)\ny = (PARAM<f32>[1 y] 36)\n"
+                             "i = (RANGE[i LOOP 0] 3)\nj = (RANGE[j LOOP 1] 12)\nat = (ADD (MUL i 12) j)\n"
+                             "(SINK (STORE (INDEX y at) (MUL (LOAD (INDEX y at)) 2)) (STORE (INDEX x j) (MUL "
+                             "(LOAD (INDEX x j)) 2)))\n";
+
 /* Sums of five neighbours, with steps of two in rows of 24. */
 static const char blur[] =
     "kernel blur\n"
@@ -112,6 +119,7 @@ TEST(codegen_opts_say_why) {
         {matmul, "JOIN(m,n,k)", "there is already an axis k"},
         {matmul, "TILE(n,4,j) VEC(j) JOIN(m,j,z)", "join it before"},
         {scan, "JOIN(r,k,z)", "carries a running value"},
+        {update, "JOIN(i,j,z)", "an update in one of the axes alone would be repeated"},
         {matmul, "TILE(m,64,i)", "has only 32 values"},
         {matmul, "TILE(m,8,i) STAGE(a,m,k)", "also depends on axis i"},
         {matmul, "STAGE(a,m,k) STAGE(a,m,k)", "staged already"},

@@ -2,7 +2,7 @@
  *
  * Rows of an image are often two loops, each too short for the threads of a block; together they are a row of its own.
  * Every pass over the one must be a pass over the other: the members of the two classes are paired by their ids, and
- * whatever binds one binds the other, a tile or a scan right after it. Index expressions get new / size and new % size,
+ * whatever binds one binds the other, a tile or a scan right after it; an update (x += ..) is in both or in neither. Index expressions get new / size and new % size,
  * which the rules merge again where the two axes are contiguous in memory.
  * Tests: tests/unit/codegen.c, tests/unit/golden.c (random lists) */
 #include "codegen/internal.h"
@@ -26,6 +26,28 @@ static bool binds_alike(const uop *n, const uop *outer, const uop *inner) {
         if (n->src[i] == inner) b = i;
     }
     return a == 0 ? b == 0 : n->op == OP_REDUCE ? b != 0 : b == a + 1;
+}
+
+/* Does a store add to its element, or replace it by a function of it? Run twice, it is wrong. */
+static bool is_update(struct sched *s, const uop *store) {
+    uop_vec topo = {0};
+    if (store->op == OP_STORE_ADD) return true;
+    uop_topo(s->ir->arena, &store->src[1], 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_LOAD && access_buf(topo.p[i]) == access_buf(store)) return true;
+    return false;
+}
+
+/* An update outside of one of the two loops would run in each iteration of both. */
+static void check_updates(struct sched *s, const char *opt, const uop_vec *topo, const uop *x, const uop *y) {
+    struct free_ranges fr;
+    free_init(&fr, s->ir, s->ir->arena);
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        bool store = n->op == OP_STORE || n->op == OP_STORE_ADD;
+        if (store && free_has(&fr, n, x) != free_has(&fr, n, y) && is_update(s, n))
+            opt_fail(s, opt, "an update in one of the axes alone would be repeated");
+    }
 }
 
 static void check_axis(struct sched *s, const char *opt, const struct axis *a) {
@@ -57,6 +79,7 @@ void opt_join(struct sched *s, const char *opt, struct axis *outer, struct axis 
         if (!alike)
             opt_fail(s, opt, "a pass over axis %s is not one over %s, right inside of it",
                      ir_name(ir, outer->name), ir_name(ir, inner->name));
+        check_updates(s, opt, &topo, x, y);
         const uop *both =
             sched_range(s, uop_idx(ir, outer->size * n), x, name, (enum axis_kind)x->arg.range.kind);
         sub[2 * i] = (struct range_subst){x, rw2(&s->rw, OP_IDIV, both, uop_idx(ir, n)), {both, NULL}, 1};

@@ -9,10 +9,6 @@
  * Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
 #include "tune/choose/choose.h"
 
-#include <math.h>
-
-#define FEWEST_LATE 0.4 /* of most_late, by few threads: a foreign process on one of the cores */
-
 bool recipe_list(struct view *v, int recipe, int level, struct str *out) {
     static recipe_fn *const fn[CHOOSE_RECIPES] = {recipe_attention, recipe_conv, recipe_gemm,
                                                   recipe_elementwise};
@@ -34,11 +30,6 @@ static const char *list_at(struct view *v, int recipe, int level) {
     str_init(&s, v->arena);
     if (!recipe_list(v, recipe, level, &s) || s.n >= CHOOSE_TEXT) return NULL;
     return s.n ? s.p + (s.p[0] == ' ') : "";
-}
-
-double grid_time(const struct view *v, double grid, double most_late) {
-    double late = v->threads == 1 ? 0 : RG_MIN(RG_MAX(v->threads / 16.0, FEWEST_LATE), 1) * most_late;
-    return (ceil(grid / v->threads) + late) / grid;
 }
 
 static double time_of(const struct view *v, double grid, int finer) {

@@ -11,6 +11,7 @@
 /* Rough rates of one core: only to decide how much work a grid iteration needs. */
 enum { CORE_FLOP_PER_NS = 30, CORE_BYTES_PER_NS = 20 };
 enum { DEFAULT_L1 = 32 << 10, DEFAULT_L2 = 512 << 10 }; /* bytes, where the OS does not tell */
+#define FEWEST_LATE 0.4             /* of most_late, by few threads: a foreign process on one of the cores */
 enum { MOST_LANES = 16, RARE = 8 }; /* RARE: times that other accesses happen more often */
 enum {
     TASK_NS = 20000,
@@ -268,4 +269,9 @@ bool view_can_name(const struct view *v, const uop *buf) {
         if (b != buf && b->arg.param.name == buf->arg.param.name) return false;
     }
     return true;
+}
+
+double grid_time(const struct view *v, double grid, double most_late) {
+    double late = v->threads == 1 ? 0 : RG_MIN(RG_MAX(v->threads / 16.0, FEWEST_LATE), 1) * most_late;
+    return (ceil(grid / v->threads) + late) / grid;
 }
