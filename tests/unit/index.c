@@ -119,6 +119,16 @@ TEST(index_sort_of_one_is_free) {
     CHECK_EQ(rg_close(c), RG_OK);
 }
 
+/* A mean of few neighbours reads these, not the whole axis. */
+TEST(index_adaptive_pooling_is_linear) {
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor x = filled(c, RG_F32, RG_SHAPE(2, 8, 200, 200));
+    rg_realize(x);
+    double n = 2 * 8 * 65 * (200 + 65), ops = planned(rg_adaptive_avg_pool2d(x, 65, 65)).ops;
+    if (ops > 60 * n) FAIL("%g operations for %g sums of up to 5 elements", ops, n);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
 /* Many elements for few indices, on all threads: the last one, each time. */
 TEST(index_scatter_takes_the_last) {
     enum { ROWS = 64, N = 500, PLACES = 7 };
