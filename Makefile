@@ -102,8 +102,9 @@ lib: $(LIB) $(SO) # libridge.a and libridge.so only
 examples: all # the same as all
 
 # A compiler that changed, or another set of flags, must rebuild: the file changes only if its text does.
-keep_if_same = mkdir -p $(@D) && printf '%s\n' '$(1)' > $@.new && \
-               { cmp -s $@.new $@ && rm -f $@.new || mv -f $@.new $@; }
+# The name has the shell's number: two makes may run in one folder.
+keep_if_same = mkdir -p $(@D) && printf '%s\n' '$(1)' > $@.$$$$ && \
+               { cmp -s $@.$$$$ $@ && rm -f $@.$$$$ || mv -f $@.$$$$ $@; }
 $(OUT)/flags: FORCE
 	@$(call keep_if_same,$(CC) $(ALL_CFLAGS))
 $(OUT)/prefix: FORCE

@@ -54,10 +54,11 @@ static inline bool tg_is_half(const uop *n) {
 }
 void tg_no_f8(struct tg *, enum op, const uop *x); /* throws, with what to do, if x has a type of 8 bits */
 static inline bool tg_is_f8(enum dtype d) { return dt_is_float(d) && dtype_info[d].bytes == 1; }
-const uop *tg_value(struct tg *, const uop *); /* an idx VAR becomes i64; a statement is refused */
-const uop *tg_float(struct tg *, const uop *); /* integers and bool become f32 */
-const uop *tg_wide(struct tg *, const uop *);  /* as tg_float, and halves become f32 */
-const uop *tg_bool(struct tg *, const uop *);  /* x != 0 */
+const uop *tg_value(struct tg *, const uop *);         /* an idx VAR becomes i64; a statement is refused */
+const uop *tg_float(struct tg *, const uop *);         /* integers and bool become f32 */
+const uop *tg_wide(struct tg *, const uop *);          /* as tg_float, and halves become f32 */
+const uop *tg_softplus_tail(struct tg *, const uop *); /* log(1 + e^-|x|) */
+const uop *tg_bool(struct tg *, const uop *);          /* x != 0 */
 /* Axes stay with size 1; of nothing: the identity. */
 const uop *tg_reduce(struct tg *, enum op, const uop *, uint32_t mask);
 const uop *tg_scan(struct tg *, enum op, const uop *, int64_t axis, enum dtype); /* computed in that dtype */

@@ -220,17 +220,19 @@ const uop *t_nll_loss(struct tg *g, const uop *x, const uop *target, const struc
 
 /* ---- yes or no ---------------------------------------------------------------------------------------------- */
 
-/* (1 - t) x + c log(1 + e^-x), c = 1 + (pos_weight - 1) t: the logarithm never overflows. */
+/* (1 - t) x + c log(1 + e^-x), c = 1 + (w - 1) t with w = pos_weight. For x <= 0 the linear parts cancel to -w t x, and are not computed: beside
+ * a large -x the loss of a sure answer would be lost. */
 const uop *t_bce_with_logits(struct tg *g, const uop *x, const uop *target, const struct t_loss *o) {
     check_options(g, o, "wp");
     struct loss_frame f = pairs(g, x, target, o);
-    const uop *low = t_softplus(g, tg_op1(g, OP_NEG, f.x));
+    const uop *tail = tg_softplus_tail(g, f.x), *hit = f.t;
     if (o->pos_weight) {
-        const uop *more =
-            scaled(&f, f.t, tg_op_k(g, OP_ADD, t_cast(g, o->pos_weight, f.dt), -1), "pos_weight");
-        low = mul(g, low, tg_op_k(g, OP_ADD, more, 1));
+        hit = scaled(&f, f.t, t_cast(g, o->pos_weight, f.dt), "pos_weight");
+        tail = mul(g, tail, add(g, one_minus(g, f.t), hit));
     }
-    return finish_all(&f, scaled(&f, add(g, mul(g, one_minus(g, f.t), f.x), low), o->weight, "weight"));
+    const uop *slope =
+        where(g, tg_op2(g, OP_LT, tg_like(g, f.x, 0), f.x), one_minus(g, f.t), tg_op1(g, OP_NEG, hit));
+    return finish_all(&f, scaled(&f, add(g, mul(g, slope, f.x), tail), o->weight, "weight"));
 }
 
 /* A logarithm that ends at -100. Its slope is PyTorch's, (p - t) / max(p (1 - p), 1e-12) when both logarithms are

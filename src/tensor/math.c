@@ -203,11 +203,14 @@ const uop *t_log1p(struct tg *g, const uop *x) {
     return t_cast(g, add(g, l, t_detach(g, fix)), (enum dtype)x->dt);
 }
 
-/* max(x, 0) + log(1 + e^-|x|): the exponential never overflows. -|x| is written so that its gradient at 0 is 1, where
- * that of max(x, 0) is 0: together the 1/2 that it should be. */
+/* log(1 + e^-|x|) of a wide x: the exponential never overflows. The slope of -|x| at 0 is 1, where that of max(x, 0) is 0: together the
+ * 1/2 that softplus has there. */
+const uop *tg_softplus_tail(struct tg *g, const uop *x) {
+    return t_log1p(g, tg_op1(g, OP_EXP, where(g, above(g, x, 0), neg(g, x), x)));
+}
+
 static const uop *softplus(struct tg *g, const uop *x) {
-    const uop *down = where(g, above(g, x, 0), neg(g, x), x);
-    return add(g, tg_op_k(g, OP_MAX, x, 0), t_log1p(g, tg_op1(g, OP_EXP, down)));
+    return add(g, tg_op_k(g, OP_MAX, x, 0), tg_softplus_tail(g, x));
 }
 
 const uop *t_softplus(struct tg *g, const uop *x) {

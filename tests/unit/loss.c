@@ -121,3 +121,24 @@ TEST(loss_words_for_misuse) {
     refused(c, rg_logcumsumexp(x, 5), "axis 5");
     CHECK_EQ(rg_close(c), 0);
 }
+
+/* A sure answer has a small loss: nothing as large as the logit is added and taken away again. */
+TEST(loss_of_sure_answers) {
+    const float x[] = {-8.920273f, 9.5f, -30, 30, -2.5f, 0}, t[] = {0.001f, 0.999f, 0, 1, 0.25f, 0.5f};
+    for (int weighted = 0; weighted < 2; weighted++) {
+        rg_ctx *c = rg_open("REF");
+        rg_tensor w = weighted ? rg_full(c, RG_F32, 3, RG_SHAPE()) : RG_NONE;
+        float got[6];
+        CHECK_EQ(
+            rg_read(rg_bce_with_logits(rg_from(c, RG_F32, x, RG_SHAPE(6)), rg_from(c, RG_F32, t, RG_SHAPE(6)),
+                                       .pos_weight = w, .reduction = RG_EACH),
+                    got, sizeof got),
+            0);
+        for (int i = 0; i < 6; i++) {
+            double a = x[i], p = t[i], k = weighted ? 3 : 1;
+            double want = p * k * log1p(exp(-a)) + (1 - p) * log1p(exp(a));
+            CHECK_NEAR(got[i] / want, 1, 5e-7);
+        }
+        CHECK_EQ(rg_close(c), 0);
+    }
+}
