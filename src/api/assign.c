@@ -16,7 +16,7 @@ static const uop *own_version(struct api_call *k, struct api_slot *s, bool whole
     if (n->op == OP_BUFFER || n->op == OP_ASSIGN) {
         const struct api_store *st = &c->store[store_of(gr_chain_root(k->c, n))];
         bool newest = n->op == OP_BUFFER && (st->version == version_of(n) || st->promise);
-        bool others = st->kind == EVENT_MEM_PARAMETER && !s->param; /* a parameter keeps its memory */
+        bool others = st->kind == EVENT_MEM_PARAMETER && !s->held; /* what a module owns keeps its memory */
         if (!others && (st->head ? st->head == n : !st->frozen && newest)) return n;
     }
     if (c->recording && !s->recorded)

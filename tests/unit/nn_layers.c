@@ -220,6 +220,22 @@ static void train_half(rg_dtype dt, double scale) {
 TEST(nn_precision_bf16_trains) { train_half(RG_BF16, 0); }
 TEST(nn_precision_f16_trains) { train_half(RG_F16, 1024); }
 
+/* Statistics are updated in place from the first step on: the second one has the same plan. */
+TEST(nn_batchnorm_plans_once) {
+    rg_ctx *c = rg_open("NULL");
+    rg_module *n = rg_nn_batchnorm(c, 3);
+    rg_tensor x = rg_zeros(c, RG_F32, RG_SHAPE(16, 3, 5, 5));
+    rg_usage u[2];
+    CHECK_EQ(rg_realize_all(RG_TENSORS(x, rg_nn_get(n, "running_mean"))), 0);
+    for (int i = 0; i < 2; i++) {
+        RG_SCOPE(c);
+        CHECK_EQ(rg_realize(rg_nn_forward(n, x)), 0);
+        CHECK_EQ(rg_stats(c, &u[i]), 0);
+    }
+    CHECK_EQ(u[1].cached - u[0].cached, u[1].realizes - u[0].realizes);
+    CHECK_EQ(rg_close(c), 0);
+}
+
 /* (N, C, H, W) through a batch norm in mixed precision; its statistics stay F32. */
 static rg_tensor half_norm(rg_module *n, rg_tensor x, bool training, rg_dtype dt) {
     CHECK_EQ(rg_nn_train(n, training), 0);
