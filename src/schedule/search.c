@@ -19,6 +19,7 @@
 #define EXACT_EVALS 100   /* evaluations for that */
 #define EVALS_MIN 400     /* evaluations, plus EVALS_PER_NODE per node */
 #define TINY 12           /* nodes: local search from every seed, not only from the best of them */
+#define MIDDLE 512        /* nodes: local search also from the values with several readers */
 #define LARGE 5000        /* nodes: local search gets one evaluation for each */
 #define HUGE_REGION 20000 /* nodes: two seeds, and one evaluation per node each */
 #define EVALS_PER_NODE 6
@@ -194,7 +195,7 @@ static void from_seeds(struct search_run *r) {
     struct fusion_candidate plan[SEEDS] = {0};
     double *cost[SEEDS] = {0};
     uint8_t *start_set[SEEDS];
-    uint32_t n = 0;
+    uint32_t n = 0, shared = NONE;
     s->separate = true;
     bool huge = is_huge(s);
     for (uint32_t kind = 0; kind < SEEDS; kind++) {
@@ -214,6 +215,7 @@ static void from_seeds(struct search_run *r) {
                                             plan_seconds(s)};
         memcpy(plan[n].stored, s->stored, s->n);
         memcpy(plan[n].group, s->kern_of, s->n * sizeof *s->kern_of);
+        if (kind == SEED_SHARED) shared = n;
         cost[n++] = piece_costs(s);
         offer_current(r);
     }
@@ -245,6 +247,11 @@ static void from_seeds(struct search_run *r) {
     allow(r, EVALS_MIN, huge ? 1 : EVALS_PER_NODE);
     group(r, false);
     if (s->n > LARGE) allow(r, EVALS_MIN, 1); /* kernels are large, and each evaluation builds one */
+    local(r);
+    offer_current(r);
+    if (s->n <= TINY || s->n > MIDDLE || huge || shared == NONE) return;
+    if (!plan_load(s, plan[shared].stored, plan[shared].group)) return;
+    allow(r, EVALS_MIN, EVALS_PER_NODE);
     local(r);
     offer_current(r);
 }
