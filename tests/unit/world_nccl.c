@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { RANKS = 3, N = 12 };
@@ -200,4 +201,53 @@ TEST(cuda_gpu_world_nccl) {
     if (!w) FAIL("%s", rg_error(c));
     gpu_rank(c, w, 1);
     rg_close(c);
+}
+
+static void expect(rg_tensor x, const float *want, int n) {
+    float got[4 * N];
+    if (rg_read(x, got, sizeof *got * (size_t)n)) FAIL("%s", rg_error(rg_ctx_of(x)));
+    for (int i = 0; i < n; i++)
+        if (got[i] != want[i]) FAIL("element %d is %g, expected %g", i, got[i], want[i]);
+}
+
+/* Every collective of the public functions, on rows that say whose they are. */
+static void gpu_collectives(rg_ctx *c, rg_world *w, int rank, int size) {
+    float x[N], want[4 * N];
+    int part = N / size;
+    for (int i = 0; i < N; i++) x[i] = element(rank, i);
+    rg_tensor t = rg_from(c, RG_F32, x, RG_SHAPE(N));
+    for (int i = 0; i < N; i++) want[i] = (float)(100 * size * (size - 1) / 2 + size * i);
+    expect(rg_all_reduce(t, w, RG_COMBINE_SUM), want, N);
+    expect(rg_reduce_scatter(t, w, RG_COMBINE_SUM), want + rank * part, part);
+    for (int i = 0; i < N; i++) want[i] = element(size - 1, i);
+    expect(rg_all_reduce(t, w, RG_COMBINE_MAX), want, N);
+    expect(rg_broadcast(t, w, size - 1), want, N);
+    for (int i = 0; i < N * size; i++) want[i] = element(i / N, i % N);
+    expect(rg_all_gather(t, w), want, N * size);
+    for (int i = 0; i < N; i++) want[i] = element(i / part, rank * part + i % part);
+    expect(rg_all_to_all(t, w), want, N);
+}
+
+static void gpu_one_of(int rank, int size) {
+    rg_world *w;
+    rg_ctx *c = gpu_open(&w, rank, size);
+    if (!w && strstr(rg_error(c), "Duplicate GPU")) SKIP("%s", rg_error(c));
+    if (!w) FAIL("%s", rg_error(c));
+    gpu_collectives(c, w, rank, size);
+    gpu_rank(c, w, size);
+    rg_close(c);
+    _exit(0);
+}
+
+/* Several processes on the one GPU: NCCL 2.30 and later allow it when told to. */
+TEST(cuda_gpu_world_nccl_ranks) {
+    setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+    for (int size = 2; size <= 4; size += 2) {
+        int status, worst = 0;
+        for (int rank = 0; rank < size; rank++)
+            if (!fork()) gpu_one_of(rank, size);
+        for (int rank = 0; rank < size; rank++)
+            if (wait(&status) > 0 && status) worst = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+        if (worst) _exit(worst); /* a rank has said why */
+    }
 }
