@@ -392,7 +392,7 @@ static const char masks_neon[] =
     "    return (f32x4){m[0] ? s[0] : a[0], m[1] ? s[1] : a[1], m[2] ? s[2] : a[2], m[3] ? s[3] : a[3]}; }\n"
     "I void mstore4(void *p, i32x4 m, f32x4 v) { i64x2 q = (i64x2)m; f32m *s = p; \\\n"
     "    if ((q[0] & q[1]) == -1) *(f32x4u *)p = v; \\\n"
-    "    else if ((q[0] | q[1]) != 0) for (int i = 0; i < 4; i++) if (m[i]) s[i] = v[i]; }\n"
+    "    else { if (m[0]) s[0] = v[0]; if (m[1]) s[1] = v[1]; if (m[2]) s[2] = v[2]; if (m[3]) s[3] = v[3]; } }\n"
     "#define MQ(N) \\\n"
     "    I f32x##N mload##N(const void *p, i32x##N m, f32x##N a) { \\\n"
     "        union { f32x##N v; f32x4 q[N / 4]; } r = {a}; union { i32x##N v; i32x4 q[N / 4]; } k = {m}; \\\n"
