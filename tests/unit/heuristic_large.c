@@ -58,6 +58,24 @@ TEST(heuristic_large_columns_of_odd_sizes) {
     columns(32, 16, 4097, "VEC(c_v) UNROLL(c) TILE(k,4,k_u) UNROLL(k_u)");
 }
 
+/* A few rows times a matrix that no cache holds: it is read row by row, not down a register tile. */
+TEST(heuristic_large_products_of_few_rows) {
+    struct rnd r = {20261117};
+    for (int i = 0; i < 2; i++) {
+        char text[512];
+        long long m = rnd_range(&r, 2, 5), k = rnd_range(&r, 70, 4000),
+                  n = (5 << 19) / k + rnd_range(&r, 1, 9);
+        snprintf(
+            text, sizeof text,
+            "kernel s\na = (PARAM<f32>[0 a] %lld)\nb = (PARAM<f32>[1 b] %lld)\no = (PARAM<f32>[2 o] %lld)\n"
+            "m = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\nk = (RANGE[k REDUCE 2] %lld)\n"
+            "(SINK (STORE (INDEX o (ADD (MUL m %lld) n)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m %lld) "
+            "k))) (LOAD (INDEX b (ADD (MUL k %lld) n)))) k)))\n",
+            m * k, k * n, m * n, m, n, k, n, k, n);
+        large(text, true, "UNROLL(k_u) ORDER(k,n");
+    }
+}
+
 /* A channel of many images: rows of several images at a time. */
 TEST(heuristic_large_short_rows_far_apart) {
     large("kernel s\nx = (PARAM<f32>[0 x] 1024000)\no = (PARAM<f32>[1 o] 16)\nc = (RANGE[c GRID 0] 16)\n"

@@ -2,18 +2,19 @@
  * batched, transposed, convolutions and their gradients).
  *
  * The microkernel is an mr x nr register tile of accumulators: mr values of an axis m that only one operand has, times nr
- * of an axis n that only the other has, so that each loaded value is reused. Four schedules:
+ * of an axis n that only the other has, so that each loaded value is reused. Five schedules:
  *
  *   packed   n is vectorized; panels of both operands are packed in the order of use, k in blocks that fit L2 (the schedule
  *            of tests/golden/matmul_2048.uop)
  *   direct   n is vectorized, operands are read without packing: small GEMMs and convolutions
  *   window   direct, but padded or strided windows are packed first
+ *   streamed n is vectorized, few rows times a matrix that no cache holds: it is read row by row, as by column sums
  *   dot      the reduced axis is vectorized, for operands that both have stride 1 along it: few rows, weight gradients
  *
  * Tile sizes are chosen by FMAs per load, the waste of padding, and enough independent accumulators to hide the latency of
  * an FMA.
  * Requires: struct view. Gives: an opt list. Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
-#include "tune/choose/choose.h"
+#include "tune/choose/elementwise/elementwise.h"
 
 #include <math.h>
 
@@ -553,6 +554,29 @@ static void write_direct(struct view *v, struct contraction *c, struct str *out,
     stage_rows(v, c, out, mr, kul);
 }
 
+/* ---- streamed ------------------------------------------------------------------------------------------------- */
+
+/* A register tile down all rows of b would touch a page per row. */
+static bool can_stream(const struct view *v, const struct contraction *c) {
+    const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
+    if (c->nk != 1 || !m->grid || !n->grid || m->members > 1 || n->members > 1 || m->size > MOST_TILE_ROWS)
+        return false;
+    if (!c->b.access || c->b.access->pred || access_stride(v, c->b.access, c->n, c->lanes) != 1) return false;
+    double bytes = (double)n->size * c->depth * c->b.access->bytes;
+    int64_t pitch = access_stride(v, c->b.access, c->k, 1);
+    return bytes > 2 * (double)v->l2 && pitch != NO_STRIDE && pitch >= n->size &&
+           n->size > 2 * c->nv * c->lanes;
+}
+
+static bool write_streamed(struct view *v, struct contraction *c, struct str *out) {
+    const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
+    struct elementwise_plan f = {.axis = c->n, .lanes = c->lanes, .vectors = ceil_div(n->size, c->lanes)};
+    memcpy(f.in_grid, c->in_grid, sizeof f.in_grid);
+    f.in_grid[c->m] = 1;
+    str_printf(out, " UNROLL(%s)", m->name);
+    return write_streamed_product(v, &f, out, c->k, m->size);
+}
+
 /* ---- window ------------------------------------------------------------------------------------------------------- */
 
 /* A padded or strided convolution: for each row of outputs the window is packed in the order of use, so that predicates and
@@ -744,6 +768,8 @@ bool recipe_gemm(struct view *v, int level, struct str *out) {
     }
     out->n = 0;
     reset_grid(v, &c);
+    if (level < 1 && can_stream(v, &c) && write_streamed(v, &c, out)) return true;
+    out->n = 0;
     if (!unit && k >= 0) write_dot(v, &c, out, k, dot_m, dot_n);
     if (!unit) return k >= 0;
     write_direct(v, &c, out, level < 2);

@@ -47,10 +47,12 @@ int streams_of(const struct view *v, const struct elementwise_plan *f) {
 }
 
 enum {
-    COLUMN_VECTORS = 4, /* of a group of columns */
-    COLUMN_ROWS = 8,    /* that are added to its sums at a time */
-    COLUMN_TASKS = 4,   /* blocks per thread, for balance */
-    NARROW_ROWS = 4,    /* likewise of rows in registers */
+    COLUMN_VECTORS = 4,  /* of a group of columns */
+    COLUMN_ROWS = 8,     /* that are added to its sums at a time */
+    COLUMN_TASKS = 4,    /* blocks per thread, for balance */
+    NARROW_ROWS = 4,     /* likewise of rows in registers */
+    PRODUCT_VECTORS = 2, /* COLUMN_VECTORS where each column has several sums .. */
+    LEAST_STREAMED = 64, /* .. and the fewest rows that are worth it */
     PAGE = 4096
 };
 
@@ -130,12 +132,12 @@ static bool write_narrow_columns(struct view *v, struct elementwise_plan *f, str
 
 /* How many groups of columns a grid iteration takes: a page of each row or more, sums in half of L1, some iterations per thread, and
  * two groups at least: a loop between rows and their terms, so that sums have one order for any number of threads.
- * rest: grid iterations besides. */
-static void cut_columns(const struct view *v, const struct elementwise_plan *f, double rest,
+ * rest: grid iterations besides; sums: of each column. */
+static void cut_columns(const struct view *v, const struct elementwise_plan *f, double rest, int64_t sums,
                         struct column_block *b) {
-    for (b->vectors = COLUMN_VECTORS;; b->vectors /= 2) {
+    for (b->vectors = sums > 1 ? PRODUCT_VECTORS : COLUMN_VECTORS;; b->vectors /= 2) {
         int64_t bytes = (int64_t)f->lanes * b->vectors * 4, page = RG_MAX(PAGE / bytes, 1),
-                fit = RG_MAX(v->l1 / 2 / bytes, 2);
+                fit = RG_MAX(v->l1 / 2 / (bytes * sums), 2);
         b->groups = ceil_div(f->vectors, b->vectors);
         double all = rest * (double)b->groups;
         b->part = RG_MAX((int64_t)(all / (COLUMN_TASKS * v->threads)), page);
@@ -176,7 +178,20 @@ bool write_columns(struct view *v, struct elementwise_plan *f, struct str *out) 
     struct column_block b = {.rows = even_part(v->axis[inner].size, COLUMN_ROWS)};
     if (bytes < (double)v->l1 || f->vectors <= COLUMN_VECTORS || b.rows < 2) return false;
     if (columns_in_runs(v, f, inner, bytes / rest, rest)) b.rows = 0;
-    cut_columns(v, f, rest, &b);
+    cut_columns(v, f, rest, 1, &b);
+    write_column_block(v, f, out, inner, &b);
+    return true;
+}
+
+bool write_streamed_product(struct view *v, struct elementwise_plan *f, struct str *out, int inner,
+                            int64_t sums) {
+    double rest = 1;
+    struct column_block b = {.rows = even_part(v->axis[inner].size, COLUMN_ROWS)};
+    if (v->axis[inner].size < LEAST_STREAMED || f->vectors < 2 * PRODUCT_VECTORS) return false;
+    if (b.rows < COLUMN_ROWS / 2) b.rows = COLUMN_ROWS; /* and a tail */
+    for (int i = 0; i < v->naxis; i++)
+        if (i != f->axis) rest *= f->in_grid[i];
+    cut_columns(v, f, rest, sums, &b);
     write_column_block(v, f, out, inner, &b);
     return true;
 }

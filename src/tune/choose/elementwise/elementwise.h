@@ -48,6 +48,9 @@ int streams_of(const struct view *, const struct elementwise_plan *);
 /* Column sums: a block of columns is read row by row, some rows at a time, with the sums in L1; reading down a few columns
  * would touch a page per row, and columns that share a cache line with the next ones fetch it twice. False: not column sums. */
 bool write_columns(struct view *, struct elementwise_plan *, struct str *out);
+/* The same for the product of `sums` rows, which are unrolled, and a matrix whose rows are along axis `inner`. */
+bool write_streamed_product(struct view *, struct elementwise_plan *, struct str *out, int inner,
+                            int64_t sums);
 /* Sums over short, distant rows (a channel of each image of a batch): several rows at a time, as concurrent streams. `sums`:
  * vectors of a row at a time; pooled: the axis of write_pooled, or -1. (400 elements of each of 512 images, twice: 5.3 ms, 2.0.) */
 void write_distant_rows(struct view *, struct elementwise_plan *, const struct twins *, struct str *out,
