@@ -26,6 +26,9 @@
 #define GATHER_ISSUE_TRANSPOSED 75 /* .. per f32 that is transposed as well */
 #define STAGING_OVERHEAD 12 /* registers besides the elements that pass through them on the way to a tile */
 #define SPILL_SLACK 24      /* registers over the limit that the compiler may still avoid spilling */
+#define WGMMA_K 192         /* terms of k of a GEMM by wgmma; fewer .. */
+#define WGMMA_SHORT_K 128   /* .. if there are this many .. */
+#define SHORT_K_TILES 1024  /* .. tiles of 128 x 128: loads of the next one hide the latency */
 #define MIN_SIDE 32         /* rows and columns of a tiled GEMM .. */
 #define MIN_SIDE_MMA 8      /* .. and of one by MMA instructions, padded to a tile */
 
@@ -500,8 +503,11 @@ static bool find_gemm(struct gemm *x) {
     x->tf32 = !x->mma && !x->f64 && env_int(ENV_TF32) && x->c.a.root == x->c.a.access->node &&
               x->c.b.root == x->c.b.access->node;
     bool along_k = is_contiguous(x, x->c.a.access, &x->k) && is_contiguous(x, x->c.b.access, &x->k);
-    x->wgmma = (x->mma || (x->tf32 && along_k)) && v->gpu->cc / 10 == 9 && x->k.size >= 192 &&
-               x->n.size >= 64 && (x->m.size >= 64 || (x->m.size > 16 && x->n.size >= 1024));
+    bool aligned = is_aligned(x, &x->c.a, &x->m) && is_aligned(x, &x->c.b, &x->n),
+         many = x->m.size * x->n.size >= SHORT_K_TILES * 128.0 * 128 && x->elem_bytes == 2 && aligned;
+    x->wgmma = (x->mma || (x->tf32 && along_k)) && v->gpu->cc / 10 == 9 &&
+               x->k.size >= (many ? WGMMA_SHORT_K : WGMMA_K) && x->n.size >= 64 &&
+               (x->m.size >= 64 || (x->m.size > 16 && x->n.size >= 1024));
     x->mma |= x->tf32 || (x->f64 && v->gpu->cc >= 90);
     x->instr = x->f64           ? "F64"
                : x->tf32        ? "TF32"
@@ -512,7 +518,7 @@ static bool find_gemm(struct gemm *x) {
     if (x->mma && !x->wgmma && x->elem_bytes == 1) x->mma = false; /* mma.sync has no 8-bit operands here */
     x->promote = x->wgmma && x->elem_bytes == 1 && !env_int(ENV_F8_FAST);
     x->k_step = x->wgmma ? 32 / x->elem_bytes : !x->mma ? 1 : x->elem_bytes > 2 ? 8 : 16;
-    x->tma = x->wgmma && is_aligned(x, &x->c.a, &x->m) && is_aligned(x, &x->c.b, &x->n);
+    x->tma = x->wgmma && aligned;
     find_runs(x);
     x->epilogue_ops = count_epilogue_ops(x);
     x->unaligned_out = stride_of(v, x->c.store, x->m.axis[x->m.n - 1]) % (16 / x->c.store->bytes);
