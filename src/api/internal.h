@@ -100,6 +100,8 @@ struct draw {
     uint64_t offset;
 };
 
+enum { REAL_END = INT32_MAX };
+
 /* The graph, and what is known of its nodes. Replaced as a whole by gr_compact(). */
 struct graph {
     struct arena arena;
@@ -107,9 +109,12 @@ struct graph {
     struct tg tg;
     VEC(uint32_t) real; /* by node id: id + 1 of the node that holds its value now */
     VEC(uint8_t) cut;   /* by node id */
-    struct map vars;    /* number of a VAR -> its value as bits */
-    struct map var_of;  /* number of a VAR -> number of its first version */
-    struct map owner;   /* hash of what an owner's text says -> its event_name */
+    /* Linked list of the ids in `real`, which are few beside all: by node id the next, REAL_END after the last, 0 if not in it. */
+    VEC(uint32_t) real_next;
+    uint32_t real_first; /* id + 1, as in real_next */
+    struct map vars;     /* number of a VAR -> its value as bits */
+    struct map var_of;   /* number of a VAR -> number of its first version */
+    struct map owner;    /* hash of what an owner's text says -> its event_name */
 };
 
 struct async_read {
@@ -312,6 +317,7 @@ void gr_real_room(rg_ctx *); /* room for all nodes there are; throws */
 bool gr_is_scalar(const uop *);
 void gr_forget_scalars(rg_ctx *);
 void gr_set_real(rg_ctx *, const uop *n, const uop *buf); /* after gr_real_room: does not throw */
+void gr_list_real(struct graph *);                        /* after `real` was written as a whole */
 
 /* Nodes below the roots, sources first; `into` says whether the sources of a node are visited. In c->scratch. */
 typedef bool walk_fn(void *cx, const uop *);

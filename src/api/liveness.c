@@ -23,6 +23,7 @@ static void graph_init(void *arg) {
     ir_init(&g->ir, &g->arena);
     tg_init(&g->tg, &g->ir, &g->arena);
     g->ir.notes_found = true;
+    g->real_first = REAL_END;
     map_init(&g->vars, &g->arena);
     map_init(&g->var_of, &g->arena);
     map_init(&g->owner, &g->arena);
@@ -43,32 +44,48 @@ struct graph *gr_new(rg_ctx *c) {
     err_throw(&c->err, RG_ENOMEM, "out of memory");
 }
 
-void gr_real_room(rg_ctx *c) {
-    uint32_t n = c->graph->ir.n;
-    if (c->graph->real.n < n) {
-        vec_need(&c->graph->arena, &c->graph->real, n - c->graph->real.n);
-        memset(c->graph->real.p + c->graph->real.n, 0, (n - c->graph->real.n) * sizeof *c->graph->real.p);
-        c->graph->real.n = n;
-    }
-    if (c->graph->cut.n < n) {
-        vec_need(&c->graph->arena, &c->graph->cut, n - c->graph->cut.n);
-        memset(c->graph->cut.p + c->graph->cut.n, 0, n - c->graph->cut.n);
-        c->graph->cut.n = n;
-    }
+#define ROOM(a, v, count)                                                \
+    do {                                                                 \
+        if ((v)->n >= (count)) break;                                    \
+        vec_need(a, v, (count) - (v)->n);                                \
+        memset((v)->p + (v)->n, 0, ((count) - (v)->n) * sizeof *(v)->p); \
+        (v)->n = (count);                                                \
+    } while (0)
+
+static void real_room(struct graph *g) {
+    ROOM(&g->arena, &g->real, g->ir.n);
+    ROOM(&g->arena, &g->real_next, g->ir.n);
+    ROOM(&g->arena, &g->cut, g->ir.n);
+}
+
+void gr_real_room(rg_ctx *c) { real_room(c->graph); }
+
+static void list_real(struct graph *g, uint32_t id) {
+    if (g->real_next.p[id]) return;
+    g->real_next.p[id] = g->real_first;
+    g->real_first = id + 1;
+}
+
+void gr_list_real(struct graph *g) {
+    if (g->real_next.n) memset(g->real_next.p, 0, g->real_next.n * sizeof *g->real_next.p);
+    g->real_first = REAL_END;
+    for (uint32_t id = 0; id < g->real.n; id++)
+        if (g->real.p[id]) list_real(g, id);
 }
 
 void gr_set_real(rg_ctx *c, const uop *n, const uop *buf) {
     if (n == buf) return;
     c->graph->real.p[n->id] = buf->id + 1;
     c->graph->cut.p[n->id] = 0;
+    list_real(c->graph, n->id);
 }
 
 bool gr_is_scalar(const uop *n) { return n->op == OP_VAR || (n->op == OP_CAST && n->src[0]->op == OP_VAR); }
 
 void gr_forget_scalars(rg_ctx *c) {
     struct graph *g = c->graph;
-    for (uint32_t id = 0; id < g->real.n; id++)
-        if (g->real.p[id] && gr_is_scalar(g->ir.node[id])) g->real.p[id] = 0;
+    for (uint32_t at = g->real_first; at != REAL_END; at = g->real_next.p[at - 1])
+        if (gr_is_scalar(g->ir.node[at - 1])) g->real.p[at - 1] = 0;
 }
 
 /* ---- walks --------------------------------------------------------------------------------------------- */
@@ -216,13 +233,20 @@ static bool mark_into(void *cx, const uop *n) {
 
 /* A forgotten node must not be found again (interning) and lead to memory that is gone or holds another version. */
 void gr_forget_dead(rg_ctx *c) {
-    for (uint32_t id = 0; id < c->graph->real.n; id++) {
-        if (!c->graph->real.p[id]) continue;
-        const uop *b = gr_now(c, c->graph->ir.node[id]);
-        const struct api_store *s = &c->store[store_of(b)];
-        if (s->used && s->version == version_of(b)) continue;
-        c->graph->real.p[id] = 0;
-        c->graph->cut.p[id] = 0;
+    struct graph *g = c->graph;
+    for (uint32_t *link = &g->real_first, id; *link != REAL_END;) {
+        id = *link - 1;
+        if (g->real.p[id]) {
+            const uop *b = gr_now(c, g->ir.node[id]);
+            const struct api_store *s = &c->store[store_of(b)];
+            if (s->used && s->version == version_of(b)) {
+                link = &g->real_next.p[id];
+                continue;
+            }
+            g->real.p[id] = g->cut.p[id] = 0;
+        }
+        *link = g->real_next.p[id];
+        g->real_next.p[id] = 0;
     }
 }
 
@@ -413,13 +437,8 @@ static void move_sites(struct live_move *m, const uop *from, const uop *to) {
 }
 
 static void move_facts(struct live_move *m, const uop_vec *order) {
-    uint32_t n = m->g->ir.n;
-    if (!n) return; /* nothing is alive */
-    vec_need(&m->g->arena, &m->g->real, n);
-    vec_need(&m->g->arena, &m->g->cut, n);
-    memset(m->g->real.p, 0, n * sizeof *m->g->real.p);
-    memset(m->g->cut.p, 0, n);
-    m->g->real.n = m->g->cut.n = n;
+    if (!m->g->ir.n) return; /* nothing is alive */
+    real_room(m->g);
     for (uint32_t i = 0; i < order->n; i++) {
         const uop *from = order->p[i], *to = m->to[from->id];
         if (from->op == OP_VAR) {
@@ -438,6 +457,7 @@ static void move_facts(struct live_move *m, const uop_vec *order) {
         }
         tg_shape(&m->g->tg, to);
     }
+    gr_list_real(m->g);
 }
 
 static void move_body(void *arg) {

@@ -204,6 +204,7 @@ void outer_restore(rg_ctx *c, bool failed) {
     if (failed) drop_made(c, o);
     memcpy(c->graph->real.p, o->real, o->reals * sizeof *o->real);
     memcpy(c->graph->cut.p, o->cut, o->reals);
+    gr_list_real(c->graph);
     for (uint32_t i = 0; i < o->n; i++) restore_value(c, &o->value[i], failed);
     gr_forget_dead(c);
     c->left = true; /* collect before the next plan */
