@@ -195,7 +195,8 @@ union arg {
         uint8_t instr;     /* enum mma */
         uint8_t zero_init; /* 1: the accumulators start at 0, whatever they hold (wgmma's scale-d = 0) */
         uint8_t leap[2];   /* of an MN-major operand: rows from the first half of k to the second */
-        /* of an operand in shared memory: 0, K-major; else MN-major, rows of a panel. AMX: [0], steps of k */
+        /* of an operand in shared memory: 0, K-major; else MN-major, rows of a panel. AMX: [0], steps of k; [1], elements
+         * between rows of an `a` that is not packed, or 0 */
         uint16_t rows[2];
     } mma;
 };

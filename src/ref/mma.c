@@ -11,6 +11,11 @@ struct ref_tile { /* of an operand or of d: [m or n][k], [m][n] */
     struct elem e[MOST_SIDE][MOST_K];
 };
 
+/* Is a of AMX not packed? */
+static bool is_in_place(const uop *u) {
+    return mma_has_tiles((enum mma)u->arg.mma.instr) && u->arg.mma.rows[MMA_B];
+}
+
 /* Sources in registers have slots; an operand in memory is an access: a in s->mem, b in s->from. */
 void lin_resolve_cpu_mma(struct machine *m, struct step *s, uint32_t at) {
     const uop *u = s->u;
@@ -30,7 +35,8 @@ void lin_resolve_cpu_mma(struct machine *m, struct step *s, uint32_t at) {
             continue;
         }
         *mem = lin_access(m, u, u->src[i]);
-        if (mem->kind != MEM_LOCAL) lin_bad_program(m, u, "entry %u: source %u is not a packed tile", at, i);
+        if (mem->kind != (operand == MMA_A && is_in_place(u) ? MEM_PARAM : MEM_LOCAL))
+            lin_bad_program(m, u, "entry %u: source %u is not a packed tile", at, i);
     }
 }
 
@@ -49,14 +55,29 @@ static struct elem *at_register(struct machine *m, struct step *s, unsigned oper
     return e;
 }
 
+/* An element of an `a` that is not packed. */
+static struct elem in_place(struct machine *m, struct step *s, const int at[3], unsigned step) {
+    const union arg *arg = &s->u->arg;
+    int from =
+        at[MMA_M] * arg->mma.rows[MMA_B] + at[MMA_K] + (int)step * mma_info[arg->mma.instr].size[MMA_K];
+    uint32_t no;
+    int64_t to = lin_address(m, s, (unsigned)from, &no);
+    lin_note_read(m, s, no, to);
+    return lin_load(m, no, (enum dtype)s->mem.dt, to);
+}
+
 static void gather_tile(struct machine *m, struct step *s, unsigned operand, unsigned step,
                         struct ref_tile *t, bool give) {
     struct mma_map map = mma_map((enum mma)s->u->arg.mma.instr, operand);
     for (unsigned r = 0; r < map.regs; r++) {
         int at[3];
         mma_element(&map, 0, r, at);
-        struct elem *e = at_register(m, s, operand, step * map.regs + r),
-                    *o = &t->e[at[operand == MMA_B ? MMA_N : MMA_M]][at[operand == MMA_D ? MMA_N : MMA_K]];
+        struct elem *o = &t->e[at[operand == MMA_B ? MMA_N : MMA_M]][at[operand == MMA_D ? MMA_N : MMA_K]];
+        if (operand == MMA_A && is_in_place(s->u)) {
+            *o = in_place(m, s, at, step);
+            continue;
+        }
+        struct elem *e = at_register(m, s, operand, step * map.regs + r);
         *(give ? e : o) = *(give ? o : e);
     }
 }

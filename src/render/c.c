@@ -570,9 +570,11 @@ static void prefetch(struct render *r, const uop *n) {
 static void multiply_tiles(struct render *r, const uop *n) {
     struct c_access a = access_of_index(r, n->src[n->nsrc - 2]), b = access_of_index(r, n->src[n->nsrc - 1]);
     const char *tile = val(r, n->src[0])->s;
-    line(r, "mma_%s(%.*s, %s + (%s), %s + (%s), %u, %u);", mma_info[n->arg.mma.instr].name,
-         (int)strcspn(tile, "["), tile, a.base, bare(r, a.index.s), b.base, bare(r, b.index.s),
-         n->arg.mma.rows[MMA_A], n->arg.mma.zero_init);
+    unsigned pitch = n->arg.mma.rows[MMA_B] * dtype_info[a.dt].bytes;
+    line(r, "%s_%s(%.*s, %s + (%s), %s + (%s), %u, %u%s);", pitch ? "mma_rows" : "mma",
+         mma_info[n->arg.mma.instr].name, (int)strcspn(tile, "["), tile, a.base, bare(r, a.index.s), b.base,
+         bare(r, b.index.s), n->arg.mma.rows[MMA_A], n->arg.mma.zero_init,
+         pitch ? fmt(r, ", %ul", pitch) : "");
 }
 
 /* An MMA instruction of a CPU: one or more machine instructions, each with the next accumulator and, if a is in memory, the next

@@ -22,6 +22,7 @@ struct gemm_case {
     const char *features, *opts;
     int vec_bytes;
     double terms; /* of a sum */
+    bool whole;   /* tiles of a */
     struct linear plain, fast;
 };
 
@@ -31,7 +32,10 @@ static void write_gemm(struct gemm_case *t, const struct mma_info *i, struct rnd
     bool ta = rnd_below(r, 2), tb = rnd_below(r, 2);
     if (!rnd_below(r, 4)) k = rnd_range(r, 300, 700), m = i->size[MMA_M], n = RG_MAX(n, 24);
     m = RG_MAX(m, (1 << 15) / (n * k) + 1);
-    if (*i->map[MMA_B] == '[') k = RG_MAX(k, 2 * i->size[MMA_K]); /* AMX */
+    bool tiles = *i->map[MMA_B] == '['; /* AMX */
+    if (tiles) k = RG_MAX(k, 2 * i->size[MMA_K]);
+    if (tiles && t->whole) /* a may be read in place */
+        m = 128, n = rnd_range(r, 130, 190), k = rnd_range(r, 1, 4) * i->size[MMA_K], ta = false;
     t->terms = (double)k;
     bool wide = i->in == DT_I16; /* of bytes */
     const char *acc = dtype_info[i->acc].name, *a = wide ? "i8" : dtype_info[i->in].name,
@@ -66,6 +70,7 @@ static void lower_case(void *arg) {
 static struct gemm_case *open_case(enum mma instr, uint64_t seed) {
     struct gemm_case *t = calloc(1, sizeof *t);
     struct rnd r = {.s = seed};
+    t->whole = seed % 3 == 0;
     arena_init(&t->arena, &t->err);
     str_init(&t->text, &t->arena);
     t->features = mma_info[instr].feature;
@@ -158,6 +163,20 @@ TEST(cpu_mma_tiles_begin_at_zero) {
             if (n->op == OP_SET && k + 1 < t->fast.n && t->fast.u[k + 1]->op == OP_MMA)
                 FAIL("accumulators are set before an MMA\nopts %s", t->opts);
         }
+        close_case(t);
+    }
+    CHECK(tiles > 0);
+}
+
+/* Whole tiles of an `a` along k are read where they are, and by no other instruction. */
+TEST(cpu_mma_tiles_in_place) {
+    int tiles = 0;
+    for (int i = 0; i < MMA_COUNT; i++) {
+        if (!mma_is_cpu((enum mma)i) || !mma_has_tiles((enum mma)i)) continue;
+        struct gemm_case *t = open_case((enum mma)i, 978);
+        CHECK(!strstr(t->opts, "STAGE(a,") && strstr(t->opts, "STAGE(b,"));
+        for (uint32_t k = 0; k < t->fast.n; k++)
+            if (t->fast.u[k]->op == OP_MMA) CHECK(t->fast.u[k]->arg.mma.rows[MMA_B]), tiles++;
         close_case(t);
     }
     CHECK(tiles > 0);

@@ -273,27 +273,31 @@ static const uop *vector_operand(struct mma_cx *t, const uop *x, unsigned operan
     return m->memory ? index : uop_new(t->ir, OP_LOAD, (enum dtype)x->dt, m->regs, &index, 1, ARG_NONE);
 }
 
-/* AMX: the address of the tiles of the first step; those of the next ones follow. Packed by the layout (opts/stage.c), so that it
- * suffices to look at each digit and each step. */
-static const uop *tile_operand(struct mma_cx *t, const uop *x, unsigned operand, int64_t steps) {
+/* AMX: the address of the tiles of the first step. Packed by the layout (opts/stage.c), those of the next ones follow; a may be
+ * in place, rows of k that are *pitch elements apart. It suffices to look at each digit and each step. */
+static const uop *tile_operand(struct mma_cx *t, const uop *x, unsigned operand, int64_t steps,
+                               int64_t *pitch) {
     const struct mma_map *m = &t->p->map[operand];
     int side = operand == MMA_A ? MMA_M : MMA_N, size = mma_info[t->p->instr].size[MMA_K];
-    bool packed = x->op == OP_LOAD && access_buf(x)->op == OP_LOCAL;
-    const uop *first = packed ? element(t, access_offset(x), side, mma_idx(t, 0), mma_idx(t, 0)) : NULL;
+    bool local = x->op == OP_LOAD && access_buf(x)->op == OP_LOCAL,
+         rows = x->op == OP_LOAD && access_buf(x)->op == OP_PARAM && operand == MMA_A, fits = local || rows;
+    const uop *first = fits ? element(t, access_offset(x), side, mma_idx(t, 0), mma_idx(t, 0)) : NULL;
     int64_t step = 1;
-    for (unsigned i = 0; i <= m->nreg && packed; i++) {
+    *pitch = 0;
+    for (unsigned i = 0; i <= m->nreg && fits; i++) {
         int64_t extent = i < m->nreg ? m->reg[i].extent : steps,
                 stride = i < m->nreg ? m->reg[i].stride : size;
         bool along_k = i == m->nreg || m->reg[i].dim == MMA_K;
-        for (int64_t v = 1; v < extent && packed; v++) {
+        for (int64_t v = 1; v < extent && fits; v++) {
             const uop *p = mma_idx(t, along_k ? 0 : v * stride), *k = mma_idx(t, along_k ? v * stride : 0);
             struct affine f =
                 affine_of(t->a, uop2(t->ir, OP_SUB, element(t, access_offset(x), side, p, k), first));
-            packed = !f.n && f.k == v * step;
+            if (rows && !along_k && !*pitch && !f.n && f.k % stride == 0) *pitch = f.k / stride;
+            fits = !f.n && f.k == (local ? v * step : v * stride * (along_k ? 1 : *pitch));
         }
         step *= extent;
     }
-    if (!packed)
+    if (!fits || *pitch < 0 || *pitch > UINT16_MAX)
         opt_fail(t->s, "TC", "%s reads tiles along axis %s from memory, and they are not packed for it",
                  mma_info[t->p->instr].name, ir_name(t->ir, t->p->side[side]->arg.range.cls));
     return mk_index(t->ir, access_buf(x), first, 1);
@@ -551,13 +555,13 @@ static void widen(struct mma_cx *t, const uop *to, const uop *a, const uop *b, s
 
 /* AMX: one MMA for all K steps. */
 static const uop *all_steps(struct mma_cx *t, const uop *acc, const uop *a, const uop *b) {
-    int64_t steps = t->p->side[MMA_K]->src[0]->hi / mma_info[t->p->instr].size[MMA_K];
+    int64_t steps = t->p->side[MMA_K]->src[0]->hi / mma_info[t->p->instr].size[MMA_K], pitch, none;
     uop_vec src = {0};
     if (steps > UINT16_MAX) opt_fail(t->s, "TC", "more than %d steps of k", UINT16_MAX);
-    union arg arg = {.mma = {.instr = (uint8_t)t->p->instr, .rows = {(uint16_t)steps, 0}}};
     cells(t, acc, &src);
-    vec_push(t->a, &src, tile_operand(t, a, MMA_A, steps));
-    vec_push(t->a, &src, tile_operand(t, b, MMA_B, steps));
+    vec_push(t->a, &src, tile_operand(t, a, MMA_A, steps, &pitch));
+    vec_push(t->a, &src, tile_operand(t, b, MMA_B, steps, &none));
+    union arg arg = {.mma = {.instr = (uint8_t)t->p->instr, .rows = {(uint16_t)steps, (uint16_t)pitch}}};
     return uop_new(t->ir, OP_MMA, DT_VOID, 1, src.p, src.n, arg);
 }
 

@@ -15,6 +15,8 @@ enum {
     LEAST_TILE = 16,        /* values of m and n worth a padded tile of AMX */
     PACK_TILES_A = 48,      /* FMAs of AMX in the time to copy an element, three cycles for 64 bytes .. */
     PACK_TILES_B = 64,      /* .. and to interleave it */
+    READ_TILES_A = 8,       /* .. and to read it in place */
+    PITCH_BYTES = 1024,     /* rows of a tile in place may share sets of L1 as if they were so far apart */
     MOST_ACCUMULATORS = 24, /* of 32 vector registers */
     OPERAND_REGISTERS = 8,  /* what is left for a and b */
 };
@@ -94,6 +96,7 @@ struct mma_axis_names {
     const char *mr, *mi, *nr, *ni, *ki; /* tiles of the register tile, and inside them */
     const char *ml, *nl, *kk;           /* register tiles of a panel, steps of a block */
     const char *outer, *at;             /* loops around the panels; the one that packs .. */
+    bool in_place;                      /* a is not packed */
     const char *at_a; /* .. and, for a, where each of its panels is packed before use; NULL: the same */
 };
 
@@ -134,6 +137,17 @@ static const char *tile_panel(struct view *v, struct contraction *c, struct str 
     return in;
 }
 
+/* May AMX read a where it is: whole tiles of rows along k, which do not evict each other from L1? */
+static bool reads_in_place(const struct view *v, const struct contraction *c, const struct mma_info *i) {
+    int64_t pitch = access_stride(v, c->a.access, c->m, 1), m = v->axis[c->m].size, k = v->axis[c->kbig].size;
+    if (pitch == NO_STRIDE || pitch < k || pitch > UINT16_MAX ||
+        access_stride(v, c->a.access, c->kbig, 1) != 1)
+        return false;
+    int64_t bytes = pitch * c->a.access->bytes;
+    return c->nk == 1 && c->a.access->bytes == dtype_info[i->in].bytes && (bytes & -bytes) <= PITCH_BYTES &&
+           m % i->size[MMA_M] == 0 && k % i->size[MMA_K] == 0;
+}
+
 static bool tile_axes(struct view *v, struct contraction *c, const struct mma_info *i, struct str *out,
                       struct mma_axis_names *p) {
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->kbig];
@@ -142,7 +156,8 @@ static bool tile_axes(struct view *v, struct contraction *c, const struct mma_in
     c->mr = x * i->size[MMA_M], c->lanes = i->size[MMA_N], c->nv = y;
     int64_t tm = ceil_div(m->size, c->mr), tn = ceil_div(n->size, y * c->lanes);
     bool tiles = *i->map[MMA_B] == '[';
-    if (tiles) c->pack_a = PACK_TILES_A, c->pack_b = PACK_TILES_B;
+    bool in_place = tiles && reads_in_place(v, c, i);
+    if (tiles) c->pack_a = in_place ? READ_TILES_A : PACK_TILES_A, c->pack_b = PACK_TILES_B;
     split_panels(v, c, tm, tn, &gm, &gn);
     if (tiles) { /* what is packed of a stays in half of L2 */
         int64_t row = RG_MIN(k->size * dtype_info[i->in].bytes, K_BYTES_TILES) * c->mr;
@@ -181,7 +196,7 @@ static bool tile_axes(struct view *v, struct contraction *c, const struct mma_in
     double cols = (double)ceil_div(tn, gn) * (double)(y * i->size[MMA_N]);
     if (tiles && !*p->outer && *p->ml && *p->nl &&
         cols * (double)kc * dtype_info[i->in_b].bytes <= (double)v->l2 / 4)
-        p->at_a = p->ml;
+        p->at_a = p->ml, p->in_place = in_place;
     const char *order = p->at_a ? LIST(v, p->ml, p->nl) : LIST(v, p->outer, p->nl, p->ml, p->kk);
     if (strchr(order, ',')) str_printf(out, " ORDER(%s)", order);
     return p->at != NULL;
@@ -235,7 +250,7 @@ bool write_cpu_mma(struct view *v, struct contraction *c, struct str *out) {
          kb = access_stride(v, c->b.access, c->kbig, 1) == 1;
     if (mma_has_tiles(instr)) {
         bool steps = v->axis[c->kbig].size > i->size[MMA_K];
-        pack_tiles(v, out, &p, c->a.access, p.ml, p.mi, ka, true, steps);
+        if (!p.in_place) pack_tiles(v, out, &p, c->a.access, p.ml, p.mi, ka, true, steps);
         pack_tiles(v, out, &p, c->b.access, p.nl, p.ni, kb, false, steps);
         return true;
     }
