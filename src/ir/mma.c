@@ -13,6 +13,7 @@ const struct mma_info mma_info[MMA_COUNT] = {
      .acc = DT_##type_acc,                                      \
      .count = number,                                           \
      .vec = 1,                                                  \
+     .sum = DT_##type_acc == DT_I32 ? MMA_EXACT : 0,            \
      .map = {a, b, d}},
 #define MMA_CPU(id, m, n, k, type, type_b, type_acc, a, b, d, digits, order, flag) \
     {.name = #id,                                                                  \

@@ -311,9 +311,10 @@ static void resolve_warp_reduce(struct machine *m, struct step *s, uint32_t at) 
 static void resolve_ldmatrix(struct machine *m, struct step *s, uint32_t at) {
     const uop *u = s->u;
     s->mem = lin_access(m, u, u->src[0]);
-    if (s->mem.kind != MEM_LOCAL || s->mem.lanes != 8 || dtype_info[s->mem.dt].bytes != 2 ||
+    int bytes = dtype_info[s->mem.dt].bytes;
+    if (s->mem.kind != MEM_LOCAL || (int)s->mem.lanes * bytes != 16 || bytes > 2 ||
         m->lin->threads % MMA_LANES)
-        lin_bad_program(m, u, "entry %u: rows of 8 elements in memory that whole warps share", at);
+        lin_bad_program(m, u, "entry %u: rows of 16 bytes in memory that whole warps share", at);
     s->out = (struct slot){new_slot(m, u->lanes), u->lanes, u->dt};
     make_known(m, u, s->out.at, m->scope.n == 0);
 }

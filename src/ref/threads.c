@@ -86,13 +86,14 @@ static bool run_thread(struct machine *m, uint32_t i, uint32_t end) {
 }
 
 static void run_ldmatrix(struct machine *m, const struct step *s, uint32_t first) {
-    struct elem row[4][8][8];
+    unsigned bytes = dtype_info[s->mem.dt].bytes, each = 4 / bytes, n = 16 / bytes;
+    struct elem row[4][8][16];
     for (uint32_t l = 0; l < MMA_LANES; l++) {
         as_thread(m, first + l, true);
-        for (unsigned k = 0; k < 8; k++) {
+        for (unsigned k = 0; k < n; k++) {
             uint32_t no;
             int64_t at = lin_address(m, s, k, &no);
-            if (k == 0 && at * dtype_info[s->mem.dt].bytes % 16)
+            if (k == 0 && at * bytes % 16)
                 lin_bad(m, s, "element %lld is not 16-byte aligned", (long long)at);
             row[l / 8][l % 8][k] = *lin_scratch(m, s, no, at, false);
         }
@@ -100,24 +101,25 @@ static void run_ldmatrix(struct machine *m, const struct step *s, uint32_t first
     }
     for (uint32_t l = 0; l < MMA_LANES; l++)
         for (unsigned w = 0; w < 4; w++) {
-            unsigned r = l / 4, k = l % 4 * 2;
-            uint16_t two[2];
+            unsigned r = l / 4, k = l % 4 * each;
+            uint32_t word = 0;
             struct elem *out = &m->threads[first + l].v[s->out.at + w];
             out->bad = FINE;
-            for (unsigned e = 0; e < 2; e++) {
+            for (unsigned e = 0; e < each; e++) {
                 const struct elem *x = s->u->arg.i ? &row[w][k + e][r] : &row[w][r][k + e];
-                ref_write((enum dtype)s->mem.dt, &two[e], x->v);
+                ref_write((enum dtype)s->mem.dt, (char *)&word + e * bytes, x->v);
                 if (x->bad) out->bad = x->bad;
             }
-            out->v.i = (int64_t)two[1] << 16 | two[0];
+            out->v.i = word;
         }
 }
 
-/* Element r of an operand, with two 16-bit elements per word. */
+/* Element r of an operand: two 16-bit elements to a word, or four of 8 bits. */
 static struct elem operand_elem(enum dtype dt, const struct elem *v, unsigned r) {
-    if (dtype_info[dt].bytes != 2) return v[r];
-    uint16_t half = (uint16_t)(v[r / 2].v.i >> 16 * (r % 2));
-    return (struct elem){.v = ref_read(dt, &half), .bad = v[r / 2].bad};
+    unsigned bytes = dtype_info[dt].bytes, each = 4 / bytes;
+    if (bytes > 2) return v[r];
+    uint32_t word = (uint32_t)v[r / each].v.i;
+    return (struct elem){.v = ref_read(dt, (char *)&word + r % each * bytes), .bad = v[r / each].bad};
 }
 
 /* Where the elements of an operand lie: by lane, then by register. Worked out once for a kernel. */
@@ -135,7 +137,7 @@ static const int (*layout(struct machine *m, enum mma instr, unsigned operand, u
 
 /* Operands and accumulators of the warp as matrices, gathered or given back. */
 static void mma_side(struct machine *m, const struct step *s, uint32_t first, unsigned operand,
-                     struct elem x[16][16], bool give) {
+                     struct elem x[32][32], bool give) {
     unsigned regs;
     const int(*where)[3] = layout(m, (enum mma)s->u->arg.mma.instr, operand, &regs);
     for (uint32_t l = 0; l < MMA_LANES; l++)
@@ -154,7 +156,7 @@ static void mma_side(struct machine *m, const struct step *s, uint32_t first, un
 
 static void run_mma(struct machine *m, const struct step *s, uint32_t first) {
     const struct mma_info *i = &mma_info[s->u->arg.mma.instr];
-    struct elem a[16][16], b[16][16], d[16][16];
+    struct elem a[32][32], b[32][32], d[32][32];
     mma_side(m, s, first, MMA_A, a, false);
     mma_side(m, s, first, MMA_B, b, false);
     mma_side(m, s, first, MMA_D, d, false);
@@ -162,10 +164,13 @@ static void run_mma(struct machine *m, const struct step *s, uint32_t first) {
         for (int x = 0; x < i->size[MMA_N]; x++) {
             struct elem *e = &d[y][x];
             for (int k = 0; k < i->size[MMA_K]; k++) {
-                e->v.f += a[y][k].v.f * b[k][x].v.f;
+                if (i->sum == MMA_EXACT)
+                    e->v.i = ref_wrap(i->acc, e->v.i + a[y][k].v.i * b[k][x].v.i);
+                else
+                    e->v.f += a[y][k].v.f * b[k][x].v.f;
                 if (!e->bad) e->bad = a[y][k].bad ? a[y][k].bad : b[k][x].bad;
             }
-            e->v.f = ref_round(i->acc, e->v.f);
+            if (i->sum != MMA_EXACT) e->v.f = ref_round(i->acc, e->v.f);
         }
     mma_side(m, s, first, MMA_D, d, true);
 }

@@ -1,5 +1,5 @@
 /* gpu_mma.c: what warps do together: cp.async, ldmatrix, mma.sync and wgmma, TMA copies, mbarriers, DSMEM stores.
- * Operands of mma.sync are words in registers (two 16-bit elements each); those of wgmma are tiles in shared memory,
+ * Operands of mma.sync are words in registers (two 16-bit elements each, four of 8 bits); those of wgmma are tiles in shared memory,
  * named by matrix descriptors. Register layouts are in ir/mma.def alone; here only the instruction is rendered.
  * CUDA only: render_opencl_fits refuses these ops. Tests: tests/unit/gpu_threads.c, tests/unit/cuda.c */
 #include "render/gpu.h"
@@ -146,7 +146,9 @@ void gpu_mma(struct gpu *c, const uop *n) {
     const uop *a = n->src[n->nsrc - 2], *b = n->src[n->nsrc - 1];
     unsigned count = (unsigned)info->count, cells = (n->nsrc - 2) * n->src[0]->lanes;
     unsigned na = a->lanes, nb = b->lanes / count, nd = cells / count;
-    const char *in = info->in == DT_F64 ? "d" : "r", *acc = info->acc == DT_F64 ? "d" : "f";
+    const char *in = info->in == DT_F64 ? "d" : "r", *acc = info->acc == DT_F64   ? "d"
+                                                            : info->acc == DT_I32 ? "r"
+                                                                                  : "f";
     for (unsigned k = 0; k < count; k++) {
         struct str op, arg;
         str_init(&op, c->r.a), str_init(&arg, c->r.a);

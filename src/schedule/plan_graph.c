@@ -326,6 +326,30 @@ static const uop *copy_wide_scatter(struct copy *c, const uop *n, const uop *con
     return cast_as(c, uop_new(c->g->ir, OP_SCATTER, DT_F32, 1, wide, 3, n->arg), (enum dtype)n->dt);
 }
 
+/* A sum of products of 8-bit integers, which wraps. */
+static bool is_byte_product(const struct copy *c, const uop *n, const uop *const *src) {
+    return n->op == OP_REDUCE_AXES && n->arg.i == OP_ADD && (n->dt == DT_I8 || n->dt == DT_U8) &&
+           c->g->opts->gpu && src[0]->op == OP_MUL && shape_size(shape_of(&c->g->shapes, src[0]));
+}
+
+/* The cast of a view is below it: of its elements once each. */
+static const uop *widen(struct copy *c, const uop *x, enum dtype dt) {
+    if (!op_is_movement((enum op)x->op) || x->op == OP_PAD) return cast_as(c, x, dt);
+    const uop **src = arena_array(c->g->a, const uop *, x->nsrc);
+    memcpy(src, x->src, x->nsrc * sizeof *src);
+    src[0] = widen(c, x->src[0], dt);
+    return uop_new(c->g->ir, (enum op)x->op, dt, 1, src, x->nsrc, x->arg);
+}
+
+/* On a GPU it is added in i32, as MMA instructions do, and wraps once. */
+static const uop *copy_byte_product(struct copy *c, const uop *n, const uop *const *src) {
+    const uop *wide[1 + SHAPE_MAX];
+    memcpy(wide, src, n->nsrc * sizeof *src);
+    wide[0] = uop2(c->g->ir, OP_MUL, widen(c, src[0]->src[0], DT_I32), widen(c, src[0]->src[1], DT_I32));
+    const uop *x = uop_new(c->g->ir, OP_REDUCE_AXES, DT_I32, 1, wide, n->nsrc, n->arg);
+    return cast_as(c, copy_sum(c, n, x), (enum dtype)n->dt);
+}
+
 /* A concatenation: a sum of PADs. */
 static bool is_cat(const uop *n) {
     if (n->op != OP_ADD) return false;
@@ -449,6 +473,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     case OP_GRAPH: copy_results(c, n, src); break;
     default: break;
     }
+    if (is_byte_product(c, n, src)) return copy_byte_product(c, n, src);
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
     if (n->op == OP_SCAN_AXIS) return copy_scan(c, x);
     if (n->op != OP_REDUCE_AXES) return x;

@@ -218,9 +218,10 @@ static bool reads_row(struct tally *t, const uop *red) {
     return false;
 }
 
-/* Types that MMA instructions multiply: 8- and 16-bit floats; on a CPU bf16. */
-static bool mma_takes(const struct tally *t, enum dtype dt) {
-    if (t->gpu) return dt_is_float(dt) && dtype_info[dt].bytes < 4;
+/* Types that MMA instructions multiply, with sums in `sum`: 8- and 16-bit floats; in i32 8-bit integers; on a CPU bf16. */
+static bool mma_takes(const struct tally *t, enum dtype dt, enum dtype sum) {
+    int bytes = dtype_info[dt].bytes;
+    if (t->gpu) return dt_is_float(dt) ? bytes < 4 : sum == DT_I32 && bytes == 1;
     return dt == DT_BF16 && model_value(t->m, MODEL_MATRIX_BF16) > model_value(t->m, MODEL_FLOPS_F32);
 }
 
@@ -229,7 +230,8 @@ static uint32_t narrow_loads(struct tally *t, const uop *m, uint32_t *all) {
     uop_vec loads = {0};
     uint32_t left = LOADS_WALKED, narrow = 0;
     loads_below(m, &loads, t->r->a, &left);
-    for (uint32_t i = 0; i < loads.n; i++) narrow += mma_takes(t, (enum dtype)loads.p[i]->dt);
+    for (uint32_t i = 0; i < loads.n; i++)
+        narrow += mma_takes(t, (enum dtype)loads.p[i]->dt, (enum dtype)m->dt);
     *all = loads.n;
     return narrow;
 }
@@ -510,7 +512,7 @@ static void price_nodes(struct tally *t, traffic_vec *mem) {
         } else if (n->op == OP_MUL && map_get(&t->mma_products, n->id, &by)) {
             t->work.mat_bf16 += W_SIMPLE * times(t, f);
         } else if (t->contractions && n->op == OP_CAST && n->src[0]->op == OP_LOAD &&
-                   (t->gpu || mma_takes(t, (enum dtype)n->src[0]->dt))) {
+                   (t->gpu || mma_takes(t, (enum dtype)n->src[0]->dt, DT_F32))) {
             /* free: tiles hold what was loaded, and MMA instructions take 16-bit operands */
         } else {
             double w = t->gpu && t->contractions ? epilogue_weight(n) : op_weight(n);

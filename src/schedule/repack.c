@@ -132,9 +132,13 @@ static bool view_steps(struct repack *r, const uop *n, int64_t *step, int64_t *o
     }
 }
 
-/* The same view of the value before it was widened to fp32; NULL: there is more than one widening cast. */
+/* The same view of the value before it was widened to fp32 or i32; NULL: there is more than one widening cast. */
 static const uop *as_loaded(struct repack *r, const uop *n) {
-    if (n->op == OP_CAST) return n->dt == DT_F32 && dt_is_float((enum dtype)n->src[0]->dt) ? n->src[0] : NULL;
+    if (n->op == OP_CAST) {
+        enum dtype from = (enum dtype)n->src[0]->dt;
+        bool wide = n->dt == DT_F32 ? dt_is_float(from) : dt_is_int(from) && dtype_info[from].bytes == 1;
+        return wide ? n->src[0] : NULL;
+    }
     if (!op_is_movement((enum op)n->op) || n->op == OP_PAD) return NULL;
     const uop *from = as_loaded(r, n->src[0]);
     if (!from) return NULL;
@@ -355,7 +359,8 @@ static const uop *permuted(struct repack *r, int which) {
 /* x with its last two axes zero-padded to the sizes `to`. */
 static const uop *pad_last(struct repack *r, const uop *x, const int64_t *to) {
     const struct shape *s = shape_of(r->sh, x);
-    const uop *src[2 + 3 * SHAPE_MAX] = {x, uop_flt(r->ir, (enum dtype)x->dt, 0)}, *zero = uop_idx(r->ir, 0);
+    const uop *src[2 + 3 * SHAPE_MAX] = {x, uop_identity(r->ir, OP_ADD, (enum dtype)x->dt)},
+                           *zero = uop_idx(r->ir, 0);
     for (uint32_t i = 0; i < s->n; i++) {
         src[2 + 3 * i] = src[4 + 3 * i] = zero;
         src[3 + 3 * i] = i + 2 < s->n ? zero : uop_idx(r->ir, to[i + 2 - s->n] - s->d[i]);
@@ -388,7 +393,7 @@ static const uop *operand(struct repack *r, int which, const uop **stored) {
         if (!o->k_major) x = swap_last(r, x);
         x = first_of(r, x, 1, many);
     }
-    x = uop_cast(r->ir, x, DT_F32);
+    x = uop_cast(r->ir, x, dt_is_float((enum dtype)x->dt) ? DT_F32 : DT_I32);
     uint32_t k = batch_dims(r, d);
     d[k] = which ? 1 : many, d[k + 1] = which ? many : 1, d[k + 2] = r->k_padded;
     x = graph_shaped(r->ir, OP_RESHAPE, x, d, k + 3);
@@ -560,22 +565,26 @@ bool repack_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct sc
     const uop *mul = n->src[0];
     bool hopper = o->capability / 10 == 9; /* wgmma, warp specialization */
     struct repack r = {.ir = ir, .sh = sh, .model = o->model, .any_rows = out->any_rows && hopper};
-    if (n->arg.i != OP_ADD || mul->op != OP_MUL || mul->dt != DT_F32 || o->capability < 80) return false;
+    bool bytes = mul->dt == DT_I32; /* products of 8-bit integers alone */
+    if (n->arg.i != OP_ADD || mul->op != OP_MUL || (mul->dt != DT_F32 && !bytes) || o->capability < 80)
+        return false;
     r.shape = shape_of(sh, mul);
     if (r.shape->n > MOST_AXES || !shape_size(r.shape)) return false;
-    if (implicit_gemm(ir, sh, n, o, false, out)) return true;
-    if (hopper && (out->sum = repack_taps(&r, n, &out->stored[0]))) return true;
+    if (!bytes && implicit_gemm(ir, sh, n, o, false, out)) return true;
+    if (!bytes && hopper && (out->sum = repack_taps(&r, n, &out->stored[0]))) return true;
     for (int i = 0; i < 2; i++)
-        if (!read_operand(&r, mul->src[i], &r.op[i])) return implicit_gemm(ir, sh, n, o, true, out);
+        if (!read_operand(&r, mul->src[i], &r.op[i])) return !bytes && implicit_gemm(ir, sh, n, o, true, out);
     if (r.op[0].x->dt != r.op[1].x->dt) return false;
     r.bytes = dtype_info[r.op[0].x->dt].bytes;
+    if (bytes && r.bytes > 1) return false;
     bool tf32 = env_int(ENV_TF32) && hopper;
     r.rate = r.bytes == 1 ? &rate_8bit : r.bytes == 2 ? &rate_16bit : tf32 ? &rate_tf32 : &rate_f32;
     if (!find_sides(&r, n)) return false;
     order_operands(&r);
     if (!is_worth_it(&r)) {
         bool as_it_is = hopper && has_panels(&r, 0) && has_panels(&r, 1);
-        return !as_it_is && (!r.op[0].strided || !r.op[1].strided) && implicit_gemm(ir, sh, n, o, true, out);
+        return !as_it_is && !bytes && (!r.op[0].strided || !r.op[1].strided) &&
+               implicit_gemm(ir, sh, n, o, true, out);
     }
     const uop *a = operand(&r, 0, &out->stored[0]), *b = operand(&r, 1, &out->stored[1]);
     int64_t last = shape_of(sh, a)->n - 1;

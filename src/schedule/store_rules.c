@@ -45,18 +45,22 @@ static const uop *below_views(const struct sgraph *g, const uop *n) {
     return n;
 }
 
-/* Do the machine's MMA instructions multiply values like x? Those of CPUs: bf16 (tune/choose/cpu_mma.c). */
-static bool mma_takes(const struct sgraph *g, const uop *x) {
+/* Do the machine's MMA instructions multiply what x widens to fp32, on GPUs also 8-bit integers to i32? Those of CPUs: bf16
+ * (tune/choose/cpu_mma.c). */
+static bool mma_widens(const struct sgraph *g, const uop *x) {
     const struct model *m = g->opts->model;
-    if (g->opts->gpu) return is_narrow_float(x);
-    return x->dt == DT_BF16 && model_value(m, MODEL_MATRIX_BF16) > model_value(m, MODEL_FLOPS_F32);
+    enum dtype from = x->op == OP_CAST ? (enum dtype)x->src[0]->dt : DT_F32;
+    if (x->dt == DT_I32) return g->opts->gpu && dt_is_int(from) && dtype_info[from].bytes == 1;
+    if (x->op != OP_CAST || x->dt != DT_F32) return false;
+    if (g->opts->gpu) return is_narrow_float(x->src[0]);
+    return from == DT_BF16 && model_value(m, MODEL_MATRIX_BF16) > model_value(m, MODEL_FLOPS_F32);
 }
 
-/* MMA instructions take 8- and 16-bit floats as they are in memory: the narrow value is stored, never the fp32 it is widened
+/* MMA instructions take narrow operands as they are in memory: the narrow value is stored, never the fp32 or i32 it is widened
  * to. False: x is no widened value. */
 static bool store_narrow(struct sgraph *g, const uop *x) {
     x = below_views(g, x);
-    if (x->op != OP_CAST || x->dt != DT_F32 || !mma_takes(g, x->src[0])) return false;
+    if (!mma_widens(g, x)) return false;
     uint32_t wide = g->unit_of[x->id], u = g->unit_of[below_views(g, x->src[0])->id];
     if (wide && g->unit[wide - 1].forced == UNIT_FREE) g->unit[wide - 1].forced = UNIT_NEVER;
     if (u && g->unit[u - 1].forced == UNIT_FREE) g->unit[u - 1].forced = UNIT_FORCED;

@@ -21,7 +21,8 @@ struct sim_case {
     struct {
         rg_dtype dt;
         int64_t d[MOST_AXES]; /* shape, up to the first 0 */
-        double scale;         /* of random numbers from -1 to 1; integers: below it. 0: 1 */
+        double
+            scale; /* of random numbers from -1 to 1; i8 whole ones, other integers and f64: from 0 on. 0: 1 */
     } in[MOST_IN];
     int64_t n[6]; /* what the function likes */
     double most;  /* distance from the oracle, of size and root mean square of an output; 0: 2e-5 */
@@ -43,7 +44,8 @@ static rg_tensor make_input(const struct sim_case *s, rg_ctx *c, int i, uint64_t
     double scale = s->in[i].scale != 0 ? s->in[i].scale : 1;
     for (size_t k = 0; k < n; k++) {
         double x = (double)(hash_u64(k * 16 + (uint64_t)i + (seed << 40)) >> 40) / (1 << 24);
-        p[k] = (float)(floats(s->in[i].dt) ? scale * (2 * x - 1) : floor(scale * x));
+        if (floats(s->in[i].dt) || s->in[i].dt == RG_I8) x = 2 * x - 1;
+        p[k] = (float)(floats(s->in[i].dt) ? scale * x : floor(scale * x));
     }
     rg_tensor f = rg_from(c, RG_F32, p, RG_LIST(s->in[i].d, rank)), t = rg_cast(f, s->in[i].dt);
     if (rg_realize(t)) FAIL("%s: input %d: %s", s->name, i, rg_error(c));
@@ -146,6 +148,19 @@ static void check_all(const struct sim_case *s, size_t n, const char *devices) {
             test_info("%-28s %7.2f s %9.1fM evaluations", s[i].name, (double)(clock() - t0) / CLOCKS_PER_SEC,
                       (simgpu_count.total - before) / 1e6);
     }
+}
+
+struct sim_draw {
+    uint64_t s;
+};
+static int64_t draw(struct sim_draw *d, int64_t lo, int64_t hi) {
+    return lo + (int64_t)(hash_u64(d->s += 0x9e3779b97f4a7c15u) % (uint64_t)(hi - lo + 1));
+}
+/* Often a multiple of something, sometimes anything. */
+static int64_t draw_size(struct sim_draw *d, int64_t most) {
+    static const int64_t step[] = {1, 1, 8, 16, 32, 64};
+    int64_t by = step[draw(d, 0, 5)];
+    return by * draw(d, 1, RG_MAX(most / by, 1));
 }
 
 /* What the group ran; of block programs and instructions of tensor cores at least n each. */
@@ -258,11 +273,42 @@ TEST_SLOW(simgpu_tensor_cores, 300) {
         {"bf16 wgmma bias relu", .fn = gemm, .n = {0, 0, 1},
          .in = {{RG_BF16, {520, 200}}, {RG_BF16, {200, 264}}, {RG_BF16, {264}}}, .most = 1e-2},
         {"f32", .fn = gemm, .in = {{RG_F32, {128, 64}}, {RG_F32, {64, 128}}}},
-        {"f64", .fn = gemm, .in = {{RG_F64, {256, 64}}, {RG_F64, {64, 128}}}},
-        {"f64 nt odd", .fn = gemm, .n = {0, 1}, .in = {{RG_F64, {259, 75}}, {RG_F64, {131, 75}}}},
+        {"f64", .fn = gemm, .in = {{RG_F64, {256, 64}, 9}, {RG_F64, {64, 128}, 9}}},
+        {"f64 nt odd", .fn = gemm, .n = {0, 1}, .in = {{RG_F64, {259, 75}, 9}, {RG_F64, {131, 75}, 9}}},
     };
     check_all(s, RG_COUNT(s), "SIM80 SIM90 SIM90S");
     say(8, 10, 3, 3);
+}
+
+/* n: transposes of a and b, sums in i32 that do not wrap */
+static rg_tensor byte_gemm(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    rg_tensor wide[2] = {rg_cast(in[0], RG_I32), rg_cast(in[1], RG_I32)};
+    return gemm(s, c, s->n[3] ? wide : in);
+}
+
+/* 8-bit integers: mma.sync adds them in i32. K-major tiles, so that MN-major operands are transposed. Exact. */
+TEST_SLOW(simgpu_bytes, 300) {
+    struct sim_draw d = {7};
+    const struct sim_case fixed[] = {
+        {"i8 nn", .fn = byte_gemm, .in = {{RG_I8, {256, 128}, 128}, {RG_I8, {128, 128}, 128}}},
+        {"i8 nt into i32", .fn = byte_gemm, .n = {0, 1, 0, 1},
+         .in = {{RG_I8, {256, 192}, 128}, {RG_I8, {128, 192}, 128}}},
+        {"u8 tn into i32", .fn = byte_gemm, .n = {1, 0, 0, 1},
+         .in = {{RG_U8, {96, 200}, 256}, {RG_U8, {96, 72}, 256}}},
+        {"i8 repacked", .fn = byte_gemm, .in = {{RG_I8, {130, 259}, 128}, {RG_I8, {259, 131}, 128}}},
+    };
+    check_all(fixed, RG_COUNT(fixed), "CPU SIM80S SIM90 SIM90S");
+    for (int i = 0; i < 6; i++) {
+        int64_t m = draw_size(&d, 256), n = draw_size(&d, 256), k = draw_size(&d, 320);
+        rg_dtype dt = draw(&d, 0, 1) ? RG_I8 : RG_U8;
+        struct sim_case s = {"random", .fn = byte_gemm};
+        for (int j = 0; j < 4; j++) s.n[j] = j != 2 && draw(&d, 0, 1);
+        s.in[0].dt = s.in[1].dt = dt, s.in[0].scale = s.in[1].scale = dt == RG_I8 ? 128 : 256;
+        s.in[0].d[0] = s.n[0] ? k : m, s.in[0].d[1] = s.n[0] ? m : k;
+        s.in[1].d[0] = s.n[1] ? n : k, s.in[1].d[1] = s.n[1] ? k : n;
+        check_seed(&s, "CPU SIM90S", (uint64_t)i);
+    }
+    say(12, 12, 0, 0);
 }
 
 /* ---- attention --------------------------------------------------------------------------------------------- */
@@ -685,19 +731,6 @@ TEST(simgpu_replays_in_another_order) {
 }
 
 /* ---- random shapes: make test-simgpu -------------------------------------------------------------------------- */
-
-struct sim_draw {
-    uint64_t s;
-};
-static int64_t draw(struct sim_draw *d, int64_t lo, int64_t hi) {
-    return lo + (int64_t)(hash_u64(d->s += 0x9e3779b97f4a7c15u) % (uint64_t)(hi - lo + 1));
-}
-/* Often a multiple of something, sometimes anything. */
-static int64_t draw_size(struct sim_draw *d, int64_t most) {
-    static const int64_t step[] = {1, 1, 8, 16, 32, 64};
-    int64_t by = step[draw(d, 0, 5)];
-    return by * draw(d, 1, RG_MAX(most / by, 1));
-}
 
 static struct sim_case draw_case(struct sim_draw *d, char name[100]) {
     static const rg_dtype type[] = {RG_F32, RG_BF16, RG_F16};

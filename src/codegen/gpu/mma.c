@@ -11,8 +11,8 @@
  * instruction reads them. MN-major tiles may start at any row, the two halves of a K step may be rows of their own, and
  * neighbouring GEMMs whose tiles are a constant number of rows apart become one wider instruction: the taps of a
  * convolution.
- * mma.sync loads fragments by ldmatrix (op LDMATRIX) where rows of 8 elements are contiguous, transposed or not; else
- * they are built from single values.
+ * mma.sync loads fragments by ldmatrix (op LDMATRIX) where rows of 16 bytes are contiguous, of 16-bit elements transposed or not;
+ * else they are built from single values.
  * Low-precision accumulators (fp8) hold a partial sum, added to the fp32 accumulator every PARTIAL_K elements.
  * Back-to-back GEMMs: each TC names one. They share m; n of one may be k of another, if in every lane the accumulator
  * registers of the one are the operand registers of the other (same_registers compares the layouts). Reductions along n (a row's
@@ -146,10 +146,12 @@ static const uop *element(struct mma_cx *t, const uop *x, int side, const uop *p
  * along k. NULL: does not fit. */
 static const uop *matrices(struct mma_cx *t, const uop *x, unsigned operand, int side, bool transposed) {
     const struct mma_map *m = &t->p->map[operand];
-    const struct mma_digit word = {MMA_K, 2, 1}, quad = {MMA_K, 4, 2}, row = {side, 8, 1};
-    if (x->op != OP_LOAD || access_buf(x)->op != OP_LOCAL || dtype_info[x->dt].bytes != 2 || m->regs != 8 ||
-        memcmp(&m->reg[0], &word, sizeof word) || memcmp(&m->lane[0], &quad, sizeof quad) ||
-        memcmp(&m->lane[1], &row, sizeof row) || access_buf(x)->arg.mem.space != SPACE_SHARED)
+    int bytes = dtype_info[x->dt].bytes, each = RG_MAX(4 / bytes, 1);
+    const struct mma_digit word = {MMA_K, each, 1}, quad = {MMA_K, 4, each}, row = {side, 8, 1};
+    if (x->op != OP_LOAD || access_buf(x)->op != OP_LOCAL || bytes > 2 || (transposed && bytes != 2) ||
+        m->regs != 4 * (unsigned)each || memcmp(&m->reg[0], &word, sizeof word) ||
+        memcmp(&m->lane[0], &quad, sizeof quad) || memcmp(&m->lane[1], &row, sizeof row) ||
+        access_buf(x)->arg.mem.space != SPACE_SHARED)
         return NULL;
     const uop *which = rw2(t->rw, OP_IDIV, t->lane, mma_idx(t, 8)),
               *line = rw2(t->rw, OP_MOD, t->lane, mma_idx(t, 8));
@@ -162,8 +164,8 @@ static const uop *matrices(struct mma_cx *t, const uop *x, unsigned operand, int
     else
         p = rw2(t->rw, OP_ADD, p, line);
     const uop *at = element(t, access_offset(x), side, p, k);
-    if (!uop_divides(at, 8)) return NULL;
-    const uop *index = mk_index(t->ir, access_buf(x), at, 8);
+    if (!uop_divides(at, 16 / bytes)) return NULL;
+    const uop *index = mk_index(t->ir, access_buf(x), at, (unsigned)(16 / bytes));
     return uop_new(t->ir, OP_LDMATRIX, DT_U32, 4, &index, 1, ARG_INT(transposed));
 }
 
@@ -178,8 +180,16 @@ static const uop *word(struct mma_cx *t, const uop *x) {
     return uop_cast(t->ir, x, DT_U32);
 }
 
-static const uop *pack(struct mma_cx *t, const uop *low, const uop *high) {
-    return uop2(t->ir, OP_OR, word(t, low), uop2(t->ir, OP_SHL, word(t, high), uop_int(t->ir, DT_U32, 16)));
+/* One register of the operand: two elements, or four of 8 bits. */
+static const uop *pack(struct mma_cx *t, const uop *const *part, unsigned n) {
+    const uop *all = NULL;
+    for (unsigned i = 0; i < n; i++) {
+        const uop *x =
+            is_byte(part[i]) ? uop_cast(t->ir, uop_cast(t->ir, part[i], DT_U8), DT_U32) : word(t, part[i]);
+        if (i) x = uop2(t->ir, OP_SHL, x, uop_int(t->ir, DT_U32, 32 / n * i));
+        all = i ? uop2(t->ir, OP_OR, all, x) : x;
+    }
+    return all;
 }
 
 /* The accumulator register that holds, in every lane, what register i of operand a holds at step k0; fails
@@ -240,10 +250,10 @@ static const uop *fragment(struct mma_cx *t, const uop *x, unsigned operand, int
         if (part[i]->lanes != 1)
             opt_fail(t->s, "TC", "an operand of the MMA instruction is a vector; expected scalars");
     }
-    unsigned n = m->regs;
-    if (dtype_info[x->dt].bytes == 2) {
-        n /= 2;
-        for (unsigned i = 0; i < n; i++) part[i] = pack(t, part[2 * i], part[2 * i + 1]);
+    unsigned n = m->regs, each = 4 / dtype_info[x->dt].bytes;
+    if (each > 1) {
+        n /= each;
+        for (unsigned i = 0; i < n; i++) part[i] = pack(t, &part[i * each], each);
     }
     return uop_new(t->ir, OP_BUILD, (enum dtype)part[0]->dt, n, part, n, ARG_NONE);
 }

@@ -3,8 +3,8 @@
  *
  * GEMM. Output axes that only A has are joined to m, those that only B has to n, reduced axes to k; operands that are not
  * affine in these (images of a convolution) are gathered. A block computes a tile of m x n, each warp or warpgroup a part
- * of it: wgmma or mma.sync for 16-bit and 8-bit floats (with RIDGE_TF32=1 for f32), mma.sync for f64 from sm_90 on, else
- * FMAs. The k loop is a multistage pipeline. A config is a tile, a number of stages, a rasterization and a schedule
+ * of it: wgmma or mma.sync for 16-bit and 8-bit floats (with RIDGE_TF32=1 for f32), mma.sync for f64 from sm_90 on and for 8-bit
+ * integers, else FMAs. The k loop is a multistage pipeline. A config is a tile, a number of stages, a rasterization and a schedule
  * (persistent, warp-specialized, split-K in a cluster). All legal ones are priced by gpu_time.c; the heuristic takes the
  * cheapest, search tries more.
  * Tests: tests/unit/gpu_threads.c, tests/unit/cuda.c, tests/unit/tune_gpu.c */
@@ -94,6 +94,7 @@ struct gemm {
     struct joined_axes m, n, k;
     struct gemm_config f; /* the config at hand */
     bool mma, tf32, wgmma;
+    bool i8;  /* 8-bit integers: mma.sync, K-major tiles */
     bool f64; /* by FMAs, at half the rate and with two registers for each accumulator */
     bool
         promote; /* fp8: the tensor core's accumulators are short; each k tile's are added to f32 registers */
@@ -158,13 +159,15 @@ static void join(struct gemm *x, struct joined_axes *g) {
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------- */
 
-/* A 16-bit or 8-bit float as loaded, perhaps masked, cast to f32. */
-static bool is_widened_float(const struct operand_view *s, enum dtype *dt) {
+/* A 16-bit or 8-bit float as loaded, perhaps masked, cast to f32; an 8-bit integer cast to i32. */
+static bool is_widened(const struct operand_view *s, enum dtype *dt) {
     const uop *x = s->root->op == OP_CAST ? s->root->src[0] : s->root;
     *dt = (enum dtype)s->access->node->dt;
     if (x->op == OP_WHERE && uop_is_const(x->src[2])) x = x->src[1];
-    return s->root->op == OP_CAST && s->root->dt == DT_F32 && x == s->access->node &&
-           dtype_info[*dt].bytes <= 2 && dt_is_float(*dt);
+    int bytes = dtype_info[*dt].bytes;
+    bool wide = s->root->dt == DT_F32 ? bytes <= 2 && dt_is_float(*dt)
+                                      : s->root->dt == DT_I32 && bytes == 1 && dt_is_int(*dt);
+    return s->root->op == OP_CAST && x == s->access->node && wide;
 }
 
 static const struct gemm_tile *tiles_of(const struct gemm *x, size_t *n) {
@@ -184,9 +187,9 @@ static bool fits_cluster(const struct gemm *x) {
 
 /* Shortens the tile along k for a short sum; false: k is too short. */
 static bool fit_k(struct gemm *x) {
-    if (x->wgmma)
+    if (x->wgmma || x->i8)
         x->f.t.k = x->f.t.k * 2 / x->elem_bytes; /* 128-byte rows; the tables count 16-bit elements */
-    while (x->f.t.k > 2 * x->k_step && x->k.size < 2.0 * x->f.t.k && !x->wgmma) x->f.t.k /= 2;
+    while (x->f.t.k > (x->i8 ? 1 : 2) * x->k_step && x->k.size < 2.0 * x->f.t.k && !x->wgmma) x->f.t.k /= 2;
     if (x->mma && !x->wgmma && x->elem_bytes > 2) x->f.t.k = RG_MIN(x->f.t.k, 128 / x->elem_bytes);
     return block_k(x) >= 2.0 * x->f.t.k && fits_cluster(x);
 }
@@ -317,7 +320,7 @@ static void stage(struct gemm *x, const struct operand_view *s, const struct joi
     if (has_other_reads(x, s->access)) name = arena_printf(x->v->arena, "%s#%d", name, s == &x->c.b);
     bool along_k = is_contiguous(x, s->access, &x->k),
          along_own = !along_k && is_contiguous(x, s->access, own);
-    bool rows = x->mma && (along_k || x->tf32 || !along_own); /* [side][k]; else [k][side] */
+    bool rows = x->mma && (along_k || x->tf32 || x->i8 || !along_own); /* [side][k]; else [k][side] */
     const char *a = tile_dim(x, side), *b = tile_dim(x, k);
     str_printf(x->out, " STAGE(%s,%s,%s,%s)", name, at, rows ? a : b, rows ? b : a);
     if (x->f.consumers) return; /* by TMA */
@@ -424,7 +427,7 @@ static void write_gemm(struct gemm *x) {
     char which[16] = "";
     if (x->wgmma)
         snprintf(which, sizeof which, ",W%s_%d", x->instr, wgmma_n(x));
-    else if (x->elem_bytes > 2)
+    else if (x->elem_bytes != 2)
         snprintf(which, sizeof which, ",%s", x->instr);
     if (x->mma)
         str_printf(x->out, " TC(%s,%s,%s%s)", m.name[m.n - 1], n.name[n.n - 1], k.name[k.n - 1], which);
@@ -496,28 +499,32 @@ static bool find_gemm(struct gemm *x) {
     if (!contraction_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
     x->f64 =
         x->c.reduce->dt == DT_F64 && x->c.a.root == x->c.a.access->node && x->c.b.root == x->c.b.access->node;
-    if ((x->c.reduce->dt != DT_F32 && !x->f64) || !find_axes(x)) return false;
+    bool i32 = x->c.reduce->dt == DT_I32;
+    if ((x->c.reduce->dt != DT_F32 && !i32 && !x->f64) || !find_axes(x)) return false;
     x->elem_bytes = RG_MAX(x->c.a.access->bytes, x->c.b.access->bytes);
     if (x->elem_bytes > 4 && !x->f64) return false;
-    x->mma = is_widened_float(&x->c.a, &a) && is_widened_float(&x->c.b, &b) && a == b;
-    x->tf32 = !x->mma && !x->f64 && env_int(ENV_TF32) && x->c.a.root == x->c.a.access->node &&
+    x->mma = is_widened(&x->c.a, &a) && is_widened(&x->c.b, &b) && a == b;
+    x->i8 = x->mma && i32;
+    x->tf32 = !x->mma && !x->f64 && !i32 && env_int(ENV_TF32) && x->c.a.root == x->c.a.access->node &&
               x->c.b.root == x->c.b.access->node;
     bool along_k = is_contiguous(x, x->c.a.access, &x->k) && is_contiguous(x, x->c.b.access, &x->k);
     bool aligned = is_aligned(x, &x->c.a, &x->m) && is_aligned(x, &x->c.b, &x->n),
          many = x->m.size * x->n.size >= SHORT_K_TILES * 128.0 * 128 && x->elem_bytes == 2 && aligned;
-    x->wgmma = (x->mma || (x->tf32 && along_k)) && v->gpu->cc / 10 == 9 &&
+    x->wgmma = ((x->mma && !x->i8) || (x->tf32 && along_k)) && v->gpu->cc / 10 == 9 &&
                x->k.size >= (many ? WGMMA_SHORT_K : WGMMA_K) && x->n.size >= 64 &&
                (x->m.size >= 64 || (x->m.size > 16 && x->n.size >= 1024));
     x->mma |= x->tf32 || (x->f64 && v->gpu->cc >= 90);
     x->instr = x->f64           ? "F64"
+               : x->i8          ? (a == DT_I8 ? "S8" : "U8")
                : x->tf32        ? "TF32"
                : a == DT_F16    ? "F16"
                : a == DT_F8E4M3 ? "E4M3"
                : a == DT_F8E5M2 ? "E5M2"
                                 : "BF16";
-    if (x->mma && !x->wgmma && x->elem_bytes == 1) x->mma = false; /* mma.sync has no 8-bit operands here */
+    if (x->mma && !x->wgmma && !x->i8 && x->elem_bytes == 1)
+        x->mma = false; /* mma.sync has no 8-bit floats here */
     x->promote = x->wgmma && x->elem_bytes == 1 && !env_int(ENV_F8_FAST);
-    x->k_step = x->wgmma ? 32 / x->elem_bytes : !x->mma ? 1 : x->elem_bytes > 2 ? 8 : 16;
+    x->k_step = x->wgmma || x->i8 ? 32 / x->elem_bytes : !x->mma ? 1 : x->elem_bytes > 2 ? 8 : 16;
     x->tma = x->wgmma && aligned;
     find_runs(x);
     x->epilogue_ops = count_epilogue_ops(x);
@@ -629,7 +636,7 @@ static void count_math(const struct gemm *x, struct gpu_work *w, int warps, int 
         w->mma = 2 * area * depth * x->elem_bytes / 2; /* TF32 at half, fp8 at twice the 16-bit rate */
     } else if (x->mma) {
         w->registers = (x->f64 ? 2 * sums : sums) + (int)(wm + wn) / 2 + 48;
-        w->mma = 2 * area * depth;
+        w->mma = 2 * area * depth / (x->i8 ? 2 : 1); /* at twice the 16-bit rate */
         w->mma_peak = x->f64    ? gpu_cost.mma_sync_f64_peak
                       : x->tf32 ? gpu_cost.mma_sync_tf32_peak
                                 : gpu_cost.mma_sync_peak;
