@@ -604,6 +604,20 @@ TEST_SLOW(simgpu_conv_forms, 300) { /* as large as tensor cores ask for; unsplit
     say(6, 3, 3, 0);
 }
 
+/* f32 where no direct convolution fits: implicit GEMM by FMAs, of gathered operands. */
+TEST_SLOW(simgpu_conv_gathered, 300) {
+    struct sim_draw d = {3};
+    for (int i = 0; i < 5; i++) {
+        int64_t ci = 8 * draw(&d, 2, 4) + draw(&d, 0, 1), co = 16 + draw(&d, 0, 20), hw = draw(&d, 9, 15),
+                k = draw(&d, 1, 3);
+        struct sim_case s = {"random", CONV(RG_F32, 2, ci, hw, co, k), .most = 1e-4};
+        s.n[0] = draw(&d, 1, 3), s.n[1] = draw(&d, 0, k - 1), s.n[2] = draw(&d, 1, 2), s.n[3] = 1;
+        if ((s.n[4] = i % 2)) s.in[1].d[0] = ci, s.in[1].d[1] = co;
+        check_seed(&s, "CPU SIM90S", (uint64_t)i);
+    }
+    say(8, 0, 0, 0);
+}
+
 /* ---- the rest ------------------------------------------------------------------------------------------------ */
 
 enum { SUM, MEAN_VAR, SOFTMAX, LAYERNORM, CUMSUM, SORT, ARGMAX, TOPK, POOL, LOGSUMEXP, FLIP, PROD };

@@ -24,15 +24,15 @@
 #define SHARED_FETCH 0.25          /* share of L2 requests that neighbouring blocks have in common */
 #define GATHER_ISSUE 30            /* instructions per gathered element of a tile .. */
 #define GATHER_ISSUE_TRANSPOSED 75 /* .. per f32 that is transposed as well */
-#define STAGING_OVERHEAD 12 /* registers besides the elements that pass through them on the way to a tile */
-#define SPILL_SLACK 24      /* registers over the limit that the compiler may still avoid spilling */
-#define WGMMA_K 192         /* terms of k of a GEMM by wgmma; fewer .. */
-#define WGMMA_SHORT_K 128   /* .. if there are this many .. */
-#define SHORT_K_TILES 1024  /* .. tiles of 128 x 128: loads of the next one hide the latency */
-#define MIN_SIDE 32         /* rows and columns of a tiled GEMM .. */
-#define MIN_SIDE_MMA 8      /* .. and of one by MMA instructions, padded to a tile */
-
-enum { MAX_JOINED = 8 };
+#define STAGING_OVERHEAD 12  /* registers besides the elements that pass through them on the way to a tile */
+#define SPILL_SLACK 24       /* registers over the limit that the compiler may still avoid spilling */
+#define WGMMA_K 192          /* terms of k of a GEMM by wgmma; fewer .. */
+#define WGMMA_SHORT_K 128    /* .. if there are this many .. */
+#define SHORT_K_TILES 1024   /* .. tiles of 128 x 128: loads of the next one hide the latency */
+#define MIN_SIDE 32          /* rows and columns of a tiled GEMM .. */
+#define MIN_SIDE_GATHERED 16 /* .. of a convolution by FMAs: else a thread loads what it multiplies .. */
+#define MIN_SIDE_MMA 8       /* .. and of one by MMA instructions, padded to a tile */
+enum { MAX_JOINED = 8, MAX_CONFIGS = 2048 };
 
 /* Axes joined to m, n or k, outermost first. */
 struct joined_axes {
@@ -94,18 +94,17 @@ struct gemm {
     struct joined_axes m, n, k;
     struct gemm_config f; /* the config at hand */
     bool mma, tf32, wgmma;
-    bool i8;  /* 8-bit integers: mma.sync, K-major tiles */
-    bool f64; /* by FMAs, at half the rate and with two registers for each accumulator */
-    bool
-        promote; /* fp8: the tensor core's accumulators are short; each k tile's are added to f32 registers */
+    bool i8;           /* 8-bit integers: mma.sync, K-major tiles */
+    bool f64;          /* by FMAs, at half the rate and with two registers for each accumulator */
+    bool promote;      /* fp8: the accumulators of each k tile, which are short, are added to f32 registers */
     const char *instr; /* operand type in the names of mma.def */
     int k_step;        /* k of an MMA instruction */
     bool tma;          /* both operands can be loaded by TMA .. */
     int64_t run[3];    /* .. by tiles that divide these many of m, n, k; 0: any */
     int epilogue_ops;  /* instructions per output element after the sum */
-    bool
-        tma_source; /* the epilogue reads a tensor of the output's layout: loaded by TMA (warp_specialize.c) */
+    bool tma_source;   /* of the output's layout, read by the epilogue: loaded by TMA (warp_specialize.c) */
     bool epilogue_loads; /* it reads more, per element */
+    bool gathered[2];    /* operands that have neither a stride along k nor along m or n */
     bool unaligned_out;  /* rows of the output are not 16-byte aligned */
     int elem_bytes;      /* of an operand in shared memory */
     struct str *out;
@@ -485,12 +484,14 @@ static void find_epilogue_operands(struct gemm *x) {
         for (int k = 0; k < x->n.n; k++) columns |= has_axis(x->v, s->mask, x->n.axis[k]);
         bool same = s->index == x->c.store->index && s->pred == x->c.store->pred &&
                     s->node->dt == x->c.store->node->src[1]->dt && s->buf->src[0] == x->c.store->buf->src[0];
-        if (same && !x->tma_source)
-            x->tma_source = true;
-        else
-            x->epilogue_loads |= rows && columns;
+        x->epilogue_loads |= rows && columns && (!same || x->tma_source);
+        x->tma_source |= same;
     }
 }
+
+static const char *const operand_name[DT_COUNT] = {
+    [DT_BF16] = "BF16",   [DT_F16] = "F16",     [DT_F32] = "TF32", [DT_F64] = "F64",
+    [DT_F8E4M3] = "E4M3", [DT_F8E5M2] = "E5M2", [DT_I8] = "S8",    [DT_U8] = "U8"};
 
 /* Is the kernel a contraction worth tiling? */
 static bool find_gemm(struct gemm *x) {
@@ -514,15 +515,8 @@ static bool find_gemm(struct gemm *x) {
                x->k.size >= (many ? WGMMA_SHORT_K : WGMMA_K) && x->n.size >= 64 &&
                (x->m.size >= 64 || (x->m.size > 16 && x->n.size >= 1024));
     x->mma |= x->tf32 || (x->f64 && v->gpu->cc >= 90);
-    x->instr = x->f64           ? "F64"
-               : x->i8          ? (a == DT_I8 ? "S8" : "U8")
-               : x->tf32        ? "TF32"
-               : a == DT_F16    ? "F16"
-               : a == DT_F8E4M3 ? "E4M3"
-               : a == DT_F8E5M2 ? "E5M2"
-                                : "BF16";
-    if (x->mma && !x->wgmma && !x->i8 && x->elem_bytes == 1)
-        x->mma = false; /* mma.sync has no 8-bit floats here */
+    x->instr = operand_name[a];
+    if (!x->wgmma && !x->i8 && x->elem_bytes == 1) x->mma = false; /* mma.sync has no fp8 here */
     x->promote = x->wgmma && x->elem_bytes == 1 && !env_int(ENV_F8_FAST);
     x->k_step = x->wgmma || x->i8 ? 32 / x->elem_bytes : !x->mma ? 1 : x->elem_bytes > 2 ? 8 : 16;
     x->tma = x->wgmma && aligned;
@@ -530,8 +524,8 @@ static bool find_gemm(struct gemm *x) {
     x->epilogue_ops = count_epilogue_ops(x);
     x->unaligned_out = stride_of(v, x->c.store, x->m.axis[x->m.n - 1]) % (16 / x->c.store->bytes);
     find_epilogue_operands(x);
-    /* gathering costs more than tiles of FMAs save */
-    return x->mma || (!is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n));
+    for (int i = 0; i < 2; i++) x->gathered[i] = is_gathered(x, i ? &x->c.b : &x->c.a, i ? &x->n : &x->m);
+    return true;
 }
 
 /* The opt list of a config; NULL: illegal. */
@@ -657,7 +651,8 @@ static void count_gathers(const struct gemm *x, struct gpu_work *w, double depth
     for (int i = 0; i < 2; i++) {
         const struct operand_view *side = i ? &x->c.b : &x->c.a;
         bool transposed = x->elem_bytes == 4 && !x->mma && is_contiguous(x, side->access, &x->k);
-        double each = x->elem_bytes < 4 ? GATHER_ISSUE : transposed ? GATHER_ISSUE_TRANSPOSED : 0;
+        bool gathered = x->elem_bytes < 4 || (x->gathered[i] && !x->mma);
+        double each = gathered ? GATHER_ISSUE : transposed ? GATHER_ISSUE_TRANSPOSED : 0;
         double elements = depth * (i ? t->n : t->m);
         if (!is_aligned(x, side, i ? &x->n : &x->m))
             w->issue += each * elements / 32;
@@ -789,8 +784,6 @@ static uint32_t price_all(struct gemm *x, const struct model *model, struct pric
     return p.found;
 }
 
-enum { MAX_CONFIGS = 2048 };
-
 static const struct model *model_of_row(const struct view *v) {
     struct model *m = arena_new(v->arena, struct model);
     model_of_gpu(m, v->gpu);
@@ -828,7 +821,7 @@ bool gpu_lowers(const struct view *v, const char *opts) {
 const char *gpu_gemm(struct view *v) {
     struct gemm x = {.v = v};
     if (!find_gemm(&x)) return "";
-    double least = x.mma ? MIN_SIDE_MMA : MIN_SIDE;
+    double least = x.mma ? MIN_SIDE_MMA : x.gathered[0] || x.gathered[1] ? MIN_SIDE_GATHERED : MIN_SIDE;
     if (x.m.size < least || x.n.size < least) return "";
     struct priced_config *config = arena_array(v->arena, struct priced_config, MAX_CONFIGS);
     uint32_t n = price_all(&x, model_of_row(v), config, MAX_CONFIGS);
@@ -848,11 +841,11 @@ static const char *config_name(const struct gemm *x, const struct gemm_config *f
                                          : arena_printf(x->v->arena, " warp_specialize %d%s", f->consumers,
                                                         f->persistent ? " persistent" : "");
     if (f->cluster > 1) schedule = arena_printf(x->v->arena, "%s cluster %d", schedule, f->cluster);
+    static const char *const kind[] = {"fma", "mma", "tf32", "wgmma"};
     return arena_printf(x->v->arena, "%s %dx%dx%d %dx%d stages %d raster %d%s",
-                        x->wgmma  ? "wgmma"
-                        : x->tf32 ? "tf32"
-                        : x->mma  ? "mma"
-                                  : "fma",
+                        kind[x->wgmma  ? 3
+                             : x->tf32 ? 2
+                                       : x->mma],
                         t->m, t->n, t->k, t->wm, t->wn, f->stages, f->raster, schedule);
 }
 
