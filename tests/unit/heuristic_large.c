@@ -76,6 +76,34 @@ TEST(heuristic_large_products_of_few_rows) {
     }
 }
 
+/* Fewer queries than lanes: vectors along the row and along the result, queries unrolled, heads in the grid. */
+TEST(heuristic_attention_of_few_queries) {
+    struct rnd r = {20261118};
+    for (int i = 0; i < 6; i++) {
+        char text[1600];
+        int h = 5, q = 1 + i % 3, n = (int)rnd_range(&r, 40, 99), d = (int)rnd_range(&r, 4, 33),
+            o = 4 * (int)rnd_range(&r, 1, 9);
+        snprintf(text, sizeof text,
+                 "kernel s\nq = (PARAM<f32>[0 q] %d)\nk = (PARAM<f32>[1 k] %d)\nv = (PARAM<f32>[2 v] %d)\n"
+                 "o = (PARAM<f32>[3 o] %d)\nh = (RANGE[h GRID 0] %d)\nm = %s%d%s\nj = (RANGE[j LOOP 2] %d)\n"
+                 "r0 = (RANGE[r REDUCE 3] %d)\nr1 = (RANGE[r REDUCE 3 1] %d)\nr2 = (RANGE[r REDUCE 3 2] %d)\n"
+                 "r3 = (RANGE[r REDUCE 3 3] %d)\nt = (RANGE[t REDUCE 4] %d)\ns = (RANGE[s REDUCE 5] %d)\n"
+                 "row = (ADD m (MUL h %d))\n"
+                 "dot = (REDUCE[ADD] (MUL (LOAD (INDEX q (ADD t (MUL row %d)))) (LOAD (INDEX k (ADD t (MUL "
+                 "(ADD r0 (MUL h %d)) "
+                 "%d))))) t)\na = (STAGE[a SCRATCH] dot r0)\ntop = (REDUCE[MAX] (LOAD (INDEX a r1)) r1)\n"
+                 "b = (STAGE[b SCRATCH] (EXP (SUB (LOAD (INDEX a r2)) top)) r2)\n"
+                 "y = (REDUCE[ADD] (MUL (LOAD (INDEX v (ADD j (MUL (ADD s (MUL h %d)) %d)))) (LOAD (INDEX b "
+                 "s))) s)\n"
+                 "z = (REDUCE[ADD] (LOAD (INDEX b r3)) r3)\n(SINK (STORE (INDEX o (ADD j (MUL row %d))) "
+                 "(FDIV y z)))\n",
+                 h * q * d, h * n * d, h * n * o, h * q * o, h, q > 1 ? "(RANGE[m GRID 1] " : "",
+                 q > 1 ? q : 0, q > 1 ? ")" : "", o, n, n, n, n, d, n, q, d, n, d, n, o, o);
+        large(text, false, "VEC(j_v)");
+        large(text, false, q > 1 ? "UNROLL(m)" : "VEC(r_v)");
+    }
+}
+
 /* A channel of many images: rows of several images at a time. */
 TEST(heuristic_large_short_rows_far_apart) {
     large("kernel s\nx = (PARAM<f32>[0 x] 1024000)\no = (PARAM<f32>[1 o] 16)\nc = (RANGE[c GRID 0] 16)\n"

@@ -13,6 +13,9 @@
  *   TILE(k, 4, ..) UNROLL(..)                                 terms of a dot product in the row
  *   STAGE(q, m, k.., r, v)                                    operands with an element per lane and term, transposed
  * Accumulators of one loop share the registers: with two contractions in it each gets half as many elements.
+ *
+ * Fewer queries than lanes (a token at a time): lanes are elements of the row, whose operand is transposed in registers, and
+ * then elements of the result; the queries are unrolled, so that k and v are read once for all of them.
  * Tests: tests/unit/attention.c, tests/unit/heuristic.c */
 #include "tune/choose/choose.h"
 
@@ -73,9 +76,57 @@ static bool find_rows(struct view *v, struct attention_rows *w) {
         if (!a->reduce) w->out = i;
         if (a->reduce && !is_term(w, i)) w->sum = i;
     }
-    if (w->m < 0 || w->row < 0) return false;
-    w->lanes = view_lanes(v, w->m);
-    return v->axis[w->m].size >= w->lanes;
+    return w->row >= 0;
+}
+
+/* Do all values of the tile's axis read the same row of k? */
+static bool is_shared(const struct view *v, const struct attention_rows *w) {
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        bool k = !s->store && (s->mask & v->axis[w->row].ranges) && (s->mask & v->axis[w->term[0]].ranges);
+        if (k && has_axis(v, s->mask, w->m)) return false;
+    }
+    return true;
+}
+
+/* Is every operand of the result along its lanes? */
+static bool result_has_lanes(const struct view *v, const struct attention_rows *w, int lanes) {
+    if (w->out < 0 || w->sum < 0 || w->nterm != 1 || v->axis[w->out].size < lanes ||
+        v->axis[w->out].members > 1)
+        return false;
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        if (has_axis(v, s->mask, w->out) && access_stride(v, s, w->out, lanes) != 1) return false;
+    }
+    return true;
+}
+
+static void tile_lanes(struct view *v, struct str *out, int axis, int lanes, int64_t vectors) {
+    const struct axis_view *a = &v->axis[axis];
+    const char *lane = view_new_axis(v, a->name, "v"), *more = view_new_axis(v, a->name, "u");
+    int64_t n = even_part(a->size / lanes, vectors);
+    str_printf(out, " TILE(%s,%d,%s) VEC(%s)", a->name, lanes, lane, lane);
+    if (n > 1 && a->size % lanes == 0)
+        str_printf(out, a->size == n * lanes ? " UNROLL(%s)" : " TILE(%s,%lld,%s) UNROLL(%s)", a->name,
+                   (long long)n, more, more);
+}
+
+/* Lanes along the row and along the result. */
+static bool write_few_queries(struct view *v, const struct attention_rows *w, struct str *out) {
+    enum { ROWS = 8 }; /* vectors of a row worth it */
+    int lanes = view_lanes(v, w->row), term = w->term[0];
+    int64_t queries = w->m >= 0 && is_shared(v, w) ? v->axis[w->m].size : 1;
+    if (!result_has_lanes(v, w, lanes) || queries > lanes || v->axis[w->row].size < ROWS * lanes ||
+        v->axis[term].size < lanes)
+        return false;
+    if (queries > 1) str_printf(out, " UNROLL(%s)", v->axis[w->m].name);
+    tile_lanes(v, out, w->row, lanes, 1);
+    const char *t = view_new_axis(v, v->axis[term].name, "t");
+    int part = lanes;
+    while (part > 4 && v->axis[term].size % part) part /= 2;
+    str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", v->axis[term].name, part, t, t);
+    tile_lanes(v, out, w->out, lanes, RG_MAX(v->isa->regs / 2 / queries, 1));
+    return true;
 }
 
 /* The most contractions that share a loop along one of `ranges`. */
@@ -146,6 +197,11 @@ static void block(struct view *v, const struct attention_rows *w, struct str *ou
 bool recipe_attention(struct view *v, int level, struct str *out) {
     struct attention_rows w;
     if (level > 3 || !find_rows(v, &w)) return false;
+    w.lanes = w.m < 0 ? 0 : view_lanes(v, w.m);
+    bool few = w.m < 0 || v->axis[w.m].size < w.lanes;
+    if ((few || !is_shared(v, &w)) && level < 1 && write_few_queries(v, &w, out)) return true;
+    if (few) return false;
+    out->n = 0;
     const struct axis_view *m = &v->axis[w.m];
     w.nv = m->size >= 2 * w.lanes && level < 3 && v->finer < FINER_TILE ? 2 : 1;
     int64_t most = v->isa->regs / 4; /* elements at a time: accumulators of two vectors each */
