@@ -218,6 +218,7 @@ static bool congruent(const uop *x, const uop *y, int64_t c) {
 }
 
 static bool partners(const uop *mod, const uop *div) {
+    if (div->op == OP_MOD && is_divmod(div)) div = div->src[0]; /* the digit above */
     if (mod->op != OP_MOD || div->op != OP_IDIV || !is_divmod(mod) || !is_divmod(div)) return false;
     int64_t d, b = mod->src[1]->arg.i, db;
     if (div->src[1]->arg.i == b && div->src[0] != mod->src[0]) return congruent(div->src[0], mod->src[0], b);
@@ -226,19 +227,22 @@ static bool partners(const uop *mod, const uop *div) {
     return div->src[0] == base && div->src[1]->arg.i == db;
 }
 
-/* a*(y mod b) + a*b*(y div b) = a*y */
-static bool join_divmod(struct affine_sum *s) {
+/* a*(y mod b) + a*b*(y div b) = a*y, and a*(y mod b) + a*b*((y div b) mod c) = a*(y mod b*c) */
+static bool join_divmod(struct rw *rw, struct affine_sum *s) {
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->t[i].atom->op != OP_MOD) continue;
         for (uint32_t j = 0; j < s->n; j++) {
             int64_t want;
             if (!partners(s->t[i].atom, s->t[j].atom)) continue;
-            const uop *mod = s->t[i].atom, *div = s->t[j].atom;
-            int64_t a = s->t[i].coef, b = mod->src[1]->arg.i;
+            const uop *mod = s->t[i].atom, *div = s->t[j].atom, *digit = div->op == OP_MOD ? div : NULL;
+            int64_t a = s->t[i].coef, b = mod->src[1]->arg.i, bc = b;
+            if (digit) div = digit->src[0];
             if (__builtin_mul_overflow(a, b, &want) || s->t[j].coef != want) continue;
+            if (digit && __builtin_mul_overflow(b, digit->src[1]->arg.i, &bc)) continue;
             remove_term(s, RG_MAX(i, j));
             remove_term(s, RG_MIN(i, j));
-            add_node(s, div->src[1]->arg.i == b ? div->src[0] : mod->src[0], a);
+            const uop *y = div->src[1]->arg.i == b ? div->src[0] : mod->src[0];
+            add_node(s, digit ? rw2(rw, OP_MOD, y, num(rw, bc)) : y, a);
             return true;
         }
     }
@@ -302,7 +306,7 @@ static bool is_canonical(const uop *n) {
 const uop *index_norm(struct rw *rw, const uop *n) {
     if (n->op == OP_ADD && is_canonical(n)) return NULL;
     struct affine_sum s = open_sum(n);
-    while (!s.bad && join_divmod(&s)) {}
+    while (!s.bad && join_divmod(rw, &s)) {}
     if (!fits(&s)) return NULL;
     const uop *r = build_raw(rw, &s);
     return r == n ? NULL : r;
