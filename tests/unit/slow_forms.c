@@ -96,6 +96,15 @@ static rg_tensor channel_sums(rg_tensor x) {
 }
 #define ONE_LOOP "r_16_64_4_3136            opts: JOIN(k2,k3,k2_j)"
 
+/* Statistics of channels and what is stored by channels are passes of one length, by vectors of 4 of 196 positions. */
+static rg_tensor norm_by_channels(rg_tensor x) {
+    rg_tensor y = rg_cast(rg_reshape(x, RG_SHAPE(64, 1024, 14, 14)), RG_F32),
+              mean = rg_mean(y, .axes = RG_AXES(0, 2, 3), .keep = true);
+    rg_tensor z = rg_cast(rg_relu(rg_sub(y, mean)), RG_BF16);
+    return rg_contiguous(rg_reshape(rg_transpose(z, 0, 1), RG_SHAPE(1024, 12544)));
+}
+#define ONE_LENGTH "COOP(i1) TILE(k2_j,4,k2_j_v) VEC(k2_j_v) COOP(k2_j)"
+
 /* No axis has parts enough for a GPU: images and rows are split. */
 static rg_tensor odd_channels(rg_tensor x) {
     return rg_sum(rg_reshape(x, RG_SHAPE(24, 4, 35, 32, 43)), .axes = RG_AXES(0, 2, 3, 4));
@@ -161,6 +170,7 @@ static const struct {
     {"3x3 convolution of stride 2", strided_3x3, RG_BF16, 4096, 3136},
     {"convolution of stride 2 of what is computed", halo, RG_BF16, 4096, 3136},
     {"sums of channels", channel_sums, RG_BF16, 4096, 3136},
+    {"norm by channels", norm_by_channels, RG_BF16, 65536, 196},
     {"sums of odd channels", odd_channels, RG_F32, 96, 48160},
     {"maximum of a transposed tensor", transposed_max, RG_I16, 1024, 1240},
     {"transposed sum", transposed_sum, RG_BF16, 4096, 2048},
@@ -199,6 +209,7 @@ TEST(slow_forms_none) {
     CHECK(strstr(text, "r_64_64_784_128") && !strstr(text, WITH_ZEROS));
     CHECK(strstr(text, GATHERED) && strstr(text, ONE_LOOP) && strstr(text, BY_ROWS) && strstr(text, BLOCKS));
     CHECK(strstr(text, TWO_TILES) && strstr(text, BY_PHASES) && strstr(text, COPIED));
+    CHECK(strstr(text, ONE_LENGTH));
     const char *slow = strstr(text, "slow form"), *from = slow;
     while (from && from > text && strncmp(from, "program ", 8)) from--;
     while (slow && slow > text && slow[-1] != '\n') slow--; /* the kernel's name */

@@ -19,6 +19,7 @@
 #define LONE_ROW 52       /* registers of a thread of the largest block for one row: the others compute */
 #define MAX_SCANNED 8     /* elements of a thread in a round of a block scan: 16 are slower (bf16, H200) */
 #define SHORT_ROW 16      /* elements of a row that a thread has in registers */
+#define SHORT_VECTOR 4    /* elements */
 #define LONG_K 1024.0     /* terms of a long sum */
 #define JOINED_SUM 1.1    /* traffic that one combination of sums instead of many is worth */
 #define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
@@ -123,12 +124,12 @@ static int coop_axis(const struct view *v, double *cost, int *lanes) {
 /* Vector width along an axis, 16 bytes, if all stores and most loads are contiguous; else 1. Of mixed types the largest counts, or,
  * if `flat`, the smallest as long as loads have at most 32 bytes and stores 16: wider vectors amortize index arithmetic, but a
  * sector that is stored in two parts goes to L2 twice. */
-static int vector_width(const struct view *v, int axis, bool flat) {
+static int vector_lanes(const struct view *v, int axis, bool flat, int period) {
     int bytes = 1, stored = 1, least = 16, contiguous = 0, strided = 0;
     if (axis < 0 || v->scans || v->axis[axis].fixed) return 1;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
-        int64_t stride = access_stride(v, s, axis, 16);
+        int64_t stride = access_stride(v, s, axis, period);
         bool store = s->store && v->axis[axis].grid; /* a row's result does not depend on the row's axis */
         if ((s->pred && (s->store || stride != 1)) || s->add || (stride != 1 && store)) return 1;
         if (stride == 1) bytes = RG_MAX(bytes, s->bytes), least = RG_MIN(least, s->bytes), contiguous++;
@@ -140,6 +141,12 @@ static int vector_width(const struct view *v, int axis, bool flat) {
                                      : 16 / bytes;
     while (!flat && lanes > 2 && v->axis[axis].size > 0 && v->axis[axis].size % lanes) lanes /= 2;
     return v->axis[axis].size < 0 || v->axis[axis].size % lanes ? 1 : lanes;
+}
+
+/* .. or shorter, along joined loops over rows of 4 n elements, which no longer vector divides. */
+static int vector_width(const struct view *v, int axis, bool flat) {
+    int n = vector_lanes(v, axis, flat, 16);
+    return n > 1 || flat ? n : RG_MIN(vector_lanes(v, axis, flat, SHORT_VECTOR), SHORT_VECTOR);
 }
 
 /* Elementwise rows of any length: ALIGN starts vectors at multiples of 16 bytes if loads are contiguous too, or uniform. Width; else 1. */
@@ -654,7 +661,8 @@ static bool gpu_view(struct view *v, struct ir *ir, const struct kernel *k, cons
 }
 
 /* A JOIN of two nested loops that reduces the traffic, or of a cooperative loop and the one around it: threads then combine their sums
- * once, not once an iteration, more of them load at a time, and a block has more of them. NULL if there is none. */
+ * once, not once an iteration, more of them load at a time, and a block has more of them; or one that makes a pass as long as the
+ * cooperative one. NULL if there is none. */
 static const char *join_of(struct view *v, double *cost, const uop **sink) {
     const uop *x = product_of(v);
     int inner = inner_grid(v), columns;
@@ -678,7 +686,9 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
         int lanes;
         bool around = coop == i + 1 && columns == 1 && a->reduce == b->reduce && *cost > 0;
         if (!gpu_view(&joined, v->ir, &k, v->gpu) || coop_axis(&joined, &now, &lanes) < 0) continue;
-        if (around ? now > JOINED_SUM * *cost || lanes > 1 : now >= *cost) continue;
+        bool pass = coop >= 0 && coop != i && coop != i + 1 && a->reduce && b->reduce && columns == 1 &&
+                    a->size * b->size == v->axis[coop].size;
+        if (around || pass ? now > JOINED_SUM * *cost || lanes > 1 : now >= *cost) continue;
         *cost = RG_MIN(*cost, now), *sink = s.sink;
         return text;
     }
