@@ -10,7 +10,7 @@
  *   split-K     CPU: a GEMM with few results and a very long K, by its sizes: results x splits are tiles for 64 threads.
  *               GPU: a GEMM with fewer output tiles than SMs and a long K becomes a batch of GEMMs and a small reduction. For
  *               16-bit operands the cost model picks the number of splits: larger tiles load fewer bytes from L2, more splits
- *               write and read more partial sums.
+ *               write and read more partial sums. Of a K without divisors the rest is added to their sum.
  *   wgrad       CPU: a convolution's weight gradient is split by images and rows, by its sizes: each part has all channels and taps,
  *               so that no thread packs the images of another again.
  *               GPU: a convolution's weight gradient is split until every SM holds a share of the accumulators in registers.
@@ -198,6 +198,32 @@ static const uop *move_operands(struct split_state *s, const uop *x, const int64
     return order ? graph_shaped(s->ir, OP_PERMUTE, x, order, k) : x;
 }
 
+/* Positions start .. start + size - 1 of x along an axis. depth: of the operands of nested MULs and CASTs, below their broadcasts, so
+ * that the result is a contraction again. */
+static const uop *slice_operands(struct split_state *s, const uop *x, uint32_t axis, int64_t start,
+                                 int64_t size, int depth) {
+    const struct shape *sh = shape_of(s->sh, x);
+    int64_t d[SHAPE_MAX];
+    if (!sh->n) return x;
+    if (!depth) return graph_slice(s->ir, s->sh, x, axis, start, size);
+    for (uint32_t i = 0; i < sh->n; i++) d[i] = x->op == OP_PERMUTE ? x->src[1 + i]->arg.i : sh->d[i];
+    if (x->op == OP_PERMUTE)
+        return graph_shaped(s->ir, OP_PERMUTE,
+                            slice_operands(s, x->src[0], (uint32_t)d[axis], start, size, depth - 1), d,
+                            sh->n);
+    if (x->op == OP_EXPAND) {
+        bool once = shape_of(s->sh, x->src[0])->d[axis] == 1;
+        d[axis] = size;
+        return graph_shaped(s->ir, OP_EXPAND,
+                            once ? x->src[0] : slice_operands(s, x->src[0], axis, start, size, depth - 1), d,
+                            sh->n);
+    }
+    if (x->op != OP_CAST && x->op != OP_MUL) return graph_slice(s->ir, s->sh, x, axis, start, size);
+    const uop *a = slice_operands(s, x->src[0], axis, start, size, depth - 1);
+    if (x->op == OP_CAST) return uop_cast(s->ir, a, (enum dtype)x->dt);
+    return uop2(s->ir, OP_MUL, a, slice_operands(s, x->src[1], axis, start, size, depth - 1));
+}
+
 /* Axes split in two, (parts, rest): new sizes d, which new axes are parts, where each old axis went (now). order: parts, then filter
  * taps (a bit mask of old axes), then the rest; back: its inverse. */
 struct split_axes_map {
@@ -242,7 +268,38 @@ static const uop *split_axes(struct split_state *s, const uop *n, const uop *x, 
     return taps ? graph_shaped(s->ir, OP_PERMUTE, all, c.back, c.n) : all;
 }
 
-/* Splits one axis: the longest with a divisor near `want`. */
+static int64_t longest_reduced(const uop *n, const struct shape *in) {
+    int64_t a = n->src[1]->arg.i;
+    for (uint32_t i = 2; i < n->nsrc; i++)
+        if (in->d[n->src[i]->arg.i] > in->d[a]) a = n->src[i]->arg.i;
+    return a;
+}
+
+/* Splits a reduced axis into parts of this length. What is left is reduced beside their results, so that no length is too odd for it
+ * and no load is predicated. */
+static const uop *split_lengths(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
+                                int64_t a, int64_t length, bool front, bool stored) {
+    int64_t parts[SHAPE_MAX], axes[SHAPE_MAX], d = in->d[a], whole = d / length * length;
+    int depth = graph_contraction(s->sh, n) ? FACTOR_DEPTH : 0;
+    for (uint32_t i = 0; i < in->n; i++) parts[i] = 1;
+    for (uint32_t i = 1; i < n->nsrc; i++) axes[i - 1] = n->src[i]->arg.i;
+    parts[a] = d / length;
+    if (whole == d) return split_axes(s, n, x, in, parts, front, 0, stored);
+    const uop *main = slice_operands(s, x, (uint32_t)a, 0, whole, depth);
+    const uop *r = split_axes(s, n, main, shape_of(s->sh, main), parts, front, 0, stored);
+    const uop *tail = slice_operands(s, x, (uint32_t)a, whole, d - whole, depth);
+    tail = reduce(s, (enum op)n->arg.i, tail, axes, n->nsrc - 1);
+    return r ? uop2(s->ir, (enum op)n->arg.i, reshape_to(s, r, shape_of(s->sh, n)), tail) : NULL;
+}
+
+/* A contraction in about `want` parts of whole chunks, and the rest; NULL: its sum is short. */
+static const uop *split_chunks(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
+                               int64_t want, bool front, bool stored) {
+    int64_t a = longest_reduced(n, in), d = in->d[a], length = RG_MAX(d / want / CHUNK, 4) * CHUNK;
+    return d / length > 1 ? split_lengths(s, n, x, in, a, length, front, stored) : NULL;
+}
+
+/* Splits one axis: the longest with a divisor near `want`; of a contraction, if there is none, into whole chunks and a rest. */
 static const uop *split_axis(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
                              int64_t want, bool front, uint32_t taps, bool stored) {
     int64_t best = -1, parts[SHAPE_MAX], most = 0;
@@ -252,6 +309,8 @@ static const uop *split_axis(struct split_state *s, const uop *n, const uop *x, 
         int64_t p = in->d[a] > 1 ? divisor(in->d[a], want, 2, 8 * want) : 0;
         if (p && (best < 0 || in->d[a] > in->d[best])) best = a, most = p;
     }
+    if (best < 0 && !taps && graph_contraction(s->sh, n))
+        return split_chunks(s, n, x, in, want, front, stored);
     if (best < 0) return NULL;
     parts[best] = most;
     return split_axes(s, n, x, in, parts, front, taps, stored);
@@ -281,16 +340,10 @@ static int64_t outer_parts(const struct gpu_spec *gpu, const uop *n, const struc
     return all;
 }
 
-/* Splits the longest reduced axis into about `want` blocks of equal length, or if it is too short for that several axes. What is left is reduced beside their results, so
- * that no length is too odd for it and no load is predicated. */
+/* Splits the longest reduced axis into about `want` blocks of equal length, or if it is too short for that several axes. */
 static const uop *split_blocks(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
                                int64_t want, bool front, bool stored) {
-    int64_t a = n->src[1]->arg.i, parts[SHAPE_MAX], axes[SHAPE_MAX];
-    struct ir *ir = s->ir;
-    for (uint32_t i = 1; i < n->nsrc; i++) {
-        axes[i - 1] = n->src[i]->arg.i;
-        if (in->d[axes[i - 1]] > in->d[a]) a = axes[i - 1];
-    }
+    int64_t a = longest_reduced(n, in), parts[SHAPE_MAX];
     int64_t d = in->d[a], most = RG_MIN(RG_MIN(want, MOST_BLOCKS), d / BLOCK_TERMS);
     if (s->gpu && outer_parts(s->gpu, n, in, shape_size(shape_of(s->sh, n)), parts) > 2 * most)
         return split_axes(s, n, x, in, parts, front, 0, stored);
@@ -301,16 +354,7 @@ static const uop *split_blocks(struct split_state *s, const uop *n, const uop *x
     if (rows && length > 8 * WHOLE) length -= length % WHOLE;
     int64_t exact = divisor(d, most, most - most / 4, most + most / 4);
     if (exact && (!rows || d / exact % WHOLE == 0)) length = d / exact;
-    for (uint32_t i = 0; i < in->n; i++) parts[i] = 1;
-    parts[a] = d / length;
-    int64_t whole = parts[a] * length;
-    if (whole == d) return split_axes(s, n, x, in, parts, front, 0, stored);
-    const struct shape *out = shape_of(s->sh, n);
-    const uop *main = graph_slice(ir, s->sh, x, (uint32_t)a, 0, whole);
-    const uop *r = split_axes(s, n, main, shape_of(s->sh, main), parts, front, 0, stored);
-    const uop *tail = graph_slice(ir, s->sh, x, (uint32_t)a, whole, d - whole);
-    tail = reduce(s, (enum op)n->arg.i, tail, axes, n->nsrc - 1);
-    return r ? uop2(ir, (enum op)n->arg.i, reshape_to(s, r, out), tail) : NULL;
+    return split_lengths(s, n, x, in, a, length, front, stored);
 }
 
 /* The filter taps of a convolution's weight gradient (images x output gradient), as a bit mask of the last result axes; 0: n is no
@@ -441,11 +485,12 @@ double splitk_cycles(const struct gpu_spec *gpu, const int64_t size[2], int64_t 
 static int64_t splitk_parts(const struct gpu_spec *gpu, const int64_t size[2], int64_t batch, int64_t depth) {
     int64_t parts = 1;
     double least = gpu_cost.splitk_gain * splitk_cycles(gpu, size, batch, depth, 1);
-    for (int64_t p = 2; p <= MOST_PARTS && depth / p >= PART_LEAST; p++) {
-        if (depth % (p * CHUNK)) continue;
-        double cycles = splitk_cycles(gpu, size, batch, depth, p);
-        if (cycles < least) least = cycles, parts = p;
-    }
+    for (int rest = 0; rest < 2 && parts == 1; rest++) /* a rest is a third kernel */
+        for (int64_t p = 2; p <= MOST_PARTS && depth / p >= PART_LEAST; p++) {
+            if (depth % (p * CHUNK) && !rest) continue;
+            double cycles = splitk_cycles(gpu, size, batch, depth, p) + rest * gpu_cost.splitk_reduce;
+            if (cycles < least) least = cycles, parts = p;
+        }
     return parts;
 }
 
@@ -479,11 +524,10 @@ static int64_t gemm_splits(struct split_state *s, const uop *n, const struct sha
         int64_t strip = along ? STRIP_ROWS : STRIP_BYTES / element_bytes(matrix);
         blocks = (many + strip - 1) / strip * batch, want = 2 * power_of_two_below(s->gpu->sms);
     }
-    int64_t parts = 1;
-    while (parts * blocks * 2 <= want + want / 2 && depth % (2 * parts * CHUNK) == 0 &&
-           depth / (2 * parts) >= PART_LEAST)
-        parts *= 2;
-    return parts;
+    int64_t parts = 1, most = 1;
+    while (most * blocks * 2 <= want + want / 2 && depth / (2 * most) >= PART_LEAST) most *= 2;
+    while (parts < most && depth % (2 * parts * CHUNK) == 0) parts *= 2;
+    return 4 * parts <= most ? most : parts; /* a rest is a third kernel */
 }
 
 /* The same on a CPU. By the sizes alone: the order of a sum must not depend on the number of threads. */
@@ -595,7 +639,8 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     else if (taps)
         r = split_axis(&s, n, x, in, RG_MAX(wgrad_accumulators(gpu) / results, 2), true, taps, true);
     else if (parts > 1)
-        r = split_axis(&s, n, x, in, parts, true, 0, true);
+        r = (gpu && in->d[n->src[1]->arg.i] % parts ? split_chunks : split_even)(&s, n, x, in, parts, true,
+                                                                                 true);
     else if (results > 1)
         r = (keeps_whole(&s, n, in, many) ? split_even : split_blocks)(
             &s, n, x, in, columns ? column_blocks(terms) : RG_MAX(2 * many / results, 2), columns,

@@ -158,6 +158,7 @@ TEST(schedule_gpu_splits_products) {
         {64, 4096, 14336, true, 4}, /* memory limits it: no more parts */
         {64, 8192, 8192, false, 1},    {64, 14336, 4096, false, 1},
         {64, 64, 1 << 20, false, 128}, /* one tile: every SM has a part */
+        {64, 64, 1000003, false, 85},  /* and what is left of an odd K is added to their sum */
     };
     for (size_t i = 0; i < RG_COUNT(job); i++) {
         long long m = job[i].m, n = job[i].n, k = job[i].k;

@@ -241,6 +241,8 @@ TEST_SLOW(simgpu_gemm, 200) {
         {"f32 bias relu", .fn = gemm, .n = {0, 1, 1}, .grads = true,
          .in = {{RG_F32, {64, 64}}, {RG_F32, {48, 64}}, {RG_F32, {48}}}},
         {"f32 split-K", .fn = gemm, .in = {{RG_F32, {16, 4096}}, {RG_F32, {4096, 16}}}},
+        {"f32 split-K, a rest", .fn = gemm, .n = {1}, .in = {{RG_F32, {4099, 16}}, {RG_F32, {4099, 9}}}},
+        {"f32 split-K of tiles, a rest", .fn = gemm, .in = {{RG_F32, {40, 5003}}, {RG_F32, {5003, 48}}}},
         {"f32 vector", .fn = gemm, .in = {{RG_F32, {1, 512}}, {RG_F32, {512, 64}}}},
         {"f32 batch", .fn = gemm, .grads = true, .in = {{RG_F32, {3, 20, 24}}, {RG_F32, {3, 24, 28}}}},
         {"f64", .fn = gemm, .in = {{RG_F64, {70, 66}, 9}, {RG_F64, {66, 72}, 9}}},
@@ -251,6 +253,8 @@ TEST_SLOW(simgpu_gemm, 200) {
         {"bf16 odd", .fn = gemm, .n = {0, 0, 1}, .grads = true,
          .in = {{RG_BF16, {70, 50}}, {RG_BF16, {50, 90}}, {RG_BF16, {90}}}, .most = 1e-2},
         {"bf16 split-K", .fn = gemm, .in = {{RG_BF16, {64, 1024}}, {RG_BF16, {1024, 64}}}, .most = 1e-2},
+        {"bf16 split-K, a rest", .fn = gemm, .n = {1}, .in = {{RG_BF16, {4099, 33}}, {RG_BF16, {4099, 40}}},
+         .most = 1e-2},
         {"bf16 skinny", .fn = gemm, .n = {0, 1}, .in = {{RG_BF16, {2, 512}}, {RG_BF16, {128, 512}}},
          .most = 1e-2},
         {"f16 nn", .fn = gemm, .n = {0, 0, 1},
@@ -258,8 +262,8 @@ TEST_SLOW(simgpu_gemm, 200) {
         {"f16 batch", .fn = gemm, .grads = true, .in = {{RG_F16, {2, 64, 32}}, {RG_F16, {2, 32, 64}}},
          .most = 4e-3},
     };
-    check_all(s, 6, "SIM80S SIM90 SIM90S"); /* of floats */
-    check_all(s + 6, RG_COUNT(s) - 6, "SIM80S SIM90S");
+    check_all(s, 8, "SIM80S SIM90 SIM90S"); /* of floats */
+    check_all(s + 8, RG_COUNT(s) - 8, "SIM80S SIM90S");
     say(10, 5, 1, 1);
 }
 
