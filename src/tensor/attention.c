@@ -18,9 +18,11 @@
  * a logarithm to base two as well.
  * fp16 and bf16: sums are float32, operands of products 16-bit: P is rounded before it is multiplied by v, and so is what
  * flows to S before it is multiplied by k and q. That is what MMA instructions compute, so every device agrees.
- * Where a GPU has no streaming form (float32, odd head sizes) scores are not INLINE: GEMM, softmax, GEMM (is_plain). Scores of more
- * than a limit are those of blocks of queries, one after the other, and the gradient computes them again (attend_blocks):
- * memory is linear in the sizes of q, k and v.
+ * Where a GPU has no streaming form (float32) scores are not INLINE: GEMM, softmax, GEMM (is_plain). Scores of more than a limit are
+ * those of blocks of queries, one after the other, and the gradient computes them again (attend_blocks): memory is linear in the
+ * sizes of q, k and v. Causal queries whose scores may be stored are blocks, too, of which none looks at keys
+ * that it does not see (causal_block). 16-bit heads of other sizes than
+ * wgmma takes are padded with zeros (attend_padded).
  * A query that sees no key has the result 0, and no gradient, as in PyTorch.
  * Grouped queries: the heads of q are (Hk, G), and k and v are broadcast along G. On a GPU what flows to them is stored for each
  * head of q and then summed over G (GRAD_STORED): the kernel is the one without groups, where a row over G and the queries
@@ -40,6 +42,7 @@ struct attend {
     const struct t_attention *o;
     const uop *keep; /* dropout: 0 or 1 / (1 - share) for each weight; or NULL */
     bool plain, few; /* scores and weights may be stored; by a kernel of its own: see is_plain */
+    bool blocks;     /* of queries */
     int64_t chunks;  /* of the keys; 1: not cut */
 };
 
@@ -280,6 +283,7 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     const uop *p = weights(a, s, m);
     const uop *l = over_keys(a, OP_ADD, p);
     l = t_where(g, t_eq(g, l, zero), one, l);
+    if (a->blocks) l = t_contiguous(g, l); /* several of them would share a kernel that sums again */
     /* 16-bit floats: one division per row, whose rounding error is far below their precision. */
     const uop *sum = weighted(a, a->few ? shares(a, p, l) : p, v);
     const uop *o = a->few ? sum : a->half == DT_VOID ? t_div(g, sum, l) : t_mul(g, sum, t_div(g, one, l));
@@ -327,6 +331,15 @@ static const uop *part_of(struct tg *g, const uop *x, int64_t from, int64_t n) {
     return t_slice(g, x, part, s->n);
 }
 
+/* The first n of the last axis. */
+static const uop *columns_of(struct tg *g, const uop *x, int64_t n) {
+    uint32_t rank = tg_shape(g, x)->n;
+    struct t_slice part[SHAPE_MAX];
+    if (tg_shape(g, x)->d[rank - 1] <= RG_MAX(n, 1)) return x;
+    for (uint32_t i = 0; i < rank; i++) part[i] = (struct t_slice){.stop = i + 1 < rank ? T_END : n};
+    return t_slice(g, x, part, rank);
+}
+
 /* q, read after a block is done: an order that the plan has to keep, as has, reversed, that of the gradient. */
 static const uop *after_block(struct attend *a, const uop *q, const uop *block, const uop *never) {
     struct tg *g = a->g;
@@ -337,8 +350,10 @@ static const uop *after_block(struct attend *a, const uop *q, const uop *block, 
     return t_where(g, uop2(g->ir, OP_NE, never, uop_idx(g->ir, 0)), tg_to_shape(g, x, tg_shape(g, q)), q);
 }
 
-/* What flows to keys and values is added block by block (GRAD_STORED), not kept of all blocks to be added in the end. */
-static const uop *attend_blocks(struct attend *a, const uop *const *x, int64_t each, enum dtype out) {
+/* ordered: one block after the other, and the gradient computes each again. What flows to keys and values is added block by block
+ * (GRAD_STORED) then, not kept of all blocks to be added in the end. */
+static const uop *attend_blocks(struct attend *a, const uop *const *x, int64_t each, bool ordered,
+                                enum dtype out) {
     struct tg *g = a->g;
     int64_t n = (a->t + each - 1) / each;
     const uop **block = arena_array(g->ir->arena, const uop *, (size_t)n), *never = a->o->never(a->o->user);
@@ -347,13 +362,15 @@ static const uop *attend_blocks(struct attend *a, const uop *const *x, int64_t e
         struct t_attention o = *a->o;
         struct attend b = *a;
         int64_t from = i * each;
-        b.o = &o, b.first += from, b.t = RG_MIN(each, a->t - from);
-        if (o.mask) o.mask = part_of(g, o.mask, from, b.t);
-        if (b.keep) b.keep = part_of(g, b.keep, from, b.t);
+        b.o = &o, b.blocks = !ordered, b.first += from, b.t = RG_MIN(each, a->t - from);
+        if (o.causal && !ordered) b.s = RG_MIN(a->s, b.first + b.t);
+        if (o.mask) o.mask = columns_of(g, part_of(g, o.mask, from, b.t), b.s);
+        if (b.keep) b.keep = columns_of(g, part_of(g, b.keep, from, b.t), b.s);
         const uop *q = part_of(g, x[0], from, b.t);
-        if (i) q = after_block(a, q, block[i - 1], never);
-        block[i] = t_recompute(g, attend(&b, q, keys, values, x, out), q, never);
-        keys = uop1(g->ir, OP_GRAD_STORED, keys), values = uop1(g->ir, OP_GRAD_STORED, values);
+        if (i && ordered) q = after_block(a, q, block[i - 1], never);
+        block[i] = attend(&b, q, part_of(g, keys, 0, b.s), part_of(g, values, 0, b.s), x, out);
+        block[i] = ordered ? t_recompute(g, block[i], q, never) : t_contiguous(g, block[i]);
+        if (ordered) keys = uop1(g->ir, OP_GRAD_STORED, keys), values = uop1(g->ir, OP_GRAD_STORED, values);
     }
     return t_cat(g, block, (uint32_t)n, (int64_t)tg_shape(g, x[0])->n - 2);
 }
@@ -370,17 +387,52 @@ enum {
     WGMMA_CHUNK = 8
 };
 
+enum {
+    CAUSAL_FMAS = 1 << 21, /* of a block of causal queries at least, both products, for each SM .. */
+    CAUSAL_LEAST = 256,    /* .. queries of one, */
+    CAUSAL_BLOCKS = 8      /* and blocks at most */
+};
+
+static bool has_wgmma_sizes(int64_t d, int64_t dv) {
+    return d % WGMMA_CHUNK == 0 && dv % WGMMA_CHUNK == 0 && RG_MAX(d, dv) <= WGMMA_HEAD;
+}
+
 static bool is_plain(struct attend *a, const struct shape *q, const struct shape *v, int64_t heads) {
     int64_t d = q->d[q->n - 1], dv = v->d[v->n - 1], rows = shape_size(q) / RG_MAX(d, 1);
     int64_t each = a->t * (q->n > 2 ? q->d[q->n - 3] / heads : 1); /* queries of a head of k */
-    bool sizes = d % WGMMA_CHUNK == 0 && dv % WGMMA_CHUNK == 0 && RG_MAX(d, dv) <= WGMMA_HEAD;
     bool few = each <= FEW_QUERIES;
-    if (!a->o->stream || (a->o->wgmma && a->half != DT_VOID && sizes && !few)) return false;
+    if (!a->o->stream || (a->o->wgmma && a->half != DT_VOID && has_wgmma_sizes(d, dv) && !few)) return false;
     double scores = (double)rows * (double)a->s;
     if (scores * (double)d < (few ? FEW_LEAST_FMAS : PLAIN_LEAST_FMAS)) return false;
     if (a->t > BLOCKS_MOST * block_of(a, q)) return false;
     a->few = few && (each > 1 || scores * (double)dv <= FEW_MOST_FMAS);
     return true;
+}
+
+/* Queries of a block whose scores may be stored: all; if they are causal and many, some, for the keys that are not looked at. */
+static int64_t causal_block(const struct attend *a, const struct shape *q) {
+    double fmas = 2 * (double)shape_size(q) * (double)a->s;
+    int64_t n = RG_MIN(RG_MIN((int64_t)(fmas / CAUSAL_FMAS / RG_MAX(a->o->sms, 1)), a->t / CAUSAL_LEAST),
+                       CAUSAL_BLOCKS);
+    if (!a->o->causal || a->few || n < 2) return a->t;
+    return (a->t / n + BLOCK_LEAST - 1) / BLOCK_LEAST * BLOCK_LEAST;
+}
+
+/* 16-bit heads of a size that is no whole chunk of a tile, as streamed ones with zeros behind them: the scores are the same. Both
+ * ways what is padded is stored. */
+static const uop *attend_padded(struct tg *g, struct t_rng *rng, const uop *const *x, struct t_attention o) {
+    const uop *wide[3];
+    int64_t d = tg_shape(g, x[0])->d[tg_shape(g, x[0])->n - 1];
+    if (o.scale == 0) o.scale = 1 / sqrt((double)d);
+    for (int i = 0; i < 3; i++) {
+        const struct shape *s = tg_shape(g, x[i]);
+        int64_t pad[2 * SHAPE_MAX] = {0}, last = s->d[s->n - 1];
+        pad[2 * s->n - 1] = (last + WGMMA_CHUNK - 1) / WGMMA_CHUNK * WGMMA_CHUNK - last;
+        wide[i] = uop1(g->ir, OP_GRAD_STORED, t_contiguous(g, t_pad(g, x[i], pad, s->n, 0)));
+    }
+    const struct shape *v = tg_shape(g, x[2]);
+    const uop *y = t_contiguous(g, t_attention(g, rng, wide[0], wide[1], wide[2], &o));
+    return columns_of(g, uop1(g->ir, OP_GRAD_STORED, y), v->d[v->n - 1]);
 }
 
 const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop *k, const uop *v,
@@ -396,9 +448,14 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     a.t = sq->d[sq->n - 2], a.s = sk->d[sk->n - 2], a.first = RG_MAX(a.s - a.t, 0);
     if (!(opts.dropout >= 0 && opts.dropout < 1))
         tg_bad(g, "attention with dropout %g: expected a share from 0 to less than 1", opts.dropout);
-    for (int i = 0; i < 3; i++) x[i] = t_cast(g, x[i], a.dt);
-    int64_t heads = sq->n > 2 ? sk->d[sk->n - 3] : 1, d[SHAPE_MAX];
+    int64_t heads = sq->n > 2 ? sk->d[sk->n - 3] : 1, d[SHAPE_MAX],
+            most = RG_MAX(sq->d[sq->n - 1], sv->d[sv->n - 1]);
     a.plain = is_plain(&a, sq, sv, heads);
+    if (a.plain && !a.few && opts.wgmma && a.half != DT_VOID && most <= WGMMA_HEAD) {
+        for (int i = 0; i < 3; i++) x[i] = t_cast(g, x[i], out);
+        return attend_padded(g, rng, x, opts);
+    }
+    for (int i = 0; i < 3; i++) x[i] = t_cast(g, x[i], a.dt);
     if (opts.mask) opts.mask = group_mask(g, opts.mask, sq, a.s, heads);
     for (int i = 0; i < 3 && sq->n > 2; i++) x[i] = in_groups(g, x[i], heads);
     const uop *whole[3] = {x[0], x[1], x[2]};
@@ -411,7 +468,10 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     if (!shape_size(shape) || !a.s) return tg_reshape(g, attend_nothing(&a, x[0], x[1], x[2], out), shape);
     if (opts.dropout > 0) drop_out(&a, rng, tg_shape(g, x[0]));
     int64_t block = a.plain ? block_of(&a, tg_shape(g, x[0])) : a.t;
-    const uop *y = block < a.t ? attend_blocks(&a, x, block, out) : attend(&a, x[0], x[1], x[2], whole, out);
+    bool ordered = block < a.t;
+    if (a.plain && !ordered) block = causal_block(&a, tg_shape(g, x[0]));
+    const uop *y =
+        block < a.t ? attend_blocks(&a, x, block, ordered, out) : attend(&a, x[0], x[1], x[2], whole, out);
     if (group > 1) y = uop1(g->ir, OP_GRAD_STORED, y); /* a number for all would leave no row to keep */
     return tg_reshape(g, y, shape);
 }

@@ -41,12 +41,13 @@ static bool is_part(const uop *d) {
     return part && d->op != OP_BUFFER && d->op != OP_ASSIGN && d->op != OP_CONTIGUOUS;
 }
 
-/* What is computed, a part of it, and a number for all elements. A view of memory, or of a result that its kernel stores, stays one. */
+/* What is computed, a part of it, a number for all elements, and what is padded. Another view of memory, or of a result that its
+ * kernel stores, stays one. */
 const uop *grad_stored(struct rw *rw, const uop *d, const uop *a) {
     const uop *base = d = grad_expand(rw, d, a);
     if (is_part(d)) return t_contiguous(tg_of(rw), d);
     while (base->op == OP_RESHAPE) base = base->src[0];
-    bool view = op_is_movement((enum op)base->op) && base->op != OP_EXPAND;
+    bool view = op_is_movement((enum op)base->op) && base->op != OP_EXPAND && base->op != OP_PAD;
     return view || base->op == OP_BUFFER || base->op == OP_ASSIGN ? d : t_contiguous(tg_of(rw), d);
 }
 
