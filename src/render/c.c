@@ -307,14 +307,14 @@ static struct c_text interleave(struct render *r, const uop *n, int ways) {
 }
 
 /* Lane i is one element of row i, the same of all rows: a column of their transposition (codegen/lower/coalesce.c). Rows of four
- * words; rows that packing for MMA instructions transposes: 4 of 16-bit elements, 8 of bytes. The compiler shares the shuffles of
+ * words; 4 or 8 of 16-bit elements, 8 of bytes. The compiler shares the shuffles of
  * neighbouring columns. Returns the elements of a row; 0: no column. */
 static unsigned column_width(const uop *n) {
     unsigned bytes = dtype_info[n->dt].bytes, wide = n->src[0]->nsrc ? n->src[0]->src[0]->lanes : 0;
-    bool all =
-        n->dt != DT_BOOL && (bytes == 4   ? wide == 4 && (n->lanes == 4 || n->lanes == 8 || n->lanes == 16)
-                             : bytes == 2 ? n->lanes == 4 && (wide == 8 || wide == 4)
-                                          : bytes == 1 && n->lanes == 8 && (wide == 8 || wide == 4));
+    bool all = n->dt != DT_BOOL &&
+               (bytes == 4   ? wide == 4 && (n->lanes == 4 || n->lanes == 8 || n->lanes == 16)
+                : bytes == 2 ? (n->lanes == 4 && (wide == 8 || wide == 4)) || (n->lanes == 8 && wide == 8)
+                             : bytes == 1 && n->lanes == 8 && (wide == 8 || wide == 4));
     for (uint32_t i = 0; i < n->nsrc && all; i++) {
         const uop *x = n->src[i];
         all = x->op == OP_EXTRACT && x->arg.i == n->src[0]->arg.i && x->src[0]->lanes == wide &&
