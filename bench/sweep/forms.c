@@ -104,6 +104,10 @@ static void product(struct draw *d, int64_t batch, bool batched, bool one_y) {
     d->back = 2;
 }
 static void form_matmul(struct draw *d) { product(d, 1, false, false); }
+static void form_softmax_matmul(struct draw *d) {
+    form_matmul(d);
+    d->calls = operand_count(&d->x[0]);
+}
 static void form_batched(struct draw *d) {
     int64_t batch = draw_size(d, 1, RG_MIN(512, d->cap));
     product(d, batch, true, draw_int(d, 0, 3) == 0);
@@ -116,7 +120,7 @@ static void form_linear(struct draw *d) {
     draw_operand(d, d->dt, 2, (int64_t[]){s[1], s[2]}, ANY);
     draw_operand(d, d->dt, 1, &s[1], ANY);
     d->work = (double)batch * (double)s[0] * (double)s[1] * (double)s[2];
-    d->out = d->work / (double)s[2];
+    d->out = d->calls = d->work / (double)s[2];
     d->back = 2;
 }
 
@@ -505,6 +509,12 @@ static void form_target(struct draw *d) {
     d->work = operand_count(x);
 }
 
+/* A function of both p and 1 - p. */
+static void form_odds(struct draw *d) {
+    form_target(d);
+    d->calls = 2 * d->work;
+}
+
 static void form_mlp(struct draw *d) {
     int64_t s[3];
     matrices(d, RG_MIN(draw_total(d), 4194304), s);
@@ -512,7 +522,7 @@ static void form_mlp(struct draw *d) {
     draw_operand(d, d->dt, 2, (int64_t[]){s[2], s[1]}, UNIT);
     draw_operand(d, d->dt, 2, (int64_t[]){s[1], s[2]}, UNIT);
     d->work = 2 * (double)s[0] * (double)s[1] * (double)s[2];
-    d->out = (double)s[0] * (double)s[1];
+    d->out = d->calls = (double)s[0] * (double)s[1];
     d->back = 2;
 }
 
