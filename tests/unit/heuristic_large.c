@@ -58,6 +58,15 @@ TEST(heuristic_large_columns_of_odd_sizes) {
     columns(32, 16, 4097, "VEC(c_v) UNROLL(c) TILE(k,4,k_u) UNROLL(k_u)");
 }
 
+/* Overlapping windows are no columns: their taps are unrolled. */
+TEST(heuristic_large_windows_are_unrolled) {
+    large(
+        "kernel s\nx = (PARAM<f32>[0 x] 1049088)\no = (PARAM<f32>[1 o] 1048064)\nb = (RANGE[b GRID 0] 512)\n"
+        "c = (RANGE[c GRID 1] 2047)\nk = (RANGE[k REDUCE 2] 3)\n(SINK (STORE (INDEX o (ADD (MUL b 2047) c)) "
+        "(REDUCE[MAX] (LOAD (INDEX x (ADD (MUL b 2049) (ADD c k)))) k)))\n",
+        true, "UNROLL(k)");
+}
+
 /* A few rows times a matrix that no cache holds: it is read row by row, not down a register tile. */
 TEST(heuristic_large_products_of_few_rows) {
     struct rnd r = {20261117};

@@ -52,6 +52,7 @@ enum {
     COLUMN_TASKS = 4,    /* blocks per thread, for balance */
     NARROW_ROWS = 4,     /* likewise of rows in registers */
     PRODUCT_VECTORS = 2, /* COLUMN_VECTORS where each column has several sums .. */
+    FEW_TERMS = 4,       /* of a column: as many streams */
     LEAST_STREAMED = 64, /* .. and the fewest rows that are worth it */
     PAGE = 4096
 };
@@ -157,22 +158,24 @@ static void cut_columns(const struct view *v, const struct elementwise_plan *f, 
 
 bool write_columns(struct view *v, struct elementwise_plan *f, struct str *out) {
     const struct axis_view *a = &v->axis[f->axis];
-    double bytes = 0, rest = 1;
+    double bytes = 0, rest = 1, terms = 1;
     int inner = -1;
     if (a->reduce || !a->grid || a->members > 1 || f->transposed >= 0 || !v->reduces || v->scans || v->stages)
         return false;
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *r = &v->axis[i];
         if (!r->grid && (!r->reduce || r->members > 1 || r->size < 2)) return false;
-        if (r->reduce) inner = i;
+        if (r->reduce) inner = i, terms *= r->most;
         if (i != f->axis) rest *= f->in_grid[i];
     }
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         if (s->store || !(s->mask & a->ranges) || !(s->mask & v->axis[inner].ranges)) continue;
-        if (access_stride(v, s, f->axis, f->lanes) != 1) return false;
+        bool window = s->times > 1.25 * (double)s->buf->src[0]->hi; /* columns share elements */
+        if (window || access_stride(v, s, f->axis, f->lanes) != 1) return false;
         bytes += s->times * s->bytes;
     }
+    if (terms <= FEW_TERMS) return false; /* unrolled whole */
     if (bytes <= 2 * (double)v->l2 && write_near_columns(v, f, out, inner)) return true;
     if (bytes > 2 * (double)v->l2 && write_narrow_columns(v, f, out, inner)) return true;
     struct column_block b = {.rows = even_part(v->axis[inner].size, COLUMN_ROWS)};
