@@ -22,9 +22,10 @@ enum {
     LEAST_K = 32,       /* terms */
     LEAST_TERMS = 1024, /* of a split */
     MOST_SPLITS = 128,
-    WGMMA_CHANNELS = 64, /* of tune/choose/gpu_conv.c: multiples of it, .. */
-    WGMMA_POSITIONS = 8, /* .. and of columns in the gradient of the weights; .. */
-    WGMMA_COLUMNS = 12,  /* .. fewer fill too little of the 16 that it computes */
+    MOST_PIECES = SHAPE_MAX - 2, /* axes of the product, splits twice */
+    WGMMA_CHANNELS = 64,         /* of tune/choose/gpu_conv.c: multiples of it, .. */
+    WGMMA_POSITIONS = 8,         /* .. and of columns in the gradient of the weights; .. */
+    WGMMA_COLUMNS = 12,          /* .. fewer fill too little of the 16 that it computes */
 };
 
 /* An index of one axis of the source: off + sum of c[i] * (axis i of the product). */
@@ -348,13 +349,23 @@ static bool is_worth_it(const struct conv_gemm *g, const struct gpu_spec *gpu) {
 
 /* ---- split-K ------------------------------------------------------------------------------------------------------ */
 
-/* Splits of the first two axes of K that are not contiguous, p in all or a few more. */
-static int64_t split_evenly(const struct conv_gemm *g, int64_t p, int64_t *parts) {
-    int64_t all = 1;
+/* Axes of K that may be split: each is two of the new product, and of its sum. */
+static int splittable(const struct conv_gemm *g) {
     int axes = 0;
+    for (uint32_t i = 0; i < g->shape->n; i++) axes += g->side[i] != CONV_ONE;
+    return RG_MIN((MOST_PIECES - axes) / 2, 2);
+}
+
+/* Splits of the first two axes of K that are not contiguous, p in all or a few more; if only one may be, of the longest. */
+static int64_t split_evenly(const struct conv_gemm *g, int64_t p, int64_t *parts) {
+    int64_t all = 1, longest = 0;
+    int axes = 0, most = splittable(g);
+    for (uint32_t i = 0; i < g->shape->n && most == 1; i++)
+        if (g->side[i] == CONV_K && (int)i != last_axis(g, 1)) longest = RG_MAX(longest, g->size[i]);
     for (uint32_t i = 0; i < g->shape->n; i++) {
         parts[i] = 1;
-        if (g->side[i] != CONV_K || (int)i == last_axis(g, 1) || axes == 2 || p == 1) continue;
+        if (g->side[i] != CONV_K || (int)i == last_axis(g, 1) || g->size[i] < longest) continue;
+        if (axes >= most || p == 1) continue;
         int64_t n = RG_MIN(p, g->size[i]), each = up(g->size[i], n) / n;
         parts[i] = up(g->size[i], each) / each, all *= parts[i];
         p = up(p, n) / n, axes++;
@@ -545,7 +556,7 @@ static bool order_pieces(struct conv_gemm *g) {
             }
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->shape->n; i++) n += g->parts[i] > 1;
-    return g->pieces + n <= SHAPE_MAX - 2;
+    return g->pieces + n <= MOST_PIECES;
 }
 
 /* The sum with the axes of the original result. */
