@@ -232,7 +232,8 @@ const uop *t_bce_with_logits(struct tg *g, const uop *x, const uop *target, cons
     }
     const uop *slope =
         where(g, tg_op2(g, OP_LT, tg_like(g, f.x, 0), f.x), one_minus(g, f.t), tg_op1(g, OP_NEG, hit));
-    return finish_all(&f, scaled(&f, add(g, mul(g, slope, f.x), tail), o->weight, "weight"));
+    const uop *low = t_detach(g, mul_k(g, tg_op_k(g, OP_MIN, f.x, 0), 0)); /* of -inf NaN, as PyTorch's */
+    return finish_all(&f, scaled(&f, add(g, mul(g, slope, f.x), add(g, tail, low)), o->weight, "weight"));
 }
 
 /* A logarithm that ends at -100. Its slope is PyTorch's, (p - t) / max(p (1 - p), 1e-12) when both logarithms are

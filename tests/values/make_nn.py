@@ -308,7 +308,8 @@ def element_losses():
         far = In(tag, [100, -100, 1000, -1000, 0, 60000, -60000, 20, -20])
         yes = In(tag, [1, 0, 0, 1, 0.5, 1, 0, 0, 1])
         each = "reduction=each"
-        out.torch("bce_with_logits", "grad_far", [far, yes], lambda a, b: F.binary_cross_entropy_with_logits(a, b, reduction="none"), par=each, u=u, grad=grad, wrt=(0,))
+        right = np.maximum(far.a, 0) - far.a * yes.a + np.log1p(np.exp(-np.abs(far.a)))  # PyTorch's -100 + 100.0 is 0
+        out.torch("bce_with_logits", "grad_far", [far, yes], lambda a, b: F.binary_cross_entropy_with_logits(a, b, reduction="none"), par=each, u=u, grad=grad, wrt=(0,), want=right)
         ends = [In(tag, [0.0, 1, 0, 1, 0.5]), In(tag, [1.0, 0, 0, 1, 1])]
         out.torch("bce", "grad_kinks", ends, lambda a, b: F.binary_cross_entropy(a, b, reduction="none"), par=each, u=u, a="z", grad=grad, wrt=(0,), gu=16 if tag == "f32" else 1e8)  # its 1e-12 is a float32
         out.torch("kl_div", "zero_target", [In(tag, [-1.0, -2, -3]), In(tag, [0.0, 1, 0.5])], lambda a, b: F.kl_div(a, b, reduction="none"), par=each, u=u, a="z", grad=grad, wrt=(0,))
