@@ -249,7 +249,8 @@ static void from_seeds(struct search_run *r) {
     if (s->n > LARGE) allow(r, EVALS_MIN, 1); /* kernels are large, and each evaluation builds one */
     local(r);
     offer_current(r);
-    if (s->n <= TINY || s->n > MIDDLE || huge || shared == NONE) return;
+    /* The price of memory is one of moves: plans of two searches cannot be compared by it. */
+    if (s->n <= TINY || s->n > MIDDLE || huge || shared == NONE || s->p->hold > 0) return;
     if (!plan_load(s, plan[shared].stored, plan[shared].group)) return;
     allow(r, EVALS_MIN, EVALS_PER_NODE);
     local(r);
