@@ -79,6 +79,15 @@ static rg_tensor strided_3x3(rg_tensor x) {
 }
 #define BY_PHASES "r_64_2_2_64_29_29_2_2_128"
 
+/* 64 terms are one tile by wgmma, where tiles are many. */
+static rg_tensor pointwise(rg_tensor x) {
+    rg_ctx *c = rg_ctx_of(x);
+    rg_tensor w = rg_contiguous(rg_cast(rg_rand(c, RG_F32, RG_SHAPE(256, 64, 1, 1)), RG_BF16));
+    rg_realize(w);
+    return rg_conv2d(rg_reshape(x, RG_SHAPE(64, 64, 56, 56)), w);
+}
+#define ONE_K_TILE "k3+k3_t+k3_t_t"
+
 /* What is computed is stored before it is copied channels-last with a halo. */
 static rg_tensor halo(rg_tensor x) {
     rg_ctx *c = rg_ctx_of(x);
@@ -167,6 +176,7 @@ static const struct {
     {"decoding bf16", decode, RG_BF16, 8 * 1024, 64},
     {"decoding", decode, RG_F32, 8 * 2048, 128},
     {"1x1 convolution of stride 2", strided_1x1, RG_BF16, 4096, 3136},
+    {"1x1 convolution of 64 channels", pointwise, RG_BF16, 4096, 3136},
     {"3x3 convolution of stride 2", strided_3x3, RG_BF16, 4096, 3136},
     {"convolution of stride 2 of what is computed", halo, RG_BF16, 4096, 3136},
     {"sums of channels", channel_sums, RG_BF16, 4096, 3136},
@@ -209,7 +219,7 @@ TEST(slow_forms_none) {
     CHECK(strstr(text, "r_64_64_784_128") && !strstr(text, WITH_ZEROS));
     CHECK(strstr(text, GATHERED) && strstr(text, ONE_LOOP) && strstr(text, BY_ROWS) && strstr(text, BLOCKS));
     CHECK(strstr(text, TWO_TILES) && strstr(text, BY_PHASES) && strstr(text, COPIED));
-    CHECK(strstr(text, ONE_LENGTH));
+    CHECK(strstr(text, ONE_LENGTH) && strstr(text, ONE_K_TILE));
     const char *slow = strstr(text, "slow form"), *from = slow;
     while (from && from > text && strncmp(from, "program ", 8)) from--;
     while (slow && slow > text && slow[-1] != '\n') slow--; /* the kernel's name */

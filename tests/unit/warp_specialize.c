@@ -78,6 +78,24 @@ TEST(ws_gemms) {
             }
 }
 
+/* All of k is in one tile: a pipeline of output tiles. */
+TEST(ws_one_k_tile) {
+    static const char *const ws[] = {"WARP_SPECIALIZE(1) PERSISTENT(2)", "WARP_SPECIALIZE(2) PERSISTENT(1)",
+                                     "WARP_SPECIALIZE(2) PERSISTENT(2)"};
+    char opts[1024];
+    for (int i = 0; i < 3 * 4 * 2 * 2; i++) {
+        bool ta = i & 1, tb = i & 2, plus = i & 4, edge = i & 8;
+        snprintf(opts, sizeof opts,
+                 "TILE(m,64,m3) TILE(n,64,n3) TILE(k,32,k1) TILE(k1,16,k2) TC(m3,n3,k2,WBF16_64) UNROLL(k1) "
+                 "STAGE(a,n,%s) STAGE(b,n,%s) PIPE(a,n,3) PIPE(b,n,3) %s",
+                 ta ? "k+k1+k2,m3" : "m3,k+k1+k2", tb ? "n3,k+k1+k2" : "k+k1+k2,n3", ws[i / 16]);
+        struct product x = {
+            .m = edge ? 200 : 256, .n = edge ? 136 : 192, .k = 64, .ta = ta, .tb = tb, .dt = "bf16"};
+        x.opts = opts, x.plus = plus;
+        product_check(&x, NULL);
+    }
+}
+
 static bool to_shared(const uop *n, enum op op) { return n->op == op && access_buf(n)->op == OP_LOCAL; }
 
 /* A residual: loaded by TMA into the panels of the results. Results overwrite it, four at a time: the residual of the others is read before the first is stored. */

@@ -9,6 +9,7 @@
  * cheapest, search tries more.
  * Tests: tests/unit/gpu_threads.c, tests/unit/cuda.c, tests/unit/tune_gpu.c */
 #include "tune/choose/choose.h"
+#include "tune/choose/gpu_gemm_tiles.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,8 +28,8 @@
 #define STAGING_OVERHEAD 12  /* registers besides the elements that pass through them on the way to a tile */
 #define SPILL_SLACK 24       /* registers over the limit that the compiler may still avoid spilling */
 #define WGMMA_K 192          /* terms of k of a GEMM by wgmma; fewer .. */
-#define WGMMA_SHORT_K 128    /* .. if there are this many .. */
-#define SHORT_K_TILES 1024   /* .. tiles of 128 x 128: loads of the next one hide the latency */
+#define WGMMA_SHORT_K 128    /* .. or 64, if there are this many .. */
+#define SHORT_K_TILES 512    /* .. tiles of 128 x 128: loads of the next one hide the latency */
 #define MIN_SIDE 32          /* rows and columns of a tiled GEMM .. */
 #define MIN_SIDE_GATHERED 16 /* .. of a convolution by FMAs: else a thread loads what it multiplies .. */
 #define MIN_SIDE_MMA 8       /* .. and of one by MMA instructions, padded to a tile */
@@ -41,11 +42,6 @@ struct joined_axes {
     const char *name; /* of the joined axis */
 };
 
-/* Block tiles that may be chosen, by search too. */
-struct gemm_tile {
-    int m, n, k, wm, wn; /* tile; warps (wgmma: warpgroups) along m and n */
-    int occupancy;       /* blocks per SM that the default number of stages should leave room for */
-};
 struct gemm_config {
     struct gemm_tile t;
     int stages;      /* of the pipeline; 0: default */
@@ -54,39 +50,6 @@ struct gemm_config {
     bool persistent; /* one block per SM walks over the tiles */
     int cluster;     /* blocks of a split-K cluster (cluster_splitk.c), or 1 */
 };
-#define TILE(m_, n_, k_, wm_, wn_, occupancy_) \
-    { .m = (m_), .n = (n_), .k = (k_), .wm = (wm_), .wn = (wn_), .occupancy = (occupancy_) }
-/* clang-format off */
-/*        m    n   k  wm wn occupancy */
-static const struct gemm_tile mma_sync_tiles[] = {
-    TILE(128, 256,  32, 2, 4,  1), TILE(128, 128,  32, 2, 2,  2), TILE( 64, 128,  32, 2, 2,  3),
-    TILE( 64,  64,  64, 2, 2,  4), TILE( 32,  64,  64, 1, 2,  6), TILE(256, 128,  32, 4, 2,  1),
-    TILE(128, 256,  64, 2, 4,  1), TILE(128, 128,  64, 2, 2,  1), TILE(128, 128,  32, 2, 4,  2),
-    TILE(128,  64,  32, 2, 2,  3), TILE( 64, 256,  32, 1, 4,  2), TILE( 64, 128,  64, 2, 2,  2),
-    TILE( 64,  64,  32, 2, 2,  5), TILE( 64,  32,  64, 2, 1,  6), TILE( 32, 128,  64, 1, 4,  4),
-    TILE( 32,  32,  64, 1, 1,  8), TILE( 64,  64, 128, 2, 2,  3), TILE( 32,  64, 128, 1, 2,  4),
-};
-/* n is that of one instruction, unless promotion halves it (wgmma_n). */
-static const struct gemm_tile wgmma_tiles[] = {
-    TILE(128, 256,  64, 2, 1,  1), TILE(128, 192,  64, 2, 1,  1), TILE(128, 128,  64, 2, 1,  1),
-    TILE( 64, 128,  64, 1, 1,  2), TILE( 64,  64,  64, 1, 1,  3), TILE(256, 128,  64, 2, 1,  1),
-    TILE(256, 192,  64, 2, 1,  1), TILE(256,  64,  64, 2, 1,  1), TILE(192, 128,  64, 3, 1,  1),
-    TILE(192, 192,  64, 3, 1,  1), TILE(128,  64,  64, 2, 1,  2), TILE( 64, 256,  64, 1, 1,  1),
-    TILE( 64, 192,  64, 1, 1,  2), TILE(128, 128,  64, 1, 1,  1), TILE(128,  64,  64, 1, 1,  2),
-    TILE( 64,  64, 128, 1, 1,  2), TILE(128,  64, 128, 2, 1,  1), TILE( 64, 128, 128, 1, 1,  1),
-    TILE(128, 128, 128, 2, 1,  1), TILE(128, 192,  64, 1, 1,  1),
-};
-static const struct gemm_tile fma_tiles[] = {
-    TILE( 64, 128,  16, 2, 2,  3), TILE(128, 256,  16, 2, 4,  1), TILE(128, 128,   8, 4, 2,  2),
-    TILE( 64,  64,  16, 2, 2,  4), TILE( 32,  64,  16, 2, 1,  8), TILE(128, 128,  16, 4, 2,  2),
-    TILE( 64, 128,   8, 2, 2,  3), TILE( 64, 128,  32, 2, 2,  2), TILE(128,  64,  16, 2, 2,  3),
-    TILE(128,  64,  16, 4, 1,  3), TILE(128, 256,   8, 2, 4,  1), TILE(128, 128,  16, 2, 2,  2),
-    TILE( 64, 256,  16, 2, 4,  2), TILE( 64,  64,   8, 2, 2,  5), TILE( 64,  64,  32, 2, 2,  3),
-    TILE( 32, 128,  16, 2, 2,  5), TILE( 32,  64,  32, 2, 1,  6), TILE( 64,  32,  16, 2, 1,  8),
-    TILE( 32,  32,  32, 1, 1, 12), TILE( 16,  64,  32, 1, 2, 12), TILE(256, 128,  16, 4, 2,  1),
-};
-/* clang-format on */
-#undef TILE
 
 struct gemm {
     struct view *v;
@@ -184,13 +147,18 @@ static bool fits_cluster(const struct gemm *x) {
                       block_k(x) >= MIN_CLUSTER_K && !x->tma_source && !x->epilogue_loads && !x->promote);
 }
 
+/* Is all of k in one tile, of 128-byte rows? The pipeline is one of output tiles then. */
+static bool has_one_k_tile(const struct gemm *x) {
+    return x->wgmma && x->f.persistent && x->elem_bytes == 2 && x->f.t.k == 64 && x->k.size == 64;
+}
+
 /* Shortens the tile along k for a short sum; false: k is too short. */
 static bool fit_k(struct gemm *x) {
     if (x->wgmma || x->i8)
         x->f.t.k = x->f.t.k * 2 / x->elem_bytes; /* 128-byte rows; the tables count 16-bit elements */
     while (x->f.t.k > (x->i8 ? 1 : 2) * x->k_step && x->k.size < 2.0 * x->f.t.k && !x->wgmma) x->f.t.k /= 2;
     if (x->mma && !x->wgmma && x->elem_bytes > 2) x->f.t.k = RG_MIN(x->f.t.k, 128 / x->elem_bytes);
-    return block_k(x) >= 2.0 * x->f.t.k && fits_cluster(x);
+    return (block_k(x) >= 2.0 * x->f.t.k || has_one_k_tile(x)) && fits_cluster(x);
 }
 
 /* Independent GEMMs. */
@@ -338,7 +306,7 @@ static int raster_of(const struct gemm *x) {
     int64_t rows = ceil_div((int64_t)x->m.size, x->f.t.m),
             n = x->f.raster ? x->f.raster : RG_MAX(2048 / x->f.t.m, 4);
     while (n > 1 && rows % n) n--;
-    return !x->wgmma || n < 4 || n == rows ? 1 : (int)n;
+    return !x->wgmma || n < 4 || n == rows || has_one_k_tile(x) ? 1 : (int)n;
 }
 
 static void write_raster(struct gemm *x) {
@@ -402,8 +370,23 @@ static void split_levels(const struct gemm *x, struct axis_split *m, struct axis
         add_level(n, t->wn, "THREAD"), add_level(n, t->n / t->wn / 32, "REG");
         add_level(n, 8, "THREAD"), add_level(n, 4, "VEC");
     }
-    add_level(k, x->mma ? t->k / x->k_step : t->k, "UNROLL");
+    add_level(k, (x->mma ? t->k / x->k_step : t->k) / (has_one_k_tile(x) ? 2 : 1), "UNROLL");
     if (x->mma) add_level(k, x->k_step, "TC");
+}
+
+/* The innermost axis of the grid, if several tiles are left along it. */
+static const char *inner_tiles(const struct gemm *x) {
+    bool m_inside = x->m.axis[0] > x->n.axis[0];
+    const struct joined_axes *in = m_inside ? &x->m : &x->n, *out = m_inside ? &x->n : &x->m;
+    return in->size > (m_inside ? x->f.t.m : x->f.t.n) ? in->name : out->name;
+}
+
+/* The axis whose iterations fill tiles: that of k, whose two halves are else dimensions of the tile. */
+static const char *fill_axis(const struct gemm *x, struct axis_split *k) {
+    if (!has_one_k_tile(x)) return x->k.name;
+    memmove(k->name + 1, k->name, (size_t)k->n++ * sizeof *k->name);
+    k->name[0] = x->k.name;
+    return inner_tiles(x);
 }
 
 static void write_gemm(struct gemm *x) {
@@ -432,11 +415,12 @@ static void write_gemm(struct gemm *x) {
         str_printf(x->out, " TC(%s,%s,%s%s)", m.name[m.n - 1], n.name[n.n - 1], k.name[k.n - 1], which);
     write_kinds(x, &m), write_kinds(x, &n), write_kinds(x, &k);
     order_threads(x, &m, &n);
-    stage(x, &x->c.a, &x->m, x->k.name, &m, &k);
-    stage(x, &x->c.b, &x->n, x->k.name, &n, &k);
+    const char *at = fill_axis(x, &k);
+    stage(x, &x->c.a, &x->m, at, &m, &k);
+    stage(x, &x->c.b, &x->n, at, &n, &k);
     int stages = stages_of(x);
     for (int i = 0; i < 2 && stages > 1; i++)
-        str_printf(x->out, " PIPE(%s,%s,%d)", access_name(x->v, i ? x->c.b.access : x->c.a.access), x->k.name,
+        str_printf(x->out, " PIPE(%s,%s,%d)", access_name(x->v, i ? x->c.b.access : x->c.a.access), at,
                    stages);
     if (x->f.consumers) str_printf(x->out, " WARP_SPECIALIZE(%d)", x->f.consumers);
     if (x->f.persistent) str_printf(x->out, " PERSISTENT(%d)", x->v->gpu->sms);
@@ -512,8 +496,8 @@ static bool find_gemm(struct gemm *x) {
     bool aligned = is_aligned(x, &x->c.a, &x->m) && is_aligned(x, &x->c.b, &x->n),
          many = x->m.size * x->n.size >= SHORT_K_TILES * 128.0 * 128 && x->elem_bytes == 2 && aligned;
     x->wgmma = ((x->mma && !x->i8) || (x->tf32 && along_k)) && v->gpu->cc / 10 == 9 &&
-               x->k.size >= (many ? WGMMA_SHORT_K : WGMMA_K) && x->n.size >= 64 &&
-               (x->m.size >= 64 || (x->m.size > 16 && x->n.size >= 1024));
+               (x->k.size >= (many ? WGMMA_SHORT_K : WGMMA_K) || (many && x->k.size == 64)) &&
+               x->n.size >= 64 && (x->m.size >= 64 || (x->m.size > 16 && x->n.size >= 1024));
     x->mma |= x->tf32 || (x->f64 && v->gpu->cc >= 90);
     x->instr = operand_name[a];
     if (!x->wgmma && !x->i8 && x->elem_bytes == 1) x->mma = false; /* mma.sync has no fp8 here */
@@ -818,20 +802,28 @@ bool gpu_lowers(const struct view *v, const char *opts) {
     return ok;
 }
 
+static const char *cheapest(struct gemm *x) {
+    struct view *v = x->v;
+    struct priced_config *config = arena_array(v->arena, struct priced_config, MAX_CONFIGS);
+    uint32_t n = price_all(x, model_of_row(v), config, MAX_CONFIGS);
+    for (uint32_t i = 0, tried = 0; i < n; i++) {
+        if (config[i].f.consumers && tried) continue; /* one refusal is enough */
+        const char *text = write_config(x, &config[i].f);
+        if (!text || (config[i].f.consumers && tried++ == 0 && !gpu_lowers(v, text))) continue;
+        return config[i].blocks < gpu_whole(v->gpu, gpu_cost.blocks_gemm) ? "" : text;
+    }
+    return "";
+}
+
 const char *gpu_gemm(struct view *v) {
     struct gemm x = {.v = v};
     if (!find_gemm(&x)) return "";
     double least = x.mma ? MIN_SIDE_MMA : x.gathered[0] || x.gathered[1] ? MIN_SIDE_GATHERED : MIN_SIDE;
     if (x.m.size < least || x.n.size < least) return "";
-    struct priced_config *config = arena_array(v->arena, struct priced_config, MAX_CONFIGS);
-    uint32_t n = price_all(&x, model_of_row(v), config, MAX_CONFIGS);
-    for (uint32_t i = 0, tried = 0; i < n; i++) {
-        if (config[i].f.consumers && tried) continue; /* one refusal is enough */
-        const char *text = write_config(&x, &config[i].f);
-        if (!text || (config[i].f.consumers && tried++ == 0 && !gpu_lowers(v, text))) continue;
-        return config[i].blocks < gpu_whole(v->gpu, gpu_cost.blocks_gemm) ? "" : text;
-    }
-    return "";
+    const char *text = cheapest(&x);
+    if (*text || !x.wgmma || x.k.size >= WGMMA_K) return text;
+    x.wgmma = x.tma = false, x.k_step = 16; /* TMA takes none of the short tiles */
+    return cheapest(&x);
 }
 
 /* For messages and tables of measurements. */
