@@ -537,6 +537,18 @@ static double unoverlapped(const struct model_time *t) {
     return t->by[UNIT_LAUNCH] + t->by[UNIT_MATRIX] + t->by[UNIT_VECTOR] + t->by[UNIT_DRAM];
 }
 
+/* Is a result computed without any reduction, beside those of a contraction? Schedules of MMA instructions store what they sum. */
+static bool has_result_beside(struct tally *t, const uop *sink) {
+    for (uint32_t i = 0; i < sink->nsrc && sink->nsrc > 1; i++) {
+        uop_vec topo = {0};
+        bool reduces = false;
+        uop_topo(t->r->a, &sink->src[i]->src[1], 1, &topo);
+        for (uint32_t k = 0; k < topo.n; k++) reduces |= topo.p[k]->op == OP_REDUCE;
+        if (!reduces) return true;
+    }
+    return false;
+}
+
 static const char *check_kernel(struct tally *t, const uop *sink) {
     const char *why = NULL;
     for (uint32_t i = 0; i < t->topo.n && !why; i++) {
@@ -545,6 +557,8 @@ static const char *check_kernel(struct tally *t, const uop *sink) {
     }
     if (!why) why = check_nests(t);
     if (!why && t->rows) why = check_rows(t, sink);
+    if (!why && t->gpu && t->contractions && has_result_beside(t, sink))
+        why = "a result beside a contraction";
     return why;
 }
 

@@ -183,6 +183,20 @@ TEST(schedule_gpu_splits_products) {
     }
 }
 
+/* What a product reads is no result beside its own: MMA instructions store what they sum. */
+TEST(schedule_gpu_stores_nothing_beside_products) {
+    static const char text[] =
+        "kernel g\nx = (BUFFER<bf16>[0] 4096 4096)\n"
+        "(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (RESHAPE (CAST<f32> x) 4096 1 4096) 4096 4096 4096) "
+        "(EXPAND (CAST<f32> (BUFFER<bf16>[1] 1 4096 4096)) 4096 4096 4096)) 2) (CAST<u8> (LT (CAST<f32> x) "
+        "0.0)))\n";
+    struct one o = {.opts = {.model = gpu_model(), .gpu = true}};
+    arena_init(&o.arena, &o.err);
+    if (err_guard(&o.err, plan_text, &(struct split_case){&o, text})) FAIL("%s", o.err.msg);
+    CHECK_EQ(o.run.sched.call.n, 2u);
+    arena_free(&o.arena);
+}
+
 /* So is K of operands that are copied: the weights of a pointwise convolution, summed over images and positions. */
 TEST(schedule_gpu_splits_repacked_products) {
     static const char text[] =
