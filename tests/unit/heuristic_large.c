@@ -4,15 +4,20 @@
 
 /* ---- kernels of several megabytes: streams, prefetches, transposed tiles --------------------------------------- */
 
-static void large(const char *text, bool exact, const char *has) {
+/* not: what the list must not have, or NULL. */
+static void list_for(const char *text, int vec_bytes, int threads, bool exact, const char *has,
+                     const char * not ) {
     struct trial *t = calloc(1, sizeof *t);
-    t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+    t->vec_bytes = vec_bytes, t->threads = threads, t->keep_math = true;
     trial_open(t, text, "large");
     if (!strstr(t->opts[0], has)) FAIL("expected %s in %s", has, t->opts[0]);
+    if (not &&strstr(t->opts[0], not )) FAIL("expected no %s in %s", not, t->opts[0]);
     CHECK(same_values(t, exact) > 0);
     arena_free(&t->arena);
     free(t);
 }
+
+static void large(const char *text, bool exact, const char *has) { list_for(text, 16, 2, exact, has, NULL); }
 
 TEST(heuristic_large_sum_in_streams) {
     large("kernel s\nx = (PARAM<f32>[0 x] 2097152)\no = (PARAM<f32>[1 o] 32)\nb = (RANGE[b GRID 0] 32)\n"
@@ -67,6 +72,30 @@ TEST(heuristic_large_windows_are_unrolled) {
         true, "UNROLL(k)");
 }
 
+static void write_product(char *text, size_t room, long long m, long long n, long long k) {
+    snprintf(text, room,
+             "kernel s\na = (PARAM<f32>[0 a] %lld)\nb = (PARAM<f32>[1 b] %lld)\no = (PARAM<f32>[2 o] %lld)\n"
+             "m = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\nk = (RANGE[k REDUCE 2] %lld)\n"
+             "(SINK (STORE (INDEX o (ADD (MUL m %lld) n)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m %lld) "
+             "k))) (LOAD (INDEX b (ADD (MUL k %lld) n)))) k)))\n",
+             m * k, k * n, m * n, m, n, k, n, k, n);
+}
+
+/* Operands in L2, whole register tiles of wide vectors: a is not packed, and b for many rows only. */
+TEST(heuristic_products_in_place) {
+    struct rnd r = {20261119};
+    for (int i = 0; i < 4; i++) {
+        char text[512];
+        long long m = 8 * rnd_range(&r, 34, 40), n = 32 * rnd_range(&r, 3, 5), k = 4 * rnd_range(&r, 20, 40);
+        write_product(text, sizeof text, m, n, k);
+        list_for(text, 64, 16, true, "TILE(m,8,m_r)", "STAGE(");
+        list_for(text, 64, 1, true, "TILE(m,8,m_r)", "STAGE(a,");
+        list_for(text, 16, 1, true, "STAGE(a,", NULL);
+        write_product(text, sizeof text, 256, 256, k);
+        list_for(text, 64, 1, true, "STAGE(b,", "STAGE(a,");
+    }
+}
+
 /* A few rows times a matrix that no cache holds: it is read row by row, not down a register tile. */
 TEST(heuristic_large_products_of_few_rows) {
     struct rnd r = {20261117};
@@ -74,13 +103,7 @@ TEST(heuristic_large_products_of_few_rows) {
         char text[512];
         long long m = rnd_range(&r, 2, 5), k = rnd_range(&r, 70, 4000),
                   n = (5 << 19) / k + rnd_range(&r, 1, 9);
-        snprintf(
-            text, sizeof text,
-            "kernel s\na = (PARAM<f32>[0 a] %lld)\nb = (PARAM<f32>[1 b] %lld)\no = (PARAM<f32>[2 o] %lld)\n"
-            "m = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\nk = (RANGE[k REDUCE 2] %lld)\n"
-            "(SINK (STORE (INDEX o (ADD (MUL m %lld) n)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m %lld) "
-            "k))) (LOAD (INDEX b (ADD (MUL k %lld) n)))) k)))\n",
-            m * k, k * n, m * n, m, n, k, n, k, n);
+        write_product(text, sizeof text, m, n, k);
         large(text, true, "UNROLL(k_u) ORDER(k,n");
     }
 }

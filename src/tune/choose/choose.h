@@ -155,6 +155,7 @@ struct contraction {
     double depth;          /* terms of one sum */
     int64_t mr, nv;        /* register tile: rows, vectors */
     double pack_a, pack_b; /* packing an element costs this many FMAs */
+    bool in_place;         /* neither is packed */
     double in_grid[CHOOSE_AXES];
     const char *name[CHOOSE_AXES];
 };

@@ -259,6 +259,22 @@ void tile_columns(struct view *v, struct contraction *c, struct str *out, const 
 
 /* ---- packed -------------------------------------------------------------------------------------------------- */
 
+/* Both operands in L2, loads that broadcast, and whole register tiles of IN_PLACE_ROWS x IN_PLACE_VECTORS: packing of a costs more than
+ * it saves, and of b for fewer than PACKED_B_ROWS. Measured with vectors of 64 bytes (512^3 in float32 on 16 threads: 0.29 ms, 0.23; on
+ * one, a alone: 1.98, 1.81). */
+enum { IN_PLACE_BYTES = 64, IN_PLACE_ROWS = 8, IN_PLACE_VECTORS = 2, PACKED_B_ROWS = 128 };
+
+static bool reads_in_place(const struct view *v, const struct contraction *c) {
+    const struct access_view *a = c->a.access, *b = c->b.access;
+    int64_t m = v->axis[c->m].size, n = v->axis[c->n].size;
+    if (c->a.root->op != OP_LOAD || c->b.root->op != OP_LOAD) return false; /* converted when packed */
+    if (v->isa->bytes < IN_PLACE_BYTES || !a || !b || a->buf == b->buf || a->bytes < 4 || c->nk != 1 ||
+        m % IN_PLACE_ROWS || v->axis[c->kbig].size % K_STEP || n % (IN_PLACE_VECTORS * c->lanes))
+        return false;
+    return access_stride(v, b, c->n, c->lanes) == 1 && access_stride(v, a, c->kbig, 1) == 1 &&
+           ((double)m * a->bytes + (double)n * b->bytes) * c->depth <= (double)v->l2;
+}
+
 /* Rows are transposed, columns copied unless they are K-major. Measured with float32 on NEON and AVX-512. */
 void price_packing(const struct view *v, struct contraction *c) {
     bool across = c->b.access && access_stride(v, c->b.access, c->n, 1) != 1;
@@ -274,7 +290,9 @@ double split_panels(const struct view *v, const struct contraction *c, int64_t m
     for (int i = 0; i < v->naxis; i++)
         if (i != c->m && i != c->n) rest *= c->in_grid[i];
     int64_t m0 = ceil_div(mt, PANEL_ROWS), n0 = ceil_div(nt, PANEL_ROWS), most = RG_MAX(MORE, 2 * v->threads),
-            least = v->finer >= FINER_AXES ? LEAST_PANEL : MIN_PANEL;
+            least = v->finer >= FINER_AXES ? LEAST_PANEL
+                    : c->in_place          ? 2
+                                           : MIN_PANEL;
     *gm = m0, *gn = n0;
     for (int64_t y = m0; y <= m0 + most; y++)
         for (int64_t x = n0; x <= n0 + most; x++) {
@@ -297,6 +315,10 @@ double split_panels(const struct view *v, const struct contraction *c, int64_t m
  * threads are one thing. */
 static void tile_packed(const struct view *v, struct contraction *c) {
     int64_t m = v->axis[c->m].size, n = v->axis[c->n].size, x0 = c->mr, gm, gn;
+    if (c->in_place) {
+        c->mr = IN_PLACE_ROWS, c->nv = IN_PLACE_VECTORS;
+        return;
+    }
     double first = tile_score(v, m, x0, c->nv, score.broadcast_cost, false), least = 1e30;
     int64_t best = x0;
     for (int64_t x = most_rows(v); x >= 1; x--) {
@@ -459,15 +481,19 @@ static bool write_packed(struct view *v, struct contraction *c, struct str *out)
     bool same = c->a.access->buf == c->b.access->buf; /* one STAGE; each load gets its own panel */
     bool rows = packs_rows(v, c);
     if (!tile_panels(v, c, out, &p)) return false;
-    if (same)
+    double high = (double)v->axis[c->m].size / c->in_grid[c->m]; /* rows of a panel */
+    if (c->in_place && high < PACKED_B_ROWS) return true;
+    if (c->in_place)
+        str_printf(out, " STAGE(%s,%s,%s)", b, p.at, LIST(v, p.nl, p.kk, p.ku, p.nr, p.lane));
+    else if (same)
         str_printf(out, " STAGE(%s,%s,%s)", a, p.at, LIST(v, p.nl, p.ml, p.kk, p.ku, p.mr, p.nr, p.lane));
     else
         str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", a, p.at,
                    LIST(v, p.ml, rows ? p.mr : "", p.kk, p.ku, rows ? "" : p.mr), b, p.at,
                    LIST(v, p.nl, p.kk, p.ku, p.nr, p.lane));
-    if (rows)
+    if (rows && !c->in_place)
         copy_rows(out, a, &p, k_part(v, v->axis[c->kbig].size), c->lanes);
-    else
+    else if (!c->in_place)
         transpose_rows(out, a, &p, c->mr, c->lanes);
     str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", b, p.lane, b, p.nr);
     bool unit = access_stride(v, c->b.access, c->n, 1) == 1;
@@ -750,6 +776,7 @@ bool recipe_gemm(struct view *v, int level, struct str *out) {
         outer = tile_of(v, m->size, n->size, c.lanes, score.broadcast_cost, true, &c.mr, &c.nv) *
                 (unit ? 1 : score.strided_b);
     reset_grid(v, &c), price_packing(v, &c);
+    if (pack && reads_in_place(v, &c)) c.in_place = true, c.pack_a = c.pack_b = 3; /* misses in L1 */
     if (pack) tile_packed(v, &c);
     shrink_tile(v, &c.mr, &c.nv), shrink_tile(v, &dot_m, &dot_n);
     if (level < 1 && is_packable(v, &c.a) && is_packable(v, &c.b) && has_packable_k(v, &c)) {

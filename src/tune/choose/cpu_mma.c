@@ -15,7 +15,6 @@ enum {
     LEAST_TILE = 16,        /* values of m and n worth a padded tile of AMX */
     PACK_TILES_A = 48,      /* FMAs of AMX in the time to copy an element, three cycles for 64 bytes .. */
     PACK_TILES_B = 64,      /* .. and to interleave it */
-    READ_TILES_A = 8,       /* .. and to read it in place */
     PITCH_BYTES = 1024,     /* rows of a tile in place may share sets of L1 as if they were so far apart */
     MOST_ACCUMULATORS = 24, /* of 32 vector registers */
     OPERAND_REGISTERS = 8,  /* what is left for a and b */
@@ -156,8 +155,7 @@ static bool tile_axes(struct view *v, struct contraction *c, const struct mma_in
     c->mr = x * i->size[MMA_M], c->lanes = i->size[MMA_N], c->nv = y;
     int64_t tm = ceil_div(m->size, c->mr), tn = ceil_div(n->size, y * c->lanes);
     bool tiles = *i->map[MMA_B] == '[';
-    bool in_place = tiles && reads_in_place(v, c, i);
-    if (tiles) c->pack_a = in_place ? READ_TILES_A : PACK_TILES_A, c->pack_b = PACK_TILES_B;
+    if (tiles) c->pack_a = PACK_TILES_A, c->pack_b = PACK_TILES_B;
     split_panels(v, c, tm, tn, &gm, &gn);
     if (tiles) { /* what is packed of a stays in half of L2 */
         int64_t row = RG_MIN(k->size * dtype_info[i->in].bytes, K_BYTES_TILES) * c->mr;
@@ -196,7 +194,8 @@ static bool tile_axes(struct view *v, struct contraction *c, const struct mma_in
     double cols = (double)ceil_div(tn, gn) * (double)(y * i->size[MMA_N]);
     if (tiles && !*p->outer && *p->ml && *p->nl &&
         cols * (double)kc * dtype_info[i->in_b].bytes <= (double)v->l2 / 4)
-        p->at_a = p->ml, p->in_place = in_place;
+        p->at_a = p->ml;
+    p->in_place = tiles && !*p->outer && (p->at_a || !*p->nl) && reads_in_place(v, c, i);
     const char *order = p->at_a ? LIST(v, p->ml, p->nl) : LIST(v, p->outer, p->nl, p->ml, p->kk);
     if (strchr(order, ',')) str_printf(out, " ORDER(%s)", order);
     return p->at != NULL;
