@@ -113,18 +113,19 @@ static void tile_lanes(struct view *v, struct str *out, int axis, int lanes, int
 
 /* Lanes along the row and along the result. */
 static bool write_few_queries(struct view *v, const struct attention_rows *w, struct str *out) {
-    enum { ROWS = 8 }; /* vectors of a row worth it */
+    enum { ROWS = 8, QUAD = 4 }; /* vectors of a row worth it; terms that are transposed at a time */
     int lanes = view_lanes(v, w->row), term = w->term[0];
     int64_t queries = w->m >= 0 && is_shared(v, w) ? v->axis[w->m].size : 1;
     if (!result_has_lanes(v, w, lanes) || queries > lanes || v->axis[w->row].size < ROWS * lanes ||
-        v->axis[term].size < lanes)
+        v->axis[term].size < QUAD)
         return false;
     if (queries > 1) str_printf(out, " UNROLL(%s)", v->axis[w->m].name);
     tile_lanes(v, out, w->row, lanes, 1);
-    const char *t = view_new_axis(v, v->axis[term].name, "t");
-    int part = lanes;
-    while (part > 4 && v->axis[term].size % part) part /= 2;
-    str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", v->axis[term].name, part, t, t);
+    const char *k = v->axis[term].name, *t = view_new_axis(v, k, "t");
+    if (v->axis[term].size == QUAD)
+        str_printf(out, " UNROLL(%s)", k);
+    else
+        str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", k, QUAD, t, t);
     tile_lanes(v, out, w->out, lanes, RG_MAX(v->isa->regs / 2 / queries, 1));
     return true;
 }
