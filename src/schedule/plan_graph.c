@@ -6,6 +6,8 @@
  * store_rules.c knows the others.
  * Requires: a GRAPH that shape inference accepts. Gives: struct sgraph.
  * Tests: tests/unit/schedule.c */
+#include <math.h>
+
 #include "schedule/internal.h"
 
 /* ---- copying ------------------------------------------------------------------------------------------- */
@@ -30,13 +32,19 @@ struct copy {
 enum {
     MOST_STEPS = 64,   /* ops of a number, nested views between two units */
     FUNCTION_STEP = 8, /* statements of a function that count as one more op */
-    SUM_TERMS = 64     /* of a sum that is distributed over outer products */
+    SUM_TERMS = 64,    /* of a sum that is distributed over outer products */
+    TOP_ROWS = 32,     /* rows that have a block each in a builtin kernel (device/cuda/builtin.c); fewer .. */
+    TOP_LENGTH = 1 << 17, /* .. of this length are cut .. */
+    TOP_CHUNKS = 1024,    /* .. into chunks .. */
+    TOP_MOST = 256,       /* .. if no more elements are wanted .. */
+    TOP_FOUND = 1 << 16   /* .. and chunks find as many as one block selects from */
 };
 enum {
     MARK_FORCED = 1, /* must be stored */
     MARK_INLINE = 2, /* INLINE */
     MARK_CUT = 4,    /* in memory between two kernels */
-    MARK_PADDED = 8  /* a sum with padded rows (repack.c) */
+    MARK_PADDED = 8, /* a sum with padded rows (repack.c) */
+    MARK_ONCE = 16   /* indices that name an element of a row once */
 };
 
 static void mark(struct copy *c, const uop *n, uint8_t how) {
@@ -114,11 +122,59 @@ static void need_stored(struct copy *c, const uop *n) {
     if (!in_memory(b)) force(c, stored_for(n));
 }
 
+static const uop *call(struct copy *c, const char *name, enum dtype dt, const uop *const *src, uint32_t n) {
+    return uop_new(c->g->ir, OP_CALL, dt, 1, src, n, (union arg){.u = ir_sym(c->g->ir, name, strlen(name))});
+}
+
+/* What comes behind all elements of a row, and behind equal ones: sorts are stable, and NaN is the greatest. */
+static const uop *sorted_last(struct copy *c, enum dtype dt, bool descending) {
+    if (dt_is_float(dt) && !descending) return uop_flt(c->g->ir, dt, NAN);
+    return uop_identity(c->g->ir, descending ? OP_MAX : OP_MIN, dt);
+}
+
+/* The first k of few long rows, which a GPU would sort: of chunks, a block each, and then of what these found. NULL: rows are many
+ * or short. */
+static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *src) {
+    struct ir *ir = c->g->ir;
+    const struct shape *in = sg_shape(c->g, src[0]);
+    uint32_t last = in->n - 1;
+    enum dtype dt = (enum dtype)src[0]->dt;
+    int64_t len = in->d[last], k = src[2]->arg.i, rows = shape_size(in) / RG_MAX(len, 1), d[SHAPE_MAX];
+    if (rows < 1 || rows >= TOP_ROWS || len < TOP_LENGTH || k < 1 || k > TOP_MOST || in->n == SHAPE_MAX)
+        return NULL;
+    int64_t want = RG_MIN(TOP_CHUNKS / rows, TOP_FOUND / k), each = (len / want / 64 + 1) * 64,
+            chunks = (len + each - 1) / each;
+    const uop *x = graph_pad(ir, &c->g->shapes, src[0], sorted_last(c, dt, src[1]->arg.i != 0), last, 0,
+                             chunks * each - len);
+    memcpy(d, in->d, in->n * sizeof *d);
+    d[last] = chunks, d[last + 1] = each;
+    if (chunks * each == len) x = src[0];
+    x = graph_shaped(ir, OP_RESHAPE, x, d, in->n + 1);
+    need_stored(c, x);
+    d[last] = chunks * k;
+    const uop *of_chunk[] = {x, src[1], src[2]}, *few = call(c, "topk", dt, of_chunk, 3);
+    few = graph_shaped(ir, OP_RESHAPE, few, d, in->n);
+    const uop *of_few[] = {few, src[1], src[2]};
+    if (id == CALL_topk) return call(c, "topk", dt, of_few, 3);
+    const uop *which = call(c, "topk_index", DT_I64, of_few, 3),
+              *where = graph_shaped(ir, OP_RESHAPE, call(c, "topk_index", DT_I64, of_chunk, 3), d, in->n),
+              *at[] = {where, which};
+    where = uop_new(ir, OP_GATHER, DT_I64, 1, at, 2, ARG_INT(last));
+    const uop *chunk = uop2(ir, OP_IDIV, which, uop_int(ir, DT_I64, k));
+    where = uop2(ir, OP_ADD, where, uop2(ir, OP_MUL, chunk, uop_int(ir, DT_I64, each)));
+    mark(c, where, MARK_ONCE);
+    return where;
+}
+
 static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const uop *const *src) {
     const char *name = ir_name(from, (uint32_t)n->arg.u);
+    enum call_id id = call_of(from, n);
+    if (c->g->opts->gpu && (id == CALL_topk || id == CALL_topk_index)) {
+        const uop *split = copy_topk(c, id, src);
+        if (split) return split;
+    }
     for (uint32_t i = 0; i < call_values(from, n); i++) need_stored(c, src[i]);
-    union arg arg = {.u = ir_sym(c->g->ir, name, strlen(name))};
-    return uop_new(c->g->ir, OP_CALL, (enum dtype)n->dt, 1, src, n->nsrc, arg);
+    return call(c, name, (enum dtype)n->dt, src, n->nsrc);
 }
 
 /* Is n an elementwise function of an INLINE value? What is known not to be is not walked again. */
@@ -326,6 +382,14 @@ static const uop *copy_wide_scatter(struct copy *c, const uop *n, const uop *con
     return cast_as(c, uop_new(c->g->ir, OP_SCATTER, DT_F32, 1, wide, 3, n->arg), (enum dtype)n->dt);
 }
 
+/* The indices of a sort, or of the first k, name an element of their row once: sums of one term have no order. */
+static bool names_once(const struct copy *c, const uop *n, const uop *index) {
+    if (is_marked(c, index, MARK_ONCE)) return true;
+    if (index->op != OP_CALL || n->arg.i + 1 != (int64_t)shape_of(&c->g->shapes, index)->n) return false;
+    const char *name = ir_name(c->g->ir, (uint32_t)index->arg.u);
+    return !strcmp(name, "argsort") || !strcmp(name, "topk_index");
+}
+
 /* A sum of products of 8-bit integers, which wraps. */
 static bool is_byte_product(const struct copy *c, const uop *n, const uop *const *src) {
     return n->op == OP_REDUCE_AXES && n->arg.i == OP_ADD && (n->dt == DT_I8 || n->dt == DT_U8) &&
@@ -448,6 +512,10 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     case OP_SCATTER:
         if (!shape_size(shape_of(&c->g->shapes, src[1]))) /* empty index: the value as it is */
             return in_memory(src[0]) && c->overwritten[n->src[0]->id] ? own_copy(c, src[0]) : src[0];
+        if (names_once(c, n, src[1])) {
+            src[0] = own_copy(c, src[0]);
+            break;
+        }
         if (c->g->opts->ordered && dt_is_float((enum dtype)n->dt)) {
             struct ordered_sum o = ordered_sum(ir, &c->g->shapes, src, n->arg.i);
             need_stored(c, o.call->src[0]), need_stored(c, o.call->src[1]);

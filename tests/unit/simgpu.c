@@ -729,6 +729,27 @@ TEST_SLOW(simgpu_along, 300) {
     say(0, 0, 0, 0);
 }
 
+/* n: k, smallest, values?, of logarithms: those of negative numbers are NaN */
+static rg_tensor top(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)c;
+    rg_tensor x = s->n[3] ? rg_log(in[0]) : in[0];
+    if (s->n[2]) return rg_topk(x, s->n[0], -1, .smallest = s->n[1]);
+    return rg_cast(rg_topk_index(x, s->n[0], -1, .smallest = s->n[1]), RG_F32);
+}
+
+/* The first of few long rows: of chunks, then of what these found; equal elements in the order of the row. */
+TEST_SLOW(simgpu_topk_of_long_rows, 200) {
+    const struct sim_case s[] = {
+        {"indices of equal numbers", .fn = top, .n = {200}, .in = {{RG_I32, {2, 131075}, 30}}},
+        {"the least bytes", .fn = top, .n = {7, 1}, .in = {{RG_I8, {140001}, 128}}},
+        {"indices where half is NaN", .fn = top, .n = {30, 1, 0, 1}, .in = {{RG_F32, {131073}}}},
+        {"indices of NaN", .fn = top, .n = {30, 0, 0, 1}, .in = {{RG_BF16, {131073}}}},
+        {"gradient", .fn = top, .n = {40, 0, 1}, .grads = true, .in = {{RG_F32, {1, 150000}}}},
+    };
+    check_all(s, RG_COUNT(s), "CPU SIM90");
+    say(0, 0, 0, 0);
+}
+
 /* ---- the device itself --------------------------------------------------------------------------------------- */
 
 TEST(simgpu_memory_knows_what_it_holds) {
