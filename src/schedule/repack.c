@@ -27,10 +27,12 @@ enum {
     K_BYTES = 128,    /* of K in a tile; K is padded to a multiple */
     ROWS_STEP = 128,  /* rows of the largest tiles; M and N are padded to a multiple where that adds little */
     LEAST_SIDE = 64,  /* smallest M and N, in elements, that are repacked */
-    LEAST_SUM = 192,  /* smallest K */
-    MOST_AXES = 14,   /* two fewer than SHAPE_MAX: operands gain axes */
-    MOST_TAPS = 11,   /* filter taps along an axis */
-    TAPS_WORK = 80000000 /* FLOP of a convolution whose weights are worth a copy */
+    LEAST_SUM = 192,  /* smallest K .. */
+    LEAST_NARROW = 32,      /* .. of 8- and 16-bit elements .. */
+    MANY_RESULTS = 1 << 24, /* .. and as many results */
+    MOST_AXES = 14,         /* two fewer than SHAPE_MAX: operands gain axes */
+    MOST_TAPS = 11,         /* filter taps along an axis */
+    TAPS_WORK = 80000000    /* FLOP of a convolution whose weights are worth a copy */
 };
 
 /* Peak rate of a GEMM by element type, and the fraction of it that aligned and unaligned operands reach
@@ -264,7 +266,9 @@ static bool is_worth_it(struct repack *r) {
     r->n_padded = keep_n ? r->size[SIDE_N] : up(r->size[SIDE_N], CHUNK_BYTES / 2);
     if (r->n_padded != r->size[SIDE_N]) r->op[1].aligned = false; /* padded too */
     if (r->op[0].aligned && r->op[1].aligned) return false;
-    if (r->size[SIDE_M] < LEAST_SIDE || r->size[SIDE_N] < LEAST_SIDE || r->size[SIDE_K] < LEAST_SUM)
+    bool many = r->bytes < 4 && r->size[SIDE_M] * r->size[SIDE_N] >= MANY_RESULTS;
+    if (r->size[SIDE_M] < LEAST_SIDE || r->size[SIDE_N] < LEAST_SIDE ||
+        r->size[SIDE_K] < (many ? LEAST_NARROW : LEAST_SUM))
         return false;
     r->k_padded = up(r->size[SIDE_K], K_BYTES / r->bytes);
     if (r->k_padded != r->size[SIDE_K]) r->op[0].aligned = r->op[1].aligned = false; /* both get zeros */

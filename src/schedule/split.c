@@ -42,9 +42,10 @@ enum {
     CHUNK = 64,        /* terms that a warp takes at once */
     TILE_M = 64,       /* of other products */
     TILE_N = 128,
-    LEAST_SIDE = 32,   /* both of a product of few results that is tiled */
-    PART_LEAST = 1024, /* terms of a sum that are worth a block */
-    BLOCKS_PER_SM = 8, /* of a reduction whose axes are short */
+    LEAST_SIDE = 32,      /* both of a product of few results that is tiled */
+    PART_LEAST = 1024,    /* terms of a sum that are worth a block .. */
+    PART_LEAST_FMA = 256, /* .. of a tile by FMAs: some ten microseconds */
+    BLOCKS_PER_SM = 8,    /* of a reduction whose axes are short */
     MOST_PARTS = 128,
     MOST_TAPS = 11,
     FACTOR_DEPTH = 6,            /* nested MULs and CASTs whose operands are reshaped */
@@ -268,6 +269,18 @@ static const uop *split_axes(struct split_state *s, const uop *n, const uop *x, 
     return taps ? graph_shaped(s->ir, OP_PERMUTE, all, c.back, c.n) : all;
 }
 
+static int64_t element_bytes(const uop *n) {
+    while (n->op == OP_CAST || op_is_movement((enum op)n->op)) n = n->src[0];
+    return dtype_info[n->dt].bytes;
+}
+
+/* Is it computed wide, and rounded for MMA instructions? */
+static bool is_rounded(const uop *n) {
+    for (; n->op == OP_CAST || op_is_movement((enum op)n->op); n = n->src[0])
+        if (dtype_info[n->dt].bytes < 4) return true;
+    return false;
+}
+
 static int64_t longest_reduced(const uop *n, const struct shape *in) {
     int64_t a = n->src[1]->arg.i;
     for (uint32_t i = 2; i < n->nsrc; i++)
@@ -295,7 +308,10 @@ static const uop *split_lengths(struct split_state *s, const uop *n, const uop *
 /* A contraction in about `want` parts of whole chunks, and the rest; NULL: its sum is short. */
 static const uop *split_chunks(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
                                int64_t want, bool front, bool stored) {
-    int64_t a = longest_reduced(n, in), d = in->d[a], length = RG_MAX(d / want / CHUNK, 4) * CHUNK;
+    const uop *m = uop_uncast(n->src[0]);
+    int64_t a = longest_reduced(n, in), d = in->d[a],
+            chunk = element_bytes(m->src[0]) < 4 ? CHUNK : CHUNK / 2,
+            length = RG_MAX(d / want / chunk * chunk, 4 * CHUNK);
     return d / length > 1 ? split_lengths(s, n, x, in, a, length, front, stored) : NULL;
 }
 
@@ -372,11 +388,6 @@ static uint32_t tap_axes(const uop *n, const struct shape *in) {
     return many >= 2 ? bits : 0;
 }
 
-static int64_t element_bytes(const uop *n) {
-    while (n->op == OP_CAST || op_is_movement((enum op)n->op)) n = n->src[0];
-    return dtype_info[n->dt].bytes;
-}
-
 /* 16-bit weight gradient (tune/choose/gpu_conv.c): a block has all taps of 64 x 64 channels and walks over pairs
  * of rows. Splits images, then rows, until there is a block per SM. False: the channels are no whole tiles. */
 static bool wgrad_parts(const struct gpu_spec *gpu, const uop *n, const struct shape *in, uint32_t taps,
@@ -436,6 +447,12 @@ static int64_t memory_axis(struct split_state *s, const uop *n, int depth) {
 }
 
 /* ---- split-K ------------------------------------------------------------------------------------------------------ */
+
+static bool is_reduced(const uop *n, uint32_t axis) {
+    for (uint32_t i = 1; i < n->nsrc; i++)
+        if (n->src[i]->arg.i == axis) return true;
+    return false;
+}
 
 /* Does n vary along the axis, or is it broadcast? A scalar has no axes. */
 static bool moves_along(struct split_state *s, const uop *n, uint32_t axis) {
@@ -497,12 +514,14 @@ static int64_t splitk_parts(const struct gpu_spec *gpu, const int64_t size[2], i
 /* The number of splits of a GEMM's K; 1: n is no GEMM, or it has tiles enough. */
 static int64_t gemm_splits(struct split_state *s, const uop *n, const struct shape *in) {
     const uop *m = uop_uncast(n->src[0]);
-    int64_t size[2] = {1, 1}, batch = 1, depth = 0;
-    if (n->arg.i != OP_ADD || m->op != OP_MUL || n->nsrc != 2 || !dt_is_float((enum dtype)n->dt)) return 1;
+    int64_t size[2] = {1, 1}, batch = 1, depth = 1, least = PART_LEAST;
+    if (n->arg.i != OP_ADD || m->op != OP_MUL || !dt_is_float((enum dtype)n->dt)) return 1;
+    bool narrow = element_bytes(m->src[0]) == 2 && element_bytes(m->src[1]) == 2;
+    if (n->nsrc != 2) return 1;
     for (uint32_t i = 0; i < in->n; i++) {
         bool a = moves_along(s, m->src[0], i), b = moves_along(s, m->src[1], i);
-        if (i == (uint32_t)n->src[1]->arg.i)
-            depth = a && b ? in->d[i] : 0;
+        if (is_reduced(n, i))
+            depth *= a && b ? in->d[i] : 0;
         else if (a != b)
             size[b] *= in->d[i];
         else
@@ -515,8 +534,8 @@ static int64_t gemm_splits(struct split_state *s, const uop *n, const struct sha
     while (matrix->op == OP_EXPAND || matrix->op == OP_CAST) matrix = matrix->src[0];
     bool along = memory_axis(s, matrix, 12) == n->src[1]->arg.i;
     if (few > (along ? FEW_ALONG : FEW_ACROSS)) {
-        if (element_bytes(m->src[0]) == 2 && element_bytes(m->src[1]) == 2)
-            return splitk_parts(s->gpu, size, batch, depth);
+        if (narrow) return splitk_parts(s->gpu, size, batch, depth);
+        if (!is_rounded(m->src[0]) && !is_rounded(m->src[1])) least = PART_LEAST_FMA;
         int64_t wide_tile = few > TILE_M ? TILE_N : TILE_N / 2;
         blocks = (few + TILE_M - 1) / TILE_M * ((many + wide_tile - 1) / wide_tile) * batch,
         want = power_of_two_below(s->gpu->sms);
@@ -525,9 +544,9 @@ static int64_t gemm_splits(struct split_state *s, const uop *n, const struct sha
         blocks = (many + strip - 1) / strip * batch, want = 2 * power_of_two_below(s->gpu->sms);
     }
     int64_t parts = 1, most = 1;
-    while (most * blocks * 2 <= want + want / 2 && depth / (2 * most) >= PART_LEAST) most *= 2;
+    while (most * blocks * 2 <= want + want / 2 && depth / (2 * most) >= least) most *= 2;
     while (parts < most && depth % (2 * parts * CHUNK) == 0) parts *= 2;
-    return 4 * parts <= most ? most : parts; /* a rest is a third kernel */
+    return (least < PART_LEAST ? 2 : 4) * parts <= most ? most : parts; /* a rest costs as much as a kernel */
 }
 
 /* The same on a CPU. By the sizes alone: the order of a sum must not depend on the number of threads. */
@@ -639,8 +658,8 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     else if (taps)
         r = split_axis(&s, n, x, in, RG_MAX(wgrad_accumulators(gpu) / results, 2), true, taps, true);
     else if (parts > 1)
-        r = (gpu && in->d[n->src[1]->arg.i] % parts ? split_chunks : split_even)(&s, n, x, in, parts, true,
-                                                                                 true);
+        r = (gpu && in->d[longest_reduced(n, in)] % parts ? split_chunks : split_even)(&s, n, x, in, parts,
+                                                                                       true, true);
     else if (results > 1)
         r = (keeps_whole(&s, n, in, many) ? split_even : split_blocks)(
             &s, n, x, in, columns ? column_blocks(terms) : RG_MAX(2 * many / results, 2), columns,
