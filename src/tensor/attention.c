@@ -380,7 +380,7 @@ static const uop *attend_blocks(struct attend *a, const uop *const *x, int64_t e
  * vectors, whose scores are small beside the keys. */
 enum {
     PLAIN_LEAST_FMAS = 1 << 22,
-    FEW_LEAST_FMAS = 1 << 14,
+    FEW_LEAST_FMAS = 1 << 10,
     FEW_MOST_FMAS = 1 << 23, /* of one query: its weighted sum fills the GPU, with the softmax in it */
     FEW_QUERIES = 16,
     WGMMA_HEAD = 256,
