@@ -28,7 +28,7 @@ enum {
     ROWS_STEP = 128,  /* rows of the largest tiles; M and N are padded to a multiple where that adds little */
     LEAST_SIDE = 64,  /* smallest M and N, in elements, that are repacked */
     LEAST_SUM = 192,  /* smallest K .. */
-    LEAST_NARROW = 32,      /* .. of 8- and 16-bit elements .. */
+    LEAST_NARROW = 32,      /* .. of 8- and 16-bit elements, no whole chunks .. */
     MANY_RESULTS = 1 << 24, /* .. and as many results */
     MOST_AXES = 14,         /* two fewer than SHAPE_MAX: operands gain axes */
     MOST_TAPS = 11,         /* filter taps along an axis */
@@ -266,7 +266,8 @@ static bool is_worth_it(struct repack *r) {
     r->n_padded = keep_n ? r->size[SIDE_N] : up(r->size[SIDE_N], CHUNK_BYTES / 2);
     if (r->n_padded != r->size[SIDE_N]) r->op[1].aligned = false; /* padded too */
     if (r->op[0].aligned && r->op[1].aligned) return false;
-    bool many = r->bytes < 4 && r->size[SIDE_M] * r->size[SIDE_N] >= MANY_RESULTS;
+    bool many = r->bytes < 4 && r->size[SIDE_K] * r->bytes % CHUNK_BYTES &&
+                r->size[SIDE_M] * r->size[SIDE_N] >= MANY_RESULTS;
     if (r->size[SIDE_M] < LEAST_SIDE || r->size[SIDE_N] < LEAST_SIDE ||
         r->size[SIDE_K] < (many ? LEAST_NARROW : LEAST_SUM))
         return false;
