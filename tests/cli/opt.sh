@@ -73,7 +73,7 @@ END
 has 0 "= ROL(v" "$here/random.uop" --heuristic --target avx512 --emit c
 has 0 ",k2,TDPBF16PS)" "$here/product.uop" --heuristic --target amx
 sed 's/1048576/262144/; s/1024/512/g' "$here/product.uop" > "$here/half.uop"
-has 0 "STAGE(b1,i0,i0_r,k2)" "$here/half.uop" --heuristic --target amx --threads 1 # a panel of a right before use
+has 0 "ORDER(i0,i1_t) STAGE(b2,i1,i1_t,i1_r,k2)" "$here/half.uop" --heuristic --target amx --threads 1 # a is read where it is
 has 0 "ORDER(b2.k22,b2.k21,b2.i1_t,b2.i1_r1)" "$here/half.uop" --heuristic --target amx --threads 1 # b along its rows
 has 2 "--target expects native, neon, avx2, avx512, amx, sm_90a, sm_80 or opencl, found 'sm_8'" $small/matmul.uop --target sm_8
 has 2 "another language than --emit asks for" $small/matmul.uop --target sm_80 --emit c
