@@ -1,11 +1,12 @@
-/* networks.c: steps of whole networks: ResNet-18 and -50, ViT-B/16 and -S/16, BERT-base, GPT-2 124M, Llama 350M and 60M, a
- * UNet, an LSTM of 128 steps.
+/* networks.c: steps of whole networks: ResNet-18 and -50, ViT-B/16 and -S/16, BERT-base, GPT-2 124M, Llama of 60M, 350M
+ * and 1B, a UNet, an LSTM of 128 steps.
  *
  *   networks NAME [BATCH [STEPS [bf16|f32 [forward|decode]]]]      on the device of the environment (DEVICE=CUDA)
  *
- * A step is forward, backward and AdamW in an rg_jit, bf16 as mixed precision; forward: without gradients, norms as in evaluation; decode: a token
- * of a Llama by its cache. Prints the first call (planned and compiled), then best and median of single steps that are
- * waited for, the mean of steps that are not, and memory. With 0 STEPS each line of stdin is a step, answered by its
+ * A step is forward, backward and AdamW in an rg_jit, bf16 as mixed precision; forward: without gradients, norms as in
+ * evaluation, parameters in bf16; decode: a token of a Llama by its cache. Prints the first call (planned and compiled), then
+ * best and median of single steps that are waited for, the mean of steps that are not, memory, and in decode the rate at
+ * which all parameters are read. With 0 STEPS each line of stdin is a step, answered by its
  * seconds of clock and CPU. bench/networks_vs_torch.py runs the same networks in PyTorch's modes,
  * bench/networks_cpu.py both in turn. */
 #include <ridge.h>
@@ -170,6 +171,7 @@ struct llama {
 
 static struct llama
     llama_350m = {.width = 1024, .heads = 16, .kv = 4, .hidden = 2816, .layers = 24, .context = 2048},
+    llama_1b = {.width = 2048, .heads = 32, .kv = 8, .hidden = 5632, .layers = 22, .context = 2048},
     llama_60m = {.width = 512, .heads = 8, .kv = 4, .hidden = 1408, .layers = 9, .context = 256};
 
 static void angles(rg_ctx *c, struct llama *g) {
@@ -249,14 +251,14 @@ static rg_module *llama_new(rg_ctx *c, struct llama *g) {
 }
 
 /* Caches of a batch; a token is at pos from here on. */
-static void decodes(rg_ctx *c, rg_module *net, struct llama *g, int64_t batch) {
+static void decodes(rg_ctx *c, rg_module *net, struct llama *g, rg_dtype dt, int64_t batch) {
     rg_ints shape = RG_SHAPE(batch, g->kv, g->context, g->width / g->heads);
     for (int i = 1; i <= g->layers; i++) {
         char name[16];
         snprintf(name, sizeof name, "%d", i);
         rg_module *m = rg_nn_child(net, name);
-        rg_nn_state(m, "keys", rg_zeros(c, rg_nn_precision_of(m), shape));
-        rg_nn_state(m, "values", rg_zeros(c, rg_nn_precision_of(m), shape));
+        rg_nn_state(m, "keys", rg_zeros(c, dt, shape));
+        rg_nn_state(m, "values", rg_zeros(c, dt, shape));
     }
     g->pos = rg_index(c, 0, g->context - 1, 0);
 }
@@ -326,6 +328,7 @@ static const struct network {
                 {"bert-128", 2, 128, 30522, 0},
                 {"gpt2", 16, 1024, 50304, 0},
                 {"llama", 4, 2048, LLAMA_WORDS, &llama_350m},
+                {"llama-1b", 1, 2048, LLAMA_WORDS, &llama_1b},
                 {"llama-60m", 2, 256, LLAMA_WORDS, &llama_60m},
                 {"unet", 32, 64, 0, 0},
                 {"lstm-64", 16, 64, 0, 0},
@@ -407,6 +410,15 @@ static void served(struct job *j, rg_jit *jit) {
         }
 }
 
+/* What a token must read: all but the rows of the embedding. */
+static double parameter_bytes(rg_module *net) {
+    rg_tensors p = rg_nn_params(net);
+    double bytes = 0;
+    for (size_t i = 1; i < p.n; i++)
+        bytes += (double)rg_size(p.t[i]) * (double)rg_dtype_size(rg_dtype_of(p.t[i]));
+    return bytes;
+}
+
 static void measure(struct job *j, const char *name, int64_t batch, int steps) {
     rg_jit *jit = rg_jit_new(j->c, step, j, 1);
     double loss, last, each[STEPS_MOST], first = run(j, jit, 1, &loss), second = run(j, jit, 1, &last);
@@ -424,8 +436,11 @@ static void measure(struct job *j, const char *name, int64_t batch, int steps) {
     rg_memory_of(j->c, &mem), rg_jit_info(jit, &info);
     printf("%s %lld: best %.3f ms, median %.3f, mean of %d %.3f; first %.2f s, second %.2f; ", name,
            (long long)batch, each[0] * 1e3, each[steps / 2] * 1e3, steps, mean * 1e3, first, second);
-    printf("%.2f GB; %llu kernels; loss %.4f, then %.4f\n", (double)mem.peak * 1e-9,
-           (unsigned long long)info.kernels, loss, last);
+    printf("%.2f GB; %llu kernels; ", (double)mem.peak * 1e-9, (unsigned long long)info.kernels);
+    if (j->decode)
+        printf("%.0f GB/s of parameters\n", parameter_bytes(j->net) / mean * 1e-9);
+    else
+        printf("loss %.4f, then %.4f\n", loss, last);
 }
 
 int main(int argc, char **argv) {
@@ -436,17 +451,20 @@ int main(int argc, char **argv) {
     int steps = argc > 3 ? atoi(argv[3]) : 10;
     bool decode = argc > 5 && !strcmp(argv[5], "decode");
     if (!n || steps < 0 || steps > STEPS_MOST || (decode && !n->llama))
-        return fprintf(stderr,
-                       "usage: networks resnet18|resnet50|vit|vit-s|bert|bert-128|gpt2|llama|llama-60m|unet|"
-                       "lstm-64|lstm-256 [BATCH [STEPS [bf16|f32 [forward|decode]]]]\n"),
+        return fprintf(stderr, "usage: networks "
+                               "resnet18|resnet50|vit|vit-s|bert|bert-128|gpt2|llama|llama-1b|llama-60m|unet|"
+                               "lstm-64|lstm-256 [BATCH [STEPS [bf16|f32 [forward|decode]]]]\n"),
                2;
     struct job j = {.c = rg_open(NULL), .decode = decode ? n->llama : NULL};
     rg_seed(j.c, 1);
     j.net = make(j.c, n);
-    if (argc < 5 || strcmp(argv[4], "f32")) rg_nn_precision(j.net, RG_BF16);
+    rg_dtype dt = argc > 4 && !strcmp(argv[4], "f32") ? RG_F32 : RG_BF16;
+    if (argc < 6 && dt == RG_BF16) rg_nn_precision(j.net, dt);
+    if (argc >= 6) rg_nn_cast(j.net, dt);
     if (argc < 6) j.optim = rg_adamw(rg_nn_params(j.net), .lr = 1e-4);
-    if (decode) decodes(j.c, j.net, n->llama, batch);
+    if (decode) decodes(j.c, j.net, n->llama, dt, batch);
     data(&j, n, batch);
+    if (argc >= 6 && !n->words) j.x = rg_cast(j.x, dt), rg_realize(j.x);
     rg_realize_all(rg_nn_params(j.net));
     rg_nn_train(j.net, j.optim);
     rg_scope none = j.optim ? (rg_scope){0} : rg_begin_no_grad(j.c);

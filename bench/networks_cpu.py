@@ -56,7 +56,7 @@ def torch_step(args, name, how, batch, mode):
     torch.manual_seed(1)
     torch._dynamo.reset()
     net, x, y = make(name, batch, "cpu", torch.channels_last if mode == "last" else torch.contiguous_format)
-    args.forward, args.dtype = how == "forward", "f32"
+    args.forward, args.decode, args.dtype = how == "forward", False, "f32"
     step = decoder(net, x, mode) if how == "decode" else stepper(net, x, y, args, mode)
 
     def timed():

@@ -2,10 +2,10 @@
 """Training steps of the networks of bench/networks.c in PyTorch: eager, a CUDA graph of the step, torch.compile.
 
     bench/networks_vs_torch.py [--batch N] [--steps 10] [--modes eager,graph,compile,cudagraphs] [--dtype bf16] [--forward]
-                               [--seconds S] [--lock FILE] resnet18|resnet50|vit|bert|gpt2|llama|unet ..
+                               [--decode] [--seconds S] [--lock FILE] resnet18|resnet50|vit|bert|gpt2|llama|llama-1b|unet ..
 
 Pictures and weights of convolutions are channels-last, matrices bf16 by autocast, AdamW is fused; `cudagraphs` is torch.compile with
-mode="reduce-overhead". Prints best and median of single steps, the mean of steps that are not waited for, and peak memory, each line
+mode="reduce-overhead"; --forward and --decode (a token of a Llama by its cache) have parameters of the dtype. Prints best and median of single steps, the mean of steps that are not waited for, and peak memory, each line
 as soon as it is known. What is not ready after --seconds is said to be so; inductor keeps what it compiled, so a second call has it.
 With --lock only what is timed holds the file's lock, so that several of these compile side by side."""
 import argparse, contextlib, fcntl, math, signal, sys, time
@@ -15,6 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 
 BATCH = dict(resnet18=64, resnet50=64, vit=64, bert=32, gpt2=16, llama=4, unet=32)
+BATCH["llama-1b"] = 1
 
 
 def conv(i, o, size, stride=1):
@@ -174,9 +175,11 @@ class UNet(nn.Module):
 
 
 LLAMA_60M, LSTM_STEPS = dict(w=512, heads=8, kv=4, hidden=1408, layers=9, t=256), 128
-WORDS = {"bert": 30522, "bert-128": 30522, "gpt2": 50304, "llama": 32000, "llama-60m": 32000}
-TOKENS = {"bert": 512, "bert-128": 128, "gpt2": 1024, "llama": 2048, "llama-60m": 256}
-NETS = {"vit": ViT, "vit-s": lambda: ViT(384), "unet": UNet, "llama": Llama, "llama-60m": lambda: Llama(**LLAMA_60M), "gpt2": lambda: Language(False)}
+LLAMA_1B = dict(w=2048, heads=32, kv=8, hidden=5632, layers=22)
+WORDS = {"bert": 30522, "bert-128": 30522, "gpt2": 50304, "llama": 32000, "llama-1b": 32000, "llama-60m": 32000}
+TOKENS = {"bert": 512, "bert-128": 128, "gpt2": 1024, "llama": 2048, "llama-1b": 2048, "llama-60m": 256}
+NETS = {"vit": ViT, "vit-s": lambda: ViT(384), "unet": UNet, "llama": Llama, "llama-60m": lambda: Llama(**LLAMA_60M),
+        "llama-1b": lambda: Llama(**LLAMA_1B), "gpt2": lambda: Language(False)}
 
 
 class LSTM(nn.LSTM):
@@ -219,9 +222,28 @@ def graph_of(step, warm):
     return lambda: (graph.replay(), loss)[1]
 
 
+def decoder(net, x, mode):
+    """A token at three quarters of the context, where it always is: a CUDA graph takes no position."""
+    for block in net.blocks:
+        block.caches(len(x), net.cos.shape[0])
+    call, at = torch.compile(net, mode="reduce-overhead" if mode == "cudagraphs" else None) if mode in ("compile", "cudagraphs") else net, net.cos.shape[0] * 3 // 4
+
+    def step():
+        with torch.no_grad():
+            return call(x[:, :1], at).flatten(0, 1).argmax(1)
+
+    return graph_of(step, step) if mode == "graph" else step
+
+
 def stepper(net, x, y, args, mode):
+    if args.forward or args.decode:
+        net = net.to(torch.bfloat16 if args.dtype == "bf16" else torch.float32).eval()
+        x = x.to(torch.bfloat16) if x.is_floating_point() and args.dtype == "bf16" else x
+    if args.decode:
+        return decoder(net, x, mode)
+
     def loss_of(x, y):
-        with torch.autocast(x.device.type, torch.bfloat16, enabled=args.dtype == "bf16"):
+        with torch.autocast(x.device.type, torch.bfloat16, enabled=args.dtype == "bf16" and not args.forward):
             out = net(x)
         if y.is_floating_point():
             return F.mse_loss(out.float(), y)
@@ -288,6 +310,7 @@ def main():
     ap.add_argument("--modes", default="eager,graph,compile")
     ap.add_argument("--dtype", default="bf16", choices=("f32", "bf16"))
     ap.add_argument("--forward", action="store_true")
+    ap.add_argument("--decode", action="store_true")
     ap.add_argument("--seconds", type=float, default=0)
     ap.add_argument("--lock")
     ap.add_argument("names", nargs="+", choices=tuple(BATCH))
