@@ -13,7 +13,8 @@
  *               write and read more partial sums. Of a K without divisors the rest is added to their sum.
  *   wgrad       CPU: a convolution's weight gradient is split by images and rows, by its sizes: each part has all channels and taps,
  *               so that no thread packs the images of another again.
- *               GPU: a convolution's weight gradient is split until every SM holds a share of the accumulators in registers.
+ *               GPU: by images and rows too, until every SM holds a share of the accumulators in registers; zeros fill up the
+ *               last part. Columns stay whole: threads that load along K read neighbours.
  * Requires: the planner's tensor graph, before units are found. Gives: the same value as a graph of two reductions.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
@@ -45,7 +46,8 @@ enum {
     LEAST_SIDE = 32,      /* both of a product of few results that is tiled */
     PART_LEAST = 1024,    /* terms of a sum that are worth a block .. */
     PART_LEAST_FMA = 256, /* .. of a tile by FMAs: some ten microseconds */
-    BLOCKS_PER_SM = 8,    /* of a reduction whose axes are short */
+    TILE_TAPS = 32 * 64,  /* results of a block of a weight gradient */
+    BLOCKS_PER_SM = 8,    /* of those, and of a reduction whose axes are short */
     MOST_PARTS = 128,
     MOST_TAPS = 11,
     FACTOR_DEPTH = 6,            /* nested MULs and CASTs whose operands are reshaped */
@@ -199,14 +201,22 @@ static const uop *move_operands(struct split_state *s, const uop *x, const int64
     return order ? graph_shaped(s->ir, OP_PERMUTE, x, order, k) : x;
 }
 
-/* Positions start .. start + size - 1 of x along an axis. depth: of the operands of nested MULs and CASTs, below their broadcasts, so
- * that the result is a contraction again. */
+/* Positions start .. start + size - 1 of x along an axis, zeros behind its last. */
+static const uop *positions_of(struct split_state *s, const uop *x, uint32_t axis, int64_t start,
+                               int64_t size) {
+    const struct shape *sh = shape_of(s->sh, x);
+    int64_t more = start + size - sh->d[axis];
+    if (more <= 0) return graph_slice(s->ir, s->sh, x, axis, start, size);
+    return graph_pad(s->ir, s->sh, x, uop_identity(s->ir, OP_ADD, (enum dtype)x->dt), axis, 0, more);
+}
+
+/* The same. depth: of the operands of nested MULs and CASTs, below their broadcasts, so that the result is a contraction again. */
 static const uop *slice_operands(struct split_state *s, const uop *x, uint32_t axis, int64_t start,
                                  int64_t size, int depth) {
     const struct shape *sh = shape_of(s->sh, x);
     int64_t d[SHAPE_MAX];
     if (!sh->n) return x;
-    if (!depth) return graph_slice(s->ir, s->sh, x, axis, start, size);
+    if (!depth) return positions_of(s, x, axis, start, size);
     for (uint32_t i = 0; i < sh->n; i++) d[i] = x->op == OP_PERMUTE ? x->src[1 + i]->arg.i : sh->d[i];
     if (x->op == OP_PERMUTE)
         return graph_shaped(s->ir, OP_PERMUTE,
@@ -219,10 +229,19 @@ static const uop *slice_operands(struct split_state *s, const uop *x, uint32_t a
                             once ? x->src[0] : slice_operands(s, x->src[0], axis, start, size, depth - 1), d,
                             sh->n);
     }
-    if (x->op != OP_CAST && x->op != OP_MUL) return graph_slice(s->ir, s->sh, x, axis, start, size);
+    bool more = start + size >
+                sh->d[axis]; /* a factor of a factor may be infinite: its zeros are no zeros of the product */
+    if (more || (x->op != OP_CAST && x->op != OP_MUL)) return positions_of(s, x, axis, start, size);
     const uop *a = slice_operands(s, x->src[0], axis, start, size, depth - 1);
     if (x->op == OP_CAST) return uop_cast(s->ir, a, (enum dtype)x->dt);
     return uop2(s->ir, OP_MUL, a, slice_operands(s, x->src[1], axis, start, size, depth - 1));
+}
+
+/* Both factors of a product with zeros up to this size of an axis. */
+static const uop *pad_factors(struct split_state *s, const uop *x, uint32_t axis, int64_t size) {
+    const uop *f[2];
+    for (int i = 0; i < 2; i++) f[i] = slice_operands(s, x->src[i], axis, 0, size, FACTOR_DEPTH);
+    return uop2(s->ir, OP_MUL, f[0], f[1]);
 }
 
 /* Axes split in two, (parts, rest): new sizes d, which new axes are parts, where each old axis went (now). order: parts, then filter
@@ -587,6 +606,31 @@ static int64_t wgrad_accumulators(const struct gpu_spec *gpu) {
     return (int64_t)gpu_whole(gpu, gpu_cost.wgrad_accumulators * gpu->regs_sm);
 }
 
+/* Parts of a reduced axis of d, not more than `most`; of the innermost, pieces that the threads of a warp load. */
+static int64_t tap_parts(int64_t d, int64_t most, bool inner) {
+    int64_t p = RG_MIN(most, inner ? d / PIECE : d);
+    if (p < 2) return 1;
+    int64_t even = divisor(d, p, (p + 1) / 2, p), length = (d + p - 1) / p;
+    return even ? even : (d + length - 1) / length;
+}
+
+/* A weight gradient in parts of images, rows and, last, columns, at most two of them. Zeros fill up the last part of an axis. */
+static const uop *split_taps(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
+                             uint32_t taps) {
+    int64_t parts[SHAPE_MAX], results = shape_size(shape_of(s->sh, n)), terms = shape_size(in) / results;
+    int64_t tiles = (results + TILE_TAPS - 1) / TILE_TAPS, last = 0,
+            want = wgrad_accumulators(s->gpu) / results;
+    uint32_t axes = 0;
+    want = RG_MIN(want, RG_MIN(BLOCKS_PER_SM * s->gpu->sms / tiles, terms / CHUNK));
+    for (uint32_t i = 0; i < in->n; i++) parts[i] = 1, last = in->d[i] > 1 && is_reduced(n, i) ? i : last;
+    for (uint32_t i = 0; i < in->n && axes < 2; i++) {
+        if (!is_reduced(n, i) || (parts[i] = tap_parts(in->d[i], want, i == last)) == 1) continue;
+        want /= parts[i], axes++;
+        if (in->d[i] % parts[i]) x = pad_factors(s, x, i, (in->d[i] + parts[i] - 1) / parts[i] * parts[i]);
+    }
+    return axes ? split_axes(s, n, x, shape_of(s->sh, x), parts, true, taps, true) : NULL;
+}
+
 /* How many results keep a GPU busy: one thread per column, or one thread block per row. A row may come in pieces, those of a channel
  * of all images; the threads of a block are enough for pieces that fill a warp. Products are tiled otherwise. */
 static int64_t many_on_gpu(struct split_state *s, const uop *n, const struct shape *in) {
@@ -656,7 +700,7 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     if (wgrad)
         r = split_axes(&s, n, x, in, cut, true, taps, true);
     else if (taps)
-        r = split_axis(&s, n, x, in, RG_MAX(wgrad_accumulators(gpu) / results, 2), true, taps, true);
+        r = split_taps(&s, n, x, in, taps);
     else if (parts > 1)
         r = (gpu && in->d[longest_reduced(n, in)] % parts ? split_chunks : split_even)(&s, n, x, in, parts,
                                                                                        true, true);

@@ -193,6 +193,15 @@ static const uop *weight_transposed(struct conv_call *c) {
     return t_permute(c->g, shaped(c->g, c->w, d, 3 + c->m), order, 3 + c->m);
 }
 
+/* By phases of the stride. Gradients are those of the sum as it is defined: strided convolutions of dy, whose sums have no
+ * zeros of phases. */
+static const uop *spread_sum(struct conv_call *c, const uop *y, const int64_t *num) {
+    const uop *sum = tg_spread_sum(c->g, y, num, c->m, window_axes(c));
+    if (!is_strided(c)) return sum;
+    y = tg_nums(c->g, OP_FOLD, y, num, 3 * c->m, ARG_NONE);
+    return t_grad_through(c->g, sum, tg_reduce(c->g, OP_ADD, y, window_axes(c)));
+}
+
 const uop *t_conv_transpose(struct tg *g, const uop *x, const uop *weight, uint32_t axes,
                             const struct t_conv *o) {
     struct conv_call c;
@@ -215,6 +224,6 @@ const uop *t_conv_transpose(struct tg *g, const uop *x, const uop *weight, uint3
     const uop *v = grouped(&c, c.x);
     for (uint32_t i = 0; i < 4 + 2 * axes; i++) d[i] = i < 4 + axes ? tg_shape(g, v)->d[i] : 1;
     const uop *y = contract(&c, shaped(g, v, d, 4 + 2 * axes), weight_transposed(&c), 1u << 3);
-    y = shaped(g, tg_spread_sum(g, y, num, axes, window_axes(&c)), to, 2 + axes);
+    y = shaped(g, spread_sum(&c, y, num), to, 2 + axes);
     return finish(&c, tg_pad_last(g, y, c.pad, axes, tg_like(g, y, 0)));
 }

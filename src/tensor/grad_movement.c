@@ -197,14 +197,15 @@ const uop *grad_unfold(struct rw *rw, const uop *d, const uop *n) {
 
 /* With a stride s, element i of an axis gets something only from those k of a window with k = i mod s: all others would be
  * computed to be 0. So i is written as (q, r) = (i/s, i mod s) and k as (j, r): the sum over k is one over j, of windows with
- * stride 1, for each of the s phases r. Windows are filled up with zeros to a multiple of s. An axis with a stride and a
- * dilation keeps both, and has one phase. */
+ * stride 1, for each of the s phases r. Windows are filled up with zeros to a multiple of s. A window of fewer than s elements
+ * has as many phases, one whose dilation is a multiple of s has one: all others are 0, and padded. An axis with another dilation
+ * keeps it and its stride. */
 struct phases {
     struct tg *g;
     uint32_t m, first; /* spatial axes; the axes before output positions and windows */
     const struct shape *s;
-    int64_t stride[SHAPE_MAX], count[SHAPE_MAX]; /* phases; j */
-    struct window w;                             /* of (q, j) */
+    int64_t stride[SHAPE_MAX], live[SHAPE_MAX], count[SHAPE_MAX]; /* r; those that get something; j */
+    struct window w;                                              /* of (q, j) */
 };
 
 static bool phases_init(struct phases *p, struct tg *g, const uop *d, const int64_t *num, uint32_t m) {
@@ -213,11 +214,12 @@ static bool phases_init(struct phases *p, struct tg *g, const uop *d, const int6
     bool any = false;
     for (uint32_t i = 0; i < m; i++) {
         int64_t k = s->d[p->first + m + i], stride = num[3 * i + 1], dilation = k > 1 ? num[3 * i + 2] : 1;
-        int64_t phases = dilation > 1 ? 1 : stride;
+        bool one = dilation % stride == 0; /* phase gets something */
+        int64_t phases = one || dilation == 1 ? stride : 1, live = one ? 1 : RG_MIN(phases, k);
         any |= phases > 1;
-        p->stride[i] = phases, p->count[i] = (k + phases - 1) / phases;
+        p->stride[i] = phases, p->live[i] = live, p->count[i] = (k + live - 1) / live;
         p->w.num[3 * i] = (num[3 * i] + phases - 1) / phases;
-        p->w.num[3 * i + 1] = stride / phases, p->w.num[3 * i + 2] = dilation;
+        p->w.num[3 * i + 1] = stride / phases, p->w.num[3 * i + 2] = one ? dilation / stride : dilation;
     }
     return any && s->n + m <= SHAPE_MAX && shape_size(s);
 }
@@ -227,12 +229,12 @@ static const uop *in_phases(const struct phases *p, const uop *x) {
     struct tg *g = p->g;
     int64_t pad[2 * SHAPE_MAX] = {0}, d[SHAPE_MAX], order[SHAPE_MAX];
     uint32_t m = p->m, f = p->first;
-    for (uint32_t i = 0; i < m; i++) pad[2 * i + 1] = p->count[i] * p->stride[i] - p->s->d[f + m + i];
+    for (uint32_t i = 0; i < m; i++) pad[2 * i + 1] = p->count[i] * p->live[i] - p->s->d[f + m + i];
     x = tg_pad_last(g, x, pad, m, zero_like(g, x));
     for (uint32_t i = 0; i < f + m; i++) d[i] = tg_shape(g, x)->d[i];
     for (uint32_t i = 0; i < f; i++) order[i] = i;
     for (uint32_t i = 0; i < m; i++) {
-        d[f + m + 2 * i] = p->count[i], d[f + m + 2 * i + 1] = p->stride[i];
+        d[f + m + 2 * i] = p->count[i], d[f + m + 2 * i + 1] = p->live[i];
         order[f + i] = f + m + 2 * i + 1, order[f + m + i] = f + i, order[f + 2 * m + i] = f + m + 2 * i;
     }
     return t_permute(g, t_reshape(g, x, d, f + 3 * m), order, f + 3 * m);
@@ -325,7 +327,7 @@ static const uop *phased_select(const struct phases *p, const uop *d) {
 static const uop *phased_sum(const struct phases *p, const uop *d, uint32_t mask, const int64_t *num) {
     struct tg *g = p->g;
     uint32_t m = p->m, f = p->first, lead = mask & ((1u << f) - 1);
-    int64_t order[SHAPE_MAX], size[SHAPE_MAX], crop[2 * SHAPE_MAX] = {0};
+    int64_t order[SHAPE_MAX], size[SHAPE_MAX], crop[2 * SHAPE_MAX] = {0}, dead[2 * SHAPE_MAX] = {0};
     const uop *x = phased_product(p, d);
     if (!x) x = phased_select(p, d);
     if (!x) x = spread_phases(p, in_phases(p, d));
@@ -335,9 +337,10 @@ static const uop *phased_sum(const struct phases *p, const uop *d, uint32_t mask
     for (uint32_t i = 0; i < m; i++) { /* (.., r.., q.., 1..) to (.., q r, ..) */
         order[f + 2 * i] = f + m + i, order[f + 2 * i + 1] = f + i, order[f + 2 * m + i] = f + 2 * m + i;
         size[f + i] = p->w.num[3 * i] * p->stride[i], size[f + m + i] = 1;
-        crop[2 * i + 1] = num[3 * i] - size[f + i];
+        crop[2 * i + 1] = num[3 * i] - size[f + i], dead[4 * i + 3] = p->stride[i] - p->live[i];
     }
-    x = t_reshape(g, t_permute(g, x, order, f + 3 * m), size, f + m);
+    x = tg_pad_last(g, t_permute(g, x, order, f + 3 * m), dead, 3 * m, zero_like(g, x));
+    x = t_reshape(g, x, size, f + m);
     x = tg_pad_last(g, x, crop, m, zero_like(g, x));
     for (uint32_t i = 0; i < m; i++) size[f + i] = num[3 * i];
     return t_reshape(g, x, size, f + 2 * m);

@@ -214,8 +214,9 @@ TEST(schedule_gpu_splits_repacked_products) {
     arena_free(&o.arena);
 }
 
-/* The gradient of a convolution's weights is summed in blocks of images, each with the taps outermost and the channels innermost,
- * and put in order by the kernel that adds them up; the sum of a convolution itself, with as small images, is one. */
+/* The gradient of a convolution's weights is summed in blocks of images, then of rows, filled up with zeros, never of columns: each with
+ * the taps outermost and the channels innermost, and put in order by the kernel that adds them up; the sum of a convolution itself,
+ * with as small images, is one. */
 static void run_text(void *arg) {
     struct split_case *c = arg;
     struct one *o = c->o;
@@ -234,14 +235,20 @@ TEST(schedule_gpu_splits_taps) {
     static const char positions[] =
         "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (BUFFER<f32>[0] 64 1 6 6 64 3 3) 64 64 6 6 64 3 3) "
         "(EXPAND (BUFFER<f32>[1] 1 64 1 1 64 3 3) 64 64 6 6 64 3 3)) 4 5 6))\n";
+    static const char rows[] = "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (BUFFER<f32>[0] 5 1 12 3 2 "
+                               "29 31) 5 16 12 3 2 29 31) "
+                               "(EXPAND (BUFFER<f32>[1] 5 16 1 1 1 29 31) 5 16 12 3 2 29 31)) 0 5 6))\n";
     struct one o = {.opts = {.model = gpu_model(), .gpu = true}};
-    arena_init(&o.arena, &o.err);
-    if (err_guard(&o.err, run_text, &(struct split_case){&o, weights})) FAIL("%s", o.err.msg);
-    CHECK_EQ(o.run.sched.call.n, 2);
-    CHECK_STR(o.run.sched.prog.p[o.run.sched.call.p[0].prog].kernel.name, "r_64_6_16_12_64");
-    if (!o.ok) FAIL("%s", o.why.p);
-    CHECK_EQ(o.compared, 16 * 12 * 3 * 2);
-    arena_free(&o.arena);
+    for (int i = 0; i < 2; i++) {
+        arena_init(&o.arena, &o.err);
+        if (err_guard(&o.err, run_text, &(struct split_case){&o, i ? rows : weights})) FAIL("%s", o.err.msg);
+        CHECK_EQ(o.run.sched.call.n, 2);
+        CHECK_STR(o.run.sched.prog.p[o.run.sched.call.p[0].prog].kernel.name,
+                  i ? "r_5_10_6_16_12_3_31" : "r_64_6_16_12_64");
+        if (!o.ok) FAIL("%s", o.why.p);
+        CHECK_EQ(o.compared, (i + 1) * 16 * 12 * 3 * 2);
+        arena_free(&o.arena);
+    }
     arena_init(&o.arena, &o.err);
     if (err_guard(&o.err, plan_text, &(struct split_case){&o, positions})) FAIL("%s", o.err.msg);
     CHECK_EQ(o.run.sched.call.n, 1);

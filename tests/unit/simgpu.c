@@ -627,7 +627,7 @@ TEST_SLOW(simgpu_conv_forms, 300) { /* as large as tensor cores ask for; unsplit
 /* f32 where no direct convolution fits: implicit GEMM by FMAs, of gathered operands. */
 TEST_SLOW(simgpu_conv_gathered, 300) {
     struct sim_draw d = {3};
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 8; i++) {
         int64_t ci = 8 * draw(&d, 2, 4) + draw(&d, 0, 1), co = 16 + draw(&d, 0, 20), hw = draw(&d, 9, 15),
                 k = draw(&d, 1, 3);
         struct sim_case s = {"random", CONV(RG_F32, 2, ci, hw, co, k), .most = 1e-4};
