@@ -126,10 +126,22 @@ static void count_bytes(const struct model *m, double in, double out, int thread
         w->dram_read = in, w->dram_write = out;
 }
 
+/* Rows on a CPU, as operations of FMAs in f32: the stages of a sorting network, where each element takes part in a minimum or
+ * a maximum, at half the rate; or passes over digits of 11 bits, which store an element and its count in one clock. */
+static double sort_ops(const struct rates *r, const struct draw *d) {
+    const struct operand *x = &d->x[0];
+    double size = (double)rg_dtype_size(d->dt), n = (double)(d->np > 1 ? d->p[1] : x->dim[d->p[0]]);
+    double lg = ceil(log2(n)), stages = lg * (lg + 1) / 2 + (d->np > 1 && n < (double)x->dim[d->p[0]]);
+    return operand_count(x) *
+           RG_MIN(2 * stages * size / 4, ceil(8 * size / 11) * model_value(&r->model, MODEL_FLOPS_F32));
+}
+
 static void count_ops(const struct rates *r, const struct draw *d, struct model_work *w) {
     double ops = d->work * d->row->ops * (d->grad ? 1 + d->back : 1);
     bool mma = d->row->grad & PRODUCT;
-    if (!type_is_float(d->dt) && mma && d->dt == RG_I8)
+    if (!r->gpu && !strcmp(d->row->family, "sort"))
+        w->f32 = sort_ops(r, d);
+    else if (!type_is_float(d->dt) && mma && d->dt == RG_I8)
         w->mat_i8 = ops;
     else if (!type_is_float(d->dt))
         w->integer = ops * (double)rg_dtype_size(d->dt) / 4;

@@ -64,6 +64,7 @@ static const uop *top_rows(struct tg *g, const uop *x, int64_t k, int64_t axis) 
 
 const uop *t_topk(struct tg *g, const uop *x, int64_t k, int64_t axis, bool smallest) {
     const uop *r = top_rows(g, x, k, axis);
+    if (k == 1 && is_one(g, r)) return tg_value(g, x);
     return back(g, values(g, "topk", "topk_index", r, (int64_t[]){!smallest, k}, 2), x, axis, k == 1);
 }
 

@@ -155,31 +155,62 @@ static size_t bytes_of(int what, rg_dtype dt, int64_t rows, int64_t n) {
     return (size_t)(rows * k) * (what == 2 || what == 3 || what == 5 ? 8 : rg_dtype_size(dt));
 }
 
+struct sort_buffers {
+    uint8_t *data;
+    void *got[2];
+    uint64_t seed, rows;
+};
+
+static struct sort_buffers sort_buffers(size_t bytes, uint64_t seed) {
+    return (struct sort_buffers){malloc(bytes), {malloc(bytes), malloc(bytes)}, seed, 0};
+}
+
+static void free_sorted(struct sort_buffers *b) {
+    TEST_INFO("%llu rows sorted alike", (unsigned long long)b->rows);
+    free(b->data), free(b->got[0]), free(b->got[1]);
+}
+
+static void rows_alike(struct sort_buffers *b, const char *device, rg_dtype dt, int64_t rows, int64_t n,
+                       enum kind kind) {
+    const char *const devices[2] = {device, "REF"};
+    fill(b->data, (size_t)(rows * n), rg_dtype_size(dt), kind, dt == RG_BOOL, &b->seed);
+    one_nan(b->data, (size_t)(rows * n), dt);
+    for (int what = 0; what < 6; what++) {
+        size_t bytes = bytes_of(what, dt, rows, n);
+        both(devices, dt, b->data, rows, n, what, b->got, bytes);
+        if (memcmp(b->got[0], b->got[1], bytes))
+            FAIL("%s, %lld rows of %lld, function %d%s differ", rg_dtype_name(dt), (long long)rows,
+                 (long long)n, what, kind ? " with ties" : "");
+        b->rows += (uint64_t)rows;
+    }
+}
+
 /* Of all dtypes those from..to-1. */
 static void sorts_alike(const char *device, int from, int to) {
     static const int64_t size[] = {1, 2, 16, 17, 40, 41, 255, 4095, 4096, 5000, MOST};
-    uint8_t *data = malloc((size_t)MOST * 8);
-    void *got[2] = {malloc((size_t)MOST * 8), malloc((size_t)MOST * 8)};
-    const char *const devices[2] = {device, "REF"};
-    uint64_t seed = 7 + (uint64_t)from, rows_done = 0;
+    struct sort_buffers b = sort_buffers((size_t)MOST * 8, 7 + (uint64_t)from);
     for (int t = from; t < to; t++)
-        for (size_t k = 0; k < RG_COUNT(size); k++) {
-            int64_t n = size[k], rows = n <= 255 ? 7 : n <= 5000 ? 2 : 1;
-            for (enum kind kind = RANDOM; kind <= RUNS; kind++) {
-                fill(data, (size_t)(rows * n), rg_dtype_size((rg_dtype)t), kind, t == RG_BOOL, &seed);
-                one_nan(data, (size_t)(rows * n), (rg_dtype)t);
-                for (int what = 0; what < 6; what++) {
-                    size_t bytes = bytes_of(what, (rg_dtype)t, rows, n);
-                    both(devices, (rg_dtype)t, data, rows, n, what, got, bytes);
-                    if (memcmp(got[0], got[1], bytes))
-                        FAIL("%s, %lld rows of %lld, function %d%s differ", rg_dtype_name((rg_dtype)t),
-                             (long long)rows, (long long)n, what, kind ? " with ties" : "");
-                    rows_done += (uint64_t)rows;
-                }
-            }
+        for (size_t k = 0; k < RG_COUNT(size); k++)
+            for (enum kind kind = RANDOM; kind <= RUNS; kind++)
+                rows_alike(&b, device, (rg_dtype)t,
+                           size[k] <= 255    ? 7
+                           : size[k] <= 5000 ? 2
+                                             : 1,
+                           size[k], kind);
+    free_sorted(&b);
+}
+
+/* Rows in SIMD lanes: lengths around powers of two and any other, fewer rows than lanes, one more, some batches. */
+TEST_SLOW(call_sorts_rows_side_by_side, 300) {
+    struct sort_buffers b = sort_buffers((size_t)150 * 1100 * 8, 11);
+    for (int t = 0; t <= RG_F64; t++)
+        for (int i = 0; i < 9; i++) {
+            uint64_t r = b.seed >> 20;
+            int64_t n = i < 5 ? 2 + (int64_t)(r % 40) : ((int64_t)16 << (i - 5) * 2) + (int64_t)(r % 7) - 3;
+            int64_t rows = 2 + (int64_t)((r >> 8) % (n > 300 ? 12 : 148));
+            rows_alike(&b, "CPU", (rg_dtype)t, rows, n, (enum kind)((r >> 16) % 3));
         }
-    TEST_INFO("%llu rows sorted alike", (unsigned long long)rows_done);
-    free(data), free(got[0]), free(got[1]);
+    free_sorted(&b);
 }
 
 TEST_SLOW(call_sorts_as_the_oracle, 300) { sorts_alike("CPU", 0, RG_F64 + 1); }

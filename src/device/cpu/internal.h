@@ -18,6 +18,19 @@ int cc_assembly(struct device *, struct err *, struct arena *, const char *text,
 bool cpu_sort_fn(const struct dev_call *, struct dev_builtin *);
 bool cpu_scatter_fn(const struct dev_call *, struct dev_builtin *);
 
+/* sort_lanes.c */
+struct lane_sort {
+    const void *x;
+    void *out, *scratch;
+    uint32_t n, k; /* elements of a row; wanted */
+    uint32_t bytes;
+    uint64_t inf; /* bits of infinity; 0: no floats */
+    bool is_signed, down, indices;
+};
+/* Of rows from the first on: how many it has sorted; the others are faster one by one. */
+uint32_t cpu_sort_lanes(const struct lane_sort *, uint32_t rows);
+size_t cpu_sort_lanes_scratch(const struct lane_sort *);
+
 /* elf.c */
 int elf_load(struct device *, struct err *, const void *object, size_t n, struct module **);
 void elf_unload(struct module *);

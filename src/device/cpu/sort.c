@@ -6,6 +6,7 @@
  * Rows of words are sorted by rank or by insertion if they are short, else by counting digits from the lowest up, which keeps equal
  * ones in order; a few greatest are kept in a heap. A sorted row of numbers is turned back into elements; only what
  * several elements share a number for (NaN, zeros) is copied from the row again, in its order.
+ * Short rows are sorted side by side, where there are several (sort_lanes.c).
  * A row that is alone is cut among the threads, whose parts are merged; the cuts of a merge are found by bisection.
  * Tests: tests/unit/call.c, tests/values/index.txt; speed: bench/sort.c */
 #include "device/cpu/internal.h"
@@ -295,12 +296,21 @@ static const struct element {
     void (*words)(const void *row, uint32_t n, bool down, void *to);
     void (*elements)(const void *sorted, const void *row, uint32_t n, bool down, bool again, void *to);
     void (*picked)(const void *words, const void *row, uint32_t n, void *to);
+    bool is_signed;
+    uint64_t inf;
 } element[] = {
-#define X(T, size) {#T, size, numbers_##T, words_##T, elements_##T, picked_##T},
-#define TYPES(X) \
-    X(u8, 1)     \
-    X(i8, 1)     \
-    X(u16, 2) X(i16, 2) X(u32, 4) X(i32, 4) X(f16, 2) X(bf16, 2) X(f32, 4) X(u64, 8) X(i64, 8) X(f64, 8)
+#define X(T, size, is_signed, inf) \
+    {#T, size, numbers_##T, words_##T, elements_##T, picked_##T, is_signed, inf},
+#define TYPES(X)             \
+    X(u8, 1, false, 0)       \
+    X(i8, 1, true, 0)        \
+    X(u16, 2, false, 0)      \
+    X(i16, 2, true, 0)       \
+    X(u32, 4, false, 0)      \
+    X(i32, 4, true, 0)       \
+    X(f16, 2, true, 0x7c00)  \
+    X(bf16, 2, true, 0x7f80) \
+    X(f32, 4, true, 0x7f800000) X(u64, 8, false, 0) X(i64, 8, true, 0) X(f64, 8, true, (uint64_t)0x7ff << 52)
     TYPES(X)
 #undef X
 };
@@ -364,7 +374,17 @@ static void run(const struct element *e, enum sort_what what, bool alone, void *
                          .scratch = scratch};
     bool indices = what == ARGSORT || what == TOPK_INDEX;
     size_t step = indices ? 8 : e->bytes;
-    for (; t0 < t1; t0++) {
+    struct lane_sort side_by_side = {.x = (const char *)buf[1] + (size_t)t0 * r.n * e->bytes,
+                                     .out = (char *)buf[0] + (size_t)t0 * r.k * step,
+                                     .scratch = scratch,
+                                     .n = r.n,
+                                     .k = r.k,
+                                     .bytes = e->bytes,
+                                     .inf = e->inf,
+                                     .is_signed = e->is_signed,
+                                     .down = r.down,
+                                     .indices = indices};
+    for (t0 += cpu_sort_lanes(&side_by_side, t1 - t0); t0 < t1; t0++) {
         r.x = (const char *)buf[1] + (size_t)t0 * r.n * e->bytes;
         r.out = (char *)buf[0] + (size_t)t0 * r.k * step;
         if (what == SORT) {
@@ -387,7 +407,7 @@ static void run(const struct element *e, enum sort_what what, bool alone, void *
                                    void *scratch) {                                                \
         run(&element[T_##T], what, alone, buf, var, t0, t1, scratch);                              \
     }
-#define X(T, size)          \
+#define X(T, ...)           \
     FN(T, SORT, false, )    \
     FN(T, ARGSORT, false, ) \
     FN(T, TOPK, false, ) FN(T, TOPK_INDEX, false, ) FN(T, SORT, true, _alone) FN(T, ARGSORT, true, _alone)
@@ -395,7 +415,7 @@ TYPES(X)
 #undef X
 
 static dev_fn *const function[][6] = {
-#define X(T, size) {SORT_##T, ARGSORT_##T, TOPK_##T, TOPK_INDEX_##T, SORT_##T##_alone, ARGSORT_##T##_alone},
+#define X(T, ...) {SORT_##T, ARGSORT_##T, TOPK_##T, TOPK_INDEX_##T, SORT_##T##_alone, ARGSORT_##T##_alone},
     TYPES(X)
 #undef X
 };
@@ -413,6 +433,10 @@ bool cpu_sort_fn(const struct dev_call *c, struct dev_builtin *out) {
     bool half = word == (what == SORT      ? element[t].bytes
                          : what == ARGSORT ? 8
                                            : 0); /* the result is the other */
-    out->scratch = c->num[0] * (int64_t)word * (half ? 1 : 2);
+    struct lane_sort side_by_side = {.n = (uint32_t)c->num[0],
+                                     .bytes = element[t].bytes,
+                                     .indices = what == ARGSORT || what == TOPK_INDEX};
+    out->scratch =
+        RG_MAX(c->num[0] * (int64_t)word * (half ? 1 : 2), (int64_t)cpu_sort_lanes_scratch(&side_by_side));
     return true;
 }

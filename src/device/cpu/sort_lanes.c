@@ -1,0 +1,360 @@
+/* sort_lanes.c: short rows sorted side by side: a sorting network, one row in each SIMD lane.
+ *
+ * A batch of rows is transposed to 64 bytes of lanes for each position in a row. A compare-exchange of two positions is a
+ * minimum and a maximum of all lanes: no branch and no address depends on values. The network is Batcher's odd-even
+ * mergesort; for the first k a selection, where that has fewer compare-exchanges. Keys are those of sort.c, as wide as the
+ * element. With indices, the index stands below the key in a wider word, or beside a key of 64 bits in lanes of its own.
+ * NaN and -0 share a key with others: where a row has some, they are copied from it again, in its order.
+ * Tests: tests/unit/call.c; speed: bench/sort.c */
+#include "device/cpu/internal.h"
+
+#define VECTOR 64 /* bytes of lanes for one position: rows of a batch, at most */
+#define PARTS 2   /* loops that are unrolled, each of them vectorized */
+#ifdef __clang__
+#define VECTORIZED _Pragma("clang loop unroll(disable) vectorize(enable)")
+#else
+#define VECTORIZED
+#endif
+#define LANES(W) ((uint32_t)(VECTOR / sizeof(W)))
+
+struct key_form {
+    uint64_t all, top, inf, flip; /* of an element: bits, sign, infinity (0: not a float); what is inverted */
+    uint32_t low;                 /* bits of an index below the key */
+};
+
+/* 16 bytes at a time: compilers have comparisons of vectors everywhere. */
+#define EACH_VECTOR(W)                                        \
+    vec_##W *v = lanes;                                       \
+    for (uint32_t i = 0; i < n; i++, v += VECTOR / sizeof *v) \
+        for (uint32_t l = 0; l < VECTOR / sizeof *v; l++)
+typedef uint8_t vec_uint8_t __attribute__((vector_size(16), may_alias));
+typedef uint16_t vec_uint16_t __attribute__((vector_size(16), may_alias));
+typedef uint32_t vec_uint32_t __attribute__((vector_size(16), may_alias));
+typedef uint64_t vec_uint64_t __attribute__((vector_size(16), may_alias));
+
+/* Positions i and i + q of a stage, which are in one run of 2p; both are powers of two. */
+#define EACH_PAIR                                         \
+    for (uint32_t j = q & (p - 1); j + q < n; j += 2 * q) \
+        if (!((j ^ (j + q)) & -(2 * p)))                  \
+            for (uint32_t i = j; i < RG_MIN(j + q, n - q); i++)
+
+/* Elements in lanes of W to words of key and index, and keys back to elements. A lane of `again` counts NaN and -0. */
+#define KEYS(W, TARGET, suffix)                                                                           \
+    TARGET static void keys_##W##suffix(void *lanes, uint32_t n, const struct key_form *f, void *again) { \
+        W all = (W)f->all, top = (W)f->top, inf = (W)f->inf, flip = (W)f->flip, below = f->low != 0;      \
+        vec_##W *some = again;                                                                            \
+        EACH_VECTOR(W) {                                                                                  \
+            vec_##W x = v[l], mag = x & (W)(top - 1), key = x ^ top;                                      \
+            if (inf) {                                                                                    \
+                vec_##W nan = (vec_##W)(mag > inf), zero = (vec_##W)(mag == 0);                           \
+                key ^= (vec_##W)((x & top) != 0) & (W)(all ^ top);                                        \
+                key = (key & ~zero) | (zero & top) | (nan & all);                                         \
+                some[l] |= nan | (vec_##W)(x == top);                                                     \
+            }                                                                                             \
+            v[l] = (key ^ flip) << (W)f->low | (W)((W)i * below);                                         \
+        }                                                                                                 \
+    }                                                                                                     \
+    TARGET static void elements_##W##suffix(void *lanes, uint32_t n, const struct key_form *f) {          \
+        W top = (W)f->top, rest = f->inf ? (W)(f->all ^ f->top) : 0, flip = (W)f->flip;                   \
+        EACH_VECTOR(W) {                                                                                  \
+            vec_##W x = v[l] ^ flip ^ top;                                                                \
+            v[l] = x ^ ((vec_##W)((x & top) != 0) & rest);                                                \
+        }                                                                                                 \
+    }
+
+/* A stage of the network, and a selection. */
+#define STAGES(name, W, TARGET, suffix)                                                            \
+    TARGET static void stage_##name##suffix(void *lanes, uint32_t n, uint32_t p, uint32_t q) {     \
+        W *v = lanes;                                                                              \
+        EACH_PAIR exchange_##name##suffix(v + i * LANES(W), v + (i + q) * LANES(W), n * LANES(W)); \
+    }                                                                                              \
+    TARGET static void select_##name##suffix(void *lanes, uint32_t n, uint32_t k) {                \
+        W *v = lanes;                                                                              \
+        for (uint32_t j = 0; j < k; j++)                                                           \
+            for (uint32_t i = j + 1; i < n; i++)                                                   \
+                exchange_##name##suffix(v + j * LANES(W), v + i * LANES(W), n * LANES(W));         \
+    }
+#define NETWORK(W, TARGET, suffix)                                                        \
+    KEYS(W, TARGET, suffix)                                                               \
+    TARGET static inline void least_first_##W##suffix(W *restrict a, W *restrict b) {     \
+        VECTORIZED for (uint32_t l = 0; l < LANES(W) / PARTS; l++) {                      \
+            W x = a[l], y = b[l];                                                         \
+            a[l] = x < y ? x : y;                                                         \
+            b[l] = x < y ? y : x;                                                         \
+        }                                                                                 \
+    }                                                                                     \
+    TARGET static inline void exchange_##W##suffix(W *a, W *b, uint32_t all) {            \
+        (void)all;                                                                        \
+        _Pragma("GCC unroll 4") for (uint32_t l = 0; l < LANES(W); l += LANES(W) / PARTS) \
+            least_first_##W##suffix(a + l, b + l);                                        \
+    }                                                                                     \
+    STAGES(W, W, TARGET, suffix)
+
+/* Keys of 64 bits; their indices stand behind all keys. */
+#define PAIRS(TARGET, suffix)                                                         \
+    TARGET static inline void exchange_pair##suffix(void *a, void *b, uint32_t all) { \
+        vec_uint64_t *x = a, *y = b, *i = x + all / 2, *j = y + all / 2;              \
+        for (uint32_t l = 0; l < VECTOR / sizeof *x; l++) {                           \
+            vec_uint64_t swap = (vec_uint64_t)(x[l] > y[l]);                          \
+            swap |= (vec_uint64_t)(x[l] == y[l]) & (vec_uint64_t)(i[l] > j[l]);       \
+            vec_uint64_t keys = (x[l] ^ y[l]) & swap, indices = (i[l] ^ j[l]) & swap; \
+            x[l] ^= keys, y[l] ^= keys, i[l] ^= indices, j[l] ^= indices;             \
+        }                                                                             \
+    }                                                                                 \
+    STAGES(pair, uint64_t, TARGET, suffix)
+
+struct network {
+    void (*keys)(void *lanes, uint32_t n, const struct key_form *, void *again);
+    void (*elements)(void *lanes, uint32_t n, const struct key_form *);
+    void (*stage)(void *lanes, uint32_t n, uint32_t p, uint32_t q);
+    void (*select)(void *lanes, uint32_t n, uint32_t k);
+};
+#define ROW(name, W, suffix) \
+    { keys_##W##suffix, elements_##W##suffix, stage_##name##suffix, select_##name##suffix }
+#define NETWORKS(TARGET, suffix)                                                                         \
+    NETWORK(uint8_t, TARGET, suffix)                                                                     \
+    NETWORK(uint16_t, TARGET, suffix)                                                                    \
+    NETWORK(uint32_t, TARGET, suffix)                                                                    \
+    NETWORK(uint64_t, TARGET, suffix)                                                                    \
+    PAIRS(TARGET, suffix)                                                                                \
+    static const struct network networks##suffix[] = {                                                   \
+        ROW(uint8_t, uint8_t, suffix), ROW(uint16_t, uint16_t, suffix), ROW(uint32_t, uint32_t, suffix), \
+        ROW(uint64_t, uint64_t, suffix), ROW(pair, uint64_t, suffix)};
+NETWORKS(, )
+#ifdef __x86_64__ /* its least instruction set has no minimum of unsigned numbers */
+NETWORKS(__attribute__((target("avx2"))), _avx2)
+#endif
+enum { PAIR = 4 };
+
+static const struct network *network_of(uint32_t width) {
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2")) return &networks_avx2[width];
+#endif
+    return &networks[width];
+}
+
+/* ---- rows to lanes and back --------------------------------------------------------------------------------------- */
+
+#ifdef __clang__
+#define ZIP(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define ZIP(a, b, ...) __builtin_shuffle(a, b, (__typeof__(a)){__VA_ARGS__})
+#endif
+#define LOW_uint8_t 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH_uint8_t 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define LOW_uint16_t 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH_uint16_t 4, 12, 5, 13, 6, 14, 7, 15
+#define LOW_uint32_t 0, 4, 1, 5
+#define HIGH_uint32_t 2, 6, 3, 7
+#define LOW_uint64_t 0, 2
+#define HIGH_uint64_t 1, 3
+
+/* A square of as many vectors as a vector has elements: each stage zips its two parts. */
+#define SQUARE(U) ((uint32_t)(16 / sizeof(U)))
+#define TRANSPOSE(U)                                                            \
+    static inline vec_##U some_##U(const U *x) {                                \
+        vec_##U v;                                                              \
+        return memcpy(&v, x, sizeof v), v;                                      \
+    }                                                                           \
+    static inline void transpose_##U(vec_##U *square) {                         \
+        vec_##U t[SQUARE(U)], *from = square, *to = t;                          \
+        for (uint32_t stage = 1; stage < SQUARE(U); stage *= 2) {               \
+            for (uint32_t i = 0; i < SQUARE(U) / 2; i++) {                      \
+                vec_##U x = from[i], y = from[i + SQUARE(U) / 2];               \
+                to[2 * i] = ZIP(x, y, LOW_##U);                                 \
+                to[2 * i + 1] = ZIP(x, y, HIGH_##U);                            \
+            }                                                                   \
+            vec_##U *was = from;                                                \
+            from = to, to = was;                                                \
+        }                                                                       \
+        for (uint32_t i = 0; from == t && i < SQUARE(U); i++) square[i] = t[i]; \
+    }
+/* A vector to W, which is as wide or wider. */
+#define WIDEN(U, W)                                                                        \
+    static inline void widen_##U##_##W(vec_##U x, W *restrict to) {                        \
+        U part[SQUARE(U)];                                                                 \
+        memcpy(sizeof(U) == sizeof(W) ? (void *)to : part, &x, sizeof x);                  \
+        for (uint32_t i = 0; i < SQUARE(U) && sizeof(U) < sizeof(W); i++) to[i] = part[i]; \
+    }
+WIDEN(uint8_t, uint8_t)
+WIDEN(uint16_t, uint16_t)
+WIDEN(uint32_t, uint32_t)
+WIDEN(uint64_t, uint64_t)
+WIDEN(uint8_t, uint16_t)
+WIDEN(uint16_t, uint32_t)
+WIDEN(uint32_t, uint64_t)
+WIDEN(uint16_t, uint64_t)
+TRANSPOSE(uint8_t)
+TRANSPOSE(uint16_t)
+TRANSPOSE(uint32_t)
+TRANSPOSE(uint64_t)
+
+/* Squares begin at multiples of their size, the last one of a row at its end. */
+#define EACH_SQUARE(U, n)         \
+    for (uint32_t i = 0; i < (n); \
+         i = i + SQUARE(U) < (n) && i + 2 * SQUARE(U) > (n) ? (n)-SQUARE(U) : i + SQUARE(U))
+
+/* Lanes without a row take the last one. `room`: more rows follow in memory. */
+#define LOAD(U, W)                                                                                      \
+    static void load_##U##_##W(const void *rows, uint32_t count, uint32_t n, bool room, void *lanes) {  \
+        const U *x = rows;                                                                              \
+        W *v = lanes;                                                                                   \
+        vec_##U square[SQUARE(U)];                                                                      \
+        if (n < SQUARE(U) && !room) {                                                                   \
+            for (uint32_t l = 0; l < LANES(W); l++)                                                     \
+                for (uint32_t i = 0; i < n; i++) v[i * LANES(W) + l] = x[RG_MIN(l, count - 1) * n + i]; \
+            return;                                                                                     \
+        }                                                                                               \
+        for (uint32_t l = 0; l < LANES(W); l += SQUARE(U)) EACH_SQUARE(U, n) {                          \
+                for (uint32_t r = 0; r < SQUARE(U); r++)                                                \
+                    square[r] = some_##U(x + (size_t)RG_MIN(l + r, count - 1) * n + i);                 \
+                transpose_##U(square);                                                                  \
+                for (uint32_t c = 0; c < RG_MIN(SQUARE(U), n - i); c++)                                 \
+                    widen_##U##_##W(square[c], v + (i + c) * LANES(W) + l);                             \
+            }                                                                                           \
+    }
+LOAD(uint8_t, uint8_t)
+LOAD(uint16_t, uint16_t)
+LOAD(uint32_t, uint32_t)
+LOAD(uint64_t, uint64_t)
+LOAD(uint8_t, uint16_t)
+LOAD(uint16_t, uint32_t)
+LOAD(uint32_t, uint64_t)
+
+/* The first k positions; of words with an index its bits. With room behind them, short rows write into the next one, which is
+ * written later. */
+#define STORE(W, T)                                                                                  \
+    static void store_##W##_##T(void *lanes, uint32_t count, uint32_t k, bool room, uint64_t mask,   \
+                                void *out) {                                                         \
+        W *v = lanes;                                                                                \
+        T *to = out;                                                                                 \
+        vec_##W square[SQUARE(W)];                                                                   \
+        if (k < SQUARE(W) && !room) {                                                                \
+            for (uint32_t l = 0; l < count; l++)                                                     \
+                for (uint32_t i = 0; i < k; i++) to[l * k + i] = (T)(v[i * LANES(W) + l] & (W)mask); \
+            return;                                                                                  \
+        }                                                                                            \
+        for (uint32_t l = 0; l < count; l += SQUARE(W)) EACH_SQUARE(W, k) {                          \
+                for (uint32_t c = 0; c < SQUARE(W); c++)                                             \
+                    square[c] = some_##W(v + RG_MIN(i + c, k - 1) * LANES(W) + l) & (W)mask;         \
+                transpose_##W(square);                                                               \
+                for (uint32_t r = 0; r < RG_MIN(SQUARE(W), count - l); r++)                          \
+                    widen_##W##_##T(square[r], to + (size_t)(l + r) * k + i);                        \
+            }                                                                                        \
+    }
+STORE(uint8_t, uint8_t)
+STORE(uint16_t, uint16_t)
+STORE(uint32_t, uint32_t)
+STORE(uint64_t, uint64_t)
+STORE(uint16_t, uint64_t)
+STORE(uint32_t, uint64_t)
+
+/* What shares its key: NaN and zeros of a row, as they come, behind what is less. */
+#define AGAIN(U)                                                                                          \
+    static void again_##U(const void *row, uint32_t n, uint32_t k, const struct key_form *f, void *out) { \
+        const U *x = row;                                                                                 \
+        U top = (U)f->top, magnitude = (U)(top - 1), inf = (U)f->inf;                                     \
+        uint32_t nans = 0, zeros = 0, negative = 0;                                                       \
+        for (uint32_t i = 0; i < n; i++) {                                                                \
+            nans += (x[i] & magnitude) > inf;                                                             \
+            zeros += (x[i] & magnitude) == 0;                                                             \
+            negative += x[i] > top && (x[i] & magnitude) <= inf;                                          \
+        }                                                                                                 \
+        uint32_t nan = f->flip ? 0 : n - nans, zero = f->flip ? n - negative - zeros : negative;          \
+        for (uint32_t i = 0; i < n; i++) {                                                                \
+            bool is_nan = (x[i] & magnitude) > inf;                                                       \
+            if (!is_nan && x[i] & magnitude) continue;                                                    \
+            uint32_t at = is_nan ? nan++ : zero++;                                                        \
+            if (at < k) ((U *)out)[at] = x[i];                                                            \
+        }                                                                                                 \
+    }
+AGAIN(uint16_t)
+AGAIN(uint32_t)
+AGAIN(uint64_t)
+
+/* ---- batches ------------------------------------------------------------------------------------------------------ */
+
+/* By the bytes of an element (log2). A row of more than `longest` elements is sorted faster alone, by digits. */
+static const struct batch_form {
+    uint32_t width, bytes, longest; /* network; bytes of a lane; elements */
+    void (*load)(const void *rows, uint32_t count, uint32_t n, bool room, void *lanes);
+    void (*store)(void *lanes, uint32_t count, uint32_t k, bool room, uint64_t mask, void *out);
+    void (*again)(const void *row, uint32_t n, uint32_t k, const struct key_form *, void *out);
+} value_form[] = {{0, 1, 1024, load_uint8_t_uint8_t, store_uint8_t_uint8_t, NULL},
+                  {1, 2, 1024, load_uint16_t_uint16_t, store_uint16_t_uint16_t, again_uint16_t},
+                  {2, 4, 1024, load_uint32_t_uint32_t, store_uint32_t_uint32_t, again_uint32_t},
+                  {3, 8, 512, load_uint64_t_uint64_t, store_uint64_t_uint64_t, again_uint64_t}},
+  index_form[] = {{1, 2, 256, load_uint8_t_uint16_t, store_uint16_t_uint64_t, NULL},
+                  {2, 4, 1024, load_uint16_t_uint32_t, store_uint32_t_uint64_t, NULL},
+                  {3, 8, 256, load_uint32_t_uint64_t, store_uint64_t_uint64_t, NULL},
+                  {PAIR, 8, 64, load_uint64_t_uint64_t, store_uint64_t_uint64_t, NULL}};
+
+static const struct batch_form *form_of(const struct lane_sort *s) {
+    return (s->indices ? index_form : value_form) + __builtin_ctz(s->bytes);
+}
+
+/* Compare-exchanges of Batcher's network for n elements. */
+static uint64_t exchanges(uint64_t n) {
+    uint64_t lg = 0;
+    while ((uint64_t)1 << lg < n) lg++;
+    return n * lg * (lg + 1) / 4;
+}
+
+static void sort_batch(const struct network *net, void *lanes, uint32_t n, uint32_t k) {
+    if ((uint64_t)n * k < exchanges(n)) {
+        net->select(lanes, n, k);
+        return;
+    }
+    for (uint32_t p = 1; p < n; p *= 2)
+        for (uint32_t q = p; q; q /= 2) net->stage(lanes, n, p, q);
+}
+
+static void number_positions(uint64_t *v, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t l = 0; l < LANES(uint64_t); l++) v[i * LANES(uint64_t) + l] = i;
+}
+
+static void batch(const struct lane_sort *s, const struct batch_form *f, const struct key_form *key,
+                  const char *x, char *out, uint32_t count, bool room) {
+    const struct network *net = network_of(f->width);
+    _Alignas(16) uint8_t again[VECTOR] = {0};
+    char *v = s->scratch, *indices = v + (size_t)s->n * VECTOR;
+    f->load(x, count, s->n, room, v);
+    net->keys(v, s->n, key, again);
+    if (f->width == PAIR) number_positions((uint64_t *)(void *)indices, s->n);
+    sort_batch(net, v, s->n, s->k);
+    if (!s->indices) net->elements(v, s->k, key);
+    f->store(f->width == PAIR ? indices : v, count, s->k, room,
+             key->low ? ((uint64_t)1 << key->low) - 1 : UINT64_MAX, out);
+    for (uint32_t l = 0; l < count && !s->indices; l++)
+        if (again[l * f->bytes])
+            f->again(x + (size_t)l * s->n * s->bytes, s->n, s->k, key, out + (size_t)l * s->k * s->bytes);
+}
+
+size_t cpu_sort_lanes_scratch(const struct lane_sort *s) {
+    const struct batch_form *f = form_of(s);
+    return s->n > f->longest ? 0 : (size_t)s->n * VECTOR * (f->width == PAIR ? 2 : 1);
+}
+
+/* A batch costs the same for any number of rows: about a tenth of a row sorted alone for each stage of its network. */
+static bool is_worth(const struct lane_sort *s, const struct batch_form *f, uint32_t rows) {
+    return s->n > 1 && s->n <= f->longest && rows > 1 && rows >= exchanges(s->n) / s->n / 4;
+}
+
+uint32_t cpu_sort_lanes(const struct lane_sort *s, uint32_t rows) {
+    const struct batch_form *f = form_of(s);
+    uint64_t all = UINT64_MAX >> (64 - 8 * s->bytes);
+    struct key_form key = {.all = all,
+                           .top = s->is_signed ? all ^ all >> 1 : 0,
+                           .inf = s->inf,
+                           .flip = s->down ? all : 0,
+                           .low = s->indices && f->width != PAIR ? 8 * s->bytes : 0};
+    uint32_t done = 0, count;
+    for (; is_worth(s, f, rows - done); done += count) {
+        count = RG_MIN(VECTOR / f->bytes, rows - done);
+        batch(s, f, &key, (const char *)s->x + (size_t)done * s->n * s->bytes,
+              (char *)s->out + (size_t)done * s->k * (s->indices ? 8 : s->bytes), count,
+              rows - done - count >= count);
+    }
+    return done;
+}
