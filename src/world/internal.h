@@ -4,6 +4,7 @@
 
 #include "world/world.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 /* ---- backends -------------------------------------------------------------------------------------------------- */
@@ -62,6 +63,7 @@ struct segment_rank {
     int32_t pid;
     uint64_t
         born; /* of the process, in clock ticks since boot: a number that is used again is another process */
+    cpu_set_t cores;             /* that it may use */
     _Atomic uint64_t at;         /* collectives begun; odd: inside of one */
     struct segment_call call[2]; /* by parity of the collective */
 };
@@ -76,6 +78,7 @@ struct segment_head {
     uint64_t magic;
     uint32_t size, version;
     uint32_t step;           /* bytes of a slot that an exchange uses at a time */
+    uint32_t step_of_pair;   /* the same of a sum of f32 between two ranks */
     _Atomic uint32_t failed; /* 0, 1: someone writes why, 2: why is there */
     char why[640];
     struct segment_rank rank[SEGMENT_RANKS];
@@ -116,6 +119,13 @@ uint64_t sync_process_born(int32_t pid,
                            char *state); /* 0: there is no such process; state: as in /proc/PID/stat */
 
 /* exchange.c */
+enum {
+#if defined __SSE2__
+    WORLD_STORES_BYPASS = 1, /* results are stored past the caches, each step by itself */
+#else
+    WORLD_STORES_BYPASS = 0,
+#endif
+};
 int segment_run(struct segment *, struct err *, const struct world_call *);
 
 #endif

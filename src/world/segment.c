@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define MAGIC 0x3177646c72676472ull
-enum { PAGE = 4096, SPINS = 5000 };
+enum { PAGE = 4096, SPINS = 5000, STEP_LEAST = 64 << 10 };
 
 static size_t pages(size_t n) { return (n + PAGE - 1) & ~(size_t)(PAGE - 1); }
 static size_t slots_at(void) { return pages(sizeof(struct segment_head)); }
@@ -44,10 +44,18 @@ static uint32_t step_bytes(uint32_t size) {
     return all <= os_cpu()->l3 / 4 ? SEGMENT_SLOT : SEGMENT_SLOT / 2;
 }
 
+/* Where a round is one loop (exchange.c) smaller steps, whose slots are mostly in L2: 384 kB of 1 MB are the best of a sweep
+ * (docs/measurements/2026-11-17-ranks.md). */
+static uint32_t step_of_pair(uint32_t size) {
+    int64_t step = os_cpu()->l2 * 3 / 8 & -STEP_LEAST, most = step_bytes(size);
+    return (uint32_t)(WORLD_STORES_BYPASS ? most : RG_MIN(RG_MAX(step, STEP_LEAST), most));
+}
+
 static void segment_format(struct segment_head *h, uint32_t size) {
     h->size = size;
-    h->version = 2;
+    h->version = 3;
     h->step = step_bytes(size);
+    h->step_of_pair = step_of_pair(size);
     h->magic = MAGIC;
 }
 
@@ -57,6 +65,14 @@ int segment_begin(struct world *w, struct err *e, int fd) {
     segment_format(h, (uint32_t)w->size);
     munmap(h, sizeof *h);
     return 0;
+}
+
+/* Cores of all ranks together: mpirun binds each to cores of its own. */
+static int cores_of_all(const struct segment *s) {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (uint32_t r = 0; r < s->size; r++) CPU_OR(&all, &all, &s->head->rank[r].cores);
+    return RG_MIN(CPU_COUNT(&all), os_quota_cpus("/proc/self/cgroup", "/sys/fs/cgroup"));
 }
 
 int segment_join(struct segment *s, struct err *e) {
@@ -69,10 +85,13 @@ int segment_join(struct segment *s, struct err *e) {
     uint32_t absent = RANK_ABSENT;
     me->pid = getpid();
     me->born = sync_process_born(me->pid, &state);
+    sched_getaffinity(0, sizeof me->cores, &me->cores); /* where that fails: none, and no rank spins */
     if (!atomic_compare_exchange_strong(&me->state, &absent, RANK_JOINED))
         return err_set(e, RG_EINVAL, "two processes say that they are rank %u of world %s", s->me,
                        s->w->name);
-    return sync_all(s, e);
+    if (sync_all(s, e)) return e->code;
+    s->spins = (int)s->size <= cores_of_all(s) ? SPINS : 0;
+    return 0;
 }
 
 void segment_leave(struct segment *s) {
@@ -95,7 +114,6 @@ static struct segment *segment_new(struct world *w, struct err *e) {
     }
     *s = (struct segment){.me = (uint32_t)w->rank, .size = (uint32_t)w->size, .w = w};
     s->bytes = segment_bytes(s->size);
-    s->spins = s->size <= (uint32_t)os_cores() ? SPINS : 0;
     w->state = s;
     w->any_thread = true;
     return s;

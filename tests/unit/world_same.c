@@ -3,7 +3,7 @@
  * (rg_world_opts.contexts; with processes: tests/cli/world.sh). */
 #include "nn/nn.h"
 #include "test.h"
-#include "world/world.h"
+#include "world/internal.h"
 
 #include <pthread.h>
 #include <ridge.h>
@@ -15,7 +15,8 @@ enum { RANKS = 2 };
 
 struct same_rank {
     int rank;
-    int64_t bucket;
+    int64_t bucket; /* or the core */
+    uint32_t spins;
     char name[64], error[400];
 };
 
@@ -62,27 +63,40 @@ TEST(world_same_buckets) {
 
 /* ---- sums of two ranks ---------------------------------------------------------------------------------------------- */
 
-enum { MANY = 2400007 }; /* more than three steps */
+enum { MANY = 2400007, AROUND = 8 }; /* more than three steps */
 
 static float term(int rank, int i) { return 1 / (float)(1 + (i * 7 + rank * 3) % 1000); }
 
-/* Results that begin at any element: whatever stores are used, and in however many steps, each is a single addition. */
+static void check_sum(struct err *e, const float *out, int n) {
+    for (int i = 0; i < n && !e->code; i++)
+        if (out[i] != term(0, i) + term(1, i))
+            err_set(e, RG_EINVAL, "element %d of %d is %a", i, n, (double)out[i]);
+    for (int i = 1; i < 4 && !e->code; i++)
+        if (out[-i] != -1 || out[n + i - 1] != -1)
+            err_set(e, RG_EINVAL, "elements around %d are stored to", n);
+}
+
+/* Results that begin at any element, of any size, and in place: whatever stores are used, and in however many steps, each is a single addition. */
+static void sum_of_size(struct world *w, struct err *e, int rank, float *in, float *out, int n, int shift) {
+    for (int i = 0; i < MANY + AROUND; i++) in[i] = out[i] = -1;
+    in += 4;
+    float *to = shift ? out + shift : in;
+    for (int i = 0; i < n; i++) in[i] = term(rank, i);
+    struct world_call c = {{.kind = COLLECTIVE_ALL_REDUCE, .dt = DT_F32}, in, to, n, n};
+    if (!world_run(w, e, &c)) check_sum(e, to, n);
+}
+
 static void *sum_large(void *arg) {
+    static const int size[] = {MANY, MANY - 1, 2359296, 2359296 - 65536, 2359296 + 16, 200000, 16385};
     struct same_rank *r = arg;
     struct err e = {0};
     struct world *w;
     struct world_opts o = {.backend = "local", .name = r->name, .rank = r->rank, .size = RANKS};
-    float *in = malloc((MANY + 8) * sizeof *in), *out = malloc((MANY + 8) * sizeof *out);
-    for (int i = 0; i < MANY; i++) in[i + 1] = term(r->rank, i);
+    float *in = malloc((MANY + AROUND) * sizeof *in), *out = malloc((MANY + AROUND) * sizeof *out);
     if (!world_open(&e, &o, &w)) {
-        for (int shift = 0; shift < 4 && !e.code; shift++) {
-            struct world_call c = {
-                {.kind = COLLECTIVE_ALL_REDUCE, .dt = DT_F32}, in + 1, out + shift, MANY, MANY};
-            world_run(w, &e, &c);
-            for (int i = 0; i < MANY && !e.code; i++)
-                if (out[i + shift] != term(0, i) + term(1, i))
-                    err_set(&e, RG_EINVAL, "element %d is %a", i, (double)out[i + shift]);
-        }
+        for (size_t k = 0; k < RG_COUNT(size); k++)
+            for (int shift = 0; shift < (k ? 2 : 4) && !e.code; shift++)
+                sum_of_size(w, &e, r->rank, in, out, size[k], shift ? 2 + shift : 0);
         world_close(w);
     }
     snprintf(r->error, sizeof r->error, "%s", e.code ? e.msg : "");
@@ -93,6 +107,33 @@ static void *sum_large(void *arg) {
 TEST(world_same_large_sums) {
     static struct same_rank r[RANKS];
     both(r, sum_large);
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------------------------------- */
+
+/* As mpirun binds them: each rank to one core. */
+static void *bound(void *arg) {
+    struct same_rank *r = arg;
+    struct err e = {0};
+    struct world *w;
+    struct world_opts o = {.backend = "local", .name = r->name, .rank = r->rank, .size = RANKS};
+    os_pin((int)r->bucket);
+    if (!world_open(&e, &o, &w)) {
+        r->spins = ((struct segment *)w->state)->spins;
+        world_close(w);
+    }
+    snprintf(r->error, sizeof r->error, "%s", e.code ? e.msg : "");
+    return NULL;
+}
+
+TEST(world_same_core_or_not) {
+    static struct same_rank r[RANKS];
+    if (os_cores() < RANKS) return;
+    for (int apart = 0; apart < 2; apart++) {
+        r[1].bucket = apart;
+        both(r, bound);
+        for (int i = 0; i < RANKS; i++) CHECK_EQ(r[i].spins > 0, apart);
+    }
 }
 
 /* ---- several ranks in a process ------------------------------------------------------------------------------------- */
