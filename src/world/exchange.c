@@ -309,6 +309,7 @@ static int run_all(struct exchange *x, struct err *e) {
     s->head->rank[s->me].call[parity] =
         (struct segment_call){collective_pack(x->c->what), x->c->nin, x->c->nout};
     if (sync_all(s, e) || compare(s, e, parity)) return e->code;
+    s->w->came_ns = os_now_ns();
     switch (x->c->what.kind) {
     case COLLECTIVE_ALL_REDUCE: return all_reduce(x, e);
     case COLLECTIVE_REDUCE_SCATTER:

@@ -24,7 +24,8 @@ struct world {
     int64_t rank, size, local_rank;
     uint64_t limit_ns;
     uint64_t waited_ns;
-    uint32_t groups; /* made from it */
+    uint64_t came_ns; /* of the latest call: when the last rank had come, or 0: the backend does not say */
+    uint32_t groups;  /* made from it */
     bool any_thread;
     char name[160];
     world_stream_fn *stream; /* NULL: memory of the host */

@@ -272,6 +272,7 @@ static int mpi_run(struct world *w, struct err *e, const struct world_call *c) {
     if (c->what.kind == COLLECTIVE_RECV) return one_way(w, e, c, RECEIVE, (size_t)c->nout * width);
     m->count++;
     if (agree(w, e, c)) return e->code;
+    w->came_ns = os_now_ns();
     switch (c->what.kind) {
     case COLLECTIVE_ALL_REDUCE: return all_reduce(w, e, c, width);
     case COLLECTIVE_REDUCE_SCATTER:

@@ -173,9 +173,11 @@ double world_planned_seconds(const struct world *w, double bytes) {
     return world_link_seconds(COLLECTIVE_ALL_REDUCE, bytes, w->size, SHARED_GB_PER_S, SHARED_US * 1e-6);
 }
 
+/* The link carries data once all have come; what the exchange takes here, waits between its steps too, happens meanwhile. */
 static void as_over_link(const struct world *w, const struct world_call *c, uint64_t t0) {
     double bytes = (double)RG_MAX(c->nin, c->nout) * dtype_info[c->what.dt].bytes;
-    uint64_t end = t0 + (uint64_t)(1e9 * named_link_seconds(c->what.kind, bytes, w->size));
+    uint64_t came = w->came_ns ? w->came_ns : t0 + w->waited_ns;
+    uint64_t end = came + (uint64_t)(1e9 * named_link_seconds(c->what.kind, bytes, w->size));
     for (uint64_t now = os_now_ns(); now < end; now = os_now_ns())
         nanosleep(&(struct timespec){(time_t)((end - now) / 1000000000u), (long)((end - now) % 1000000000u)},
                   NULL);
@@ -183,7 +185,7 @@ static void as_over_link(const struct world *w, const struct world_call *c, uint
 
 int world_run(struct world *w, struct err *e, const struct world_call *c) {
     if (w->broken.code) return err_set(e, w->broken.code, "the world failed before: %s", w->broken.msg);
-    w->waited_ns = 0;
+    w->waited_ns = w->came_ns = 0;
     if (check(w, e, c)) return e->code;
     if (w->size == 1 && !w->ops->on_device) {
         if (c->in != c->out)
@@ -192,6 +194,6 @@ int world_run(struct world *w, struct err *e, const struct world_call *c) {
     }
     uint64_t t0 = os_now_ns();
     if (w->ops->run(w, e, c)) err_set(&w->broken, e->code, "%s", e->msg);
-    if (!e->code) as_over_link(w, c, t0 + w->waited_ns);
+    if (!e->code) as_over_link(w, c, t0);
     return e->code;
 }
