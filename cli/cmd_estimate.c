@@ -24,8 +24,8 @@ struct estimate_run {
     bool json;
     char profile[64];
     struct model m;
-    struct trace t, was; /* of the plan; what --measured names */
-    struct diag d;
+    struct trace t, was;   /* of the plan; what --measured names */
+    struct diag d, before; /* the same */
 };
 
 struct floor_row {
@@ -151,7 +151,7 @@ static void print(void *arg) {
     double all = sum_limit(r, n, NULL);
     (e->json ? print_json : print_text)(e, r, n, all);
     if (!e->over.ranks || e->json) return;
-    struct kernel_times *times = e->measured ? estimate_times(&e->d.arena, &e->was) : NULL;
+    struct kernel_times *times = e->measured ? estimate_times(&e->d.arena, &e->before) : NULL;
     struct estimate_result s = estimate_simulate(&e->d.arena, &e->d, &e->over, times);
     print_ranks(e, r, n, all, &s);
 }
@@ -177,13 +177,19 @@ static void prepare(void *arg) {
     if (null >= 0) dup2(null, 1);
 }
 
+static int read_measured(struct estimate_run *e) {
+    if (trace_read(&e->was, &e->err, e->measured)) return e->err.code;
+    if (diagnose(&e->before, &e->was, &e->err)) trace_free(&e->was);
+    return e->err.code;
+}
+
 static int show(struct estimate_run *e, const char *program) {
     if (access(e->profile, R_OK))
         return fprintf(stderr, "ridge estimate: %s recorded nothing: is it a Ridge program?\n", program),
                EXIT_FAILED;
     int bad = trace_read(&e->t, &e->err, e->profile);
     if (bad) return cli_error("estimate", &e->err);
-    if (e->measured && trace_read(&e->was, &e->err, e->measured)) {
+    if (e->measured && read_measured(e)) {
         trace_free(&e->t);
         return fprintf(stderr, "ridge estimate: %s: %s\n", e->measured, e->err.msg), EXIT_FAILED;
     }
@@ -198,7 +204,7 @@ static int show(struct estimate_run *e, const char *program) {
         diag_free(&e->d);
     }
     trace_free(&e->t);
-    if (e->measured) trace_free(&e->was);
+    if (e->measured) diag_free(&e->before), trace_free(&e->was);
     return bad ? cli_error("estimate", &e->err) : EXIT_OK;
 }
 

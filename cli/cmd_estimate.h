@@ -16,8 +16,8 @@ double estimate_exchange_ns(const struct estimate_link *, enum collective_kind, 
 
 /* estimate_ranks.c: kernels and collectives of a plan on two clocks. */
 struct kernel_times; /* of a profile, by kernel */
-/* Medians of each kernel's times; lives in the arena. */
-struct kernel_times *estimate_times(struct arena *, const struct trace *);
+/* Each kernel's time, with what the host does before it; lives in the arena. */
+struct kernel_times *estimate_times(struct arena *, const struct diag *);
 struct estimate_result {
     double all_ns, step_ns;  /* of the program; of its median step, 0: it has none */
     uint32_t known, kernels; /* kernels that the profile has, of all that were asked for */

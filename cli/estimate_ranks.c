@@ -2,7 +2,8 @@
  *
  * Kernels run one after the other on the first. A collective begins when the kernel before it has ended and the link is free, and holds the
  * link; kernels go on until one waits for it, as the recording says (engine/overlap.c). Kernels take the machine model's least time, or
- * what they took in a profile; there an exchange of one rank with itself is a copy, which no link makes faster.
+ * what they took in a profile, with the time of the host before each; there an exchange of one rank with itself is a copy, which no link makes
+ * faster.
  * Tests: tests/cli/estimate.sh */
 #include "cmd_estimate.h"
 
@@ -13,6 +14,7 @@
 struct kernel_time {
     uint64_t kernel;
     int64_t ns;
+    bool steady; /* of a step that is no start-up: with what the host did since the kernel before it */
 };
 struct kernel_times {
     VEC(struct kernel_time) all; /* by kernel, then by time */
@@ -38,18 +40,53 @@ static int by_kernel(const void *x, const void *y) {
     return a->ns < b->ns ? -1 : a->ns > b->ns;
 }
 
-struct kernel_times *estimate_times(struct arena *a, const struct trace *t) {
+/* Where the host is in a profile: its steps, and until when it computed or waited for a collective. */
+struct host_clock {
+    const struct diag *d;
+    uint32_t step;
+    bool steady; /* in the step of the latest kernel */
+    int64_t since;
+};
+
+static bool is_steady(struct host_clock *h, int64_t t) {
+    const struct step_row *s = h->d->steps.p;
+    while (h->step < h->d->steps.n && t >= s[h->step].t1) h->step++;
+    return h->step < h->d->steps.n && t >= s[h->step].t0 && !s[h->step].startup;
+}
+
+/* Between two kernels a rank dispatches the next, or another thread or rank has its core. */
+static struct kernel_time time_on(struct host_clock *h, const struct trace *t, const struct trace_event *e) {
+    bool steady = is_steady(h, e->t0);
+    struct kernel_time k = {kernel_of(t, e), e->dur, steady && h->steady};
+    if (k.steady) k.ns += RG_MAX(e->t0 - h->since, 0);
+    h->steady = steady, h->since = e->t0 + e->dur;
+    return k;
+}
+
+struct kernel_times *estimate_times(struct arena *a, const struct diag *d) {
+    const struct trace *t = d->t;
     struct kernel_times *x = arena_new(a, struct kernel_times);
-    for (uint32_t i = 0; i < t->n; i++)
-        if (t->ev[i].kind == TK_KERNEL || t->ev[i].kind == TK_COMM)
-            vec_push(a, &x->all, ((struct kernel_time){kernel_of(t, &t->ev[i]), t->ev[i].dur}));
+    struct host_clock h = {.d = d};
+    int lane = -1; /* of kernels */
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct trace_event *e = &t->ev[i];
+        if (e->kind == TK_KERNEL) {
+            vec_push(a, &x->all, time_on(&h, t, e));
+            lane = e->lane;
+        } else if (e->kind == TK_COMM)
+            vec_push(a, &x->all, ((struct kernel_time){kernel_of(t, e), e->dur, false}));
+        if ((e->kind == TK_COMM || e->kind == TK_COLLECTIVE) && e->lane == lane)
+            h.since = RG_MAX(h.since, e->t0 + e->dur);
+    }
     if (x->all.n) qsort(x->all.p, x->all.n, sizeof *x->all.p, by_kernel);
     return x;
 }
 
-/* The median; -1: the profile does not have it. */
+/* The mean of steady steps: of kernels that share a core with other ranks a few take far longer than the median, and steps are sums. Without steps
+ * the median; -1: the profile does not have it. */
 static double time_of(const struct kernel_times *x, uint64_t kernel) {
-    uint32_t lo = 0, hi = x->all.n;
+    uint32_t lo = 0, hi = x->all.n, steady = 0;
+    double sum = 0;
     while (lo < hi) {
         uint32_t m = (lo + hi) / 2;
         if (x->all.p[m].kernel < kernel)
@@ -58,7 +95,9 @@ static double time_of(const struct kernel_times *x, uint64_t kernel) {
             hi = m;
     }
     uint32_t end = lo;
-    while (end < x->all.n && x->all.p[end].kernel == kernel) end++;
+    for (; end < x->all.n && x->all.p[end].kernel == kernel; end++)
+        if (x->all.p[end].steady) sum += (double)x->all.p[end].ns, steady++;
+    if (steady) return sum / steady;
     return end > lo ? (double)x->all.p[lo + (end - lo) / 2].ns : -1;
 }
 

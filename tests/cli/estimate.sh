@@ -55,6 +55,33 @@ PROFILE=sums.profile DEVICE=CPU ./sums || fail "with a profile"
 has 0 "kernels take what they took in sums.profile" estimate --machine "$share/h200.txt" --ranks 4 --link 1GB/s --latency 1000 --measured sums.profile -- ./sums
 has 1 "none.profile: cannot be opened" estimate --machine "$share/h200.txt" --ranks 4 --link 1GB/s --measured none.profile -- ./sums
 rm sums sums.c sums.profile
+# what the host does between kernels counts, too: 20 ms of sleep in each step
+cat >steps.c <<'C'
+#include <ridge.h>
+#include <unistd.h>
+static rg_status step(void *w, const rg_tensor *in, rg_tensor *out) {
+    out[0] = rg_all_reduce(rg_mul(in[0], 2), w, RG_COMBINE_SUM);
+    return RG_OK;
+}
+int main(void) {
+    rg_ctx *c = rg_open(NULL);
+    rg_world *w = rg_world_open(c);
+    rg_tensor x = rg_contiguous(rg_full(c, RG_F32, 1, RG_SHAPE(1000))), y;
+    rg_jit *j = rg_jit_new(c, step, w, 1);
+    for (int i = 0; i < 12; i++) {
+        RG_SCOPE(c);
+        rg_jit_call(j, RG_TENSORS(x), &y);
+        rg_item(rg_sum(y));
+        usleep(20000);
+    }
+    return rg_close(c);
+}
+C
+${CC:-cc} -I"$root/include" -o steps steps.c "$build/libridge.a" -lz -ldl -lpthread -lm || fail "does not compile"
+PROFILE=steps.profile DEVICE=CPU ./steps || fail "with a profile"
+has 0 "a step" estimate --machine "$share/h200.txt" --ranks 4 --link 1GB/s --measured steps.profile -- ./steps
+echo "$out" | sed -n 's/^PLAYED.*a step \([0-9.]*\) ms.*/\1/p' | awk '{ ok = $1 >= 20 } END { exit !ok }' || fail "no sleep in a step: $out"
+rm steps steps.c steps.profile
 has 2 "--ranks needs --link RATE" estimate --machine "$share/h200.txt" --ranks 4 -- "$build/examples/dot"
 has 2 "--ranks needs --link RATE" estimate --machine "$share/h200.txt" --ranks 4 --link soon -- "$build/examples/dot"
 [ -z "$(ls)" ] || [ "$(ls)" = twice.txt ] || fail "it left files: $(ls)"
