@@ -82,6 +82,7 @@ struct mbar {
     int32_t beginner, begun;   /* the thread that initialized it, from 1, and when */
     VEC(struct flight) flight; /* TMA loads of this phase */
     int32_t *came, *done;      /* when each thread arrived: in this phase, in the last one; 0: it did not */
+    int32_t *observed[2]; /* when each thread saw the last even, the last odd phase complete; 0: it did not */
 };
 struct scratch {
     struct elem *e; /* of the thread that runs, or of all */

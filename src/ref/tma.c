@@ -1,7 +1,8 @@
 /* tma.c: the interpreter's TMA copies and mbarriers. A TMA_LOAD lands as late as it may: when a thread waits for the phase
  * that counts its bytes; until then an access to its panel is an error. A phase completes after the arrivals that the
  * mbarrier was initialized with and the bytes that they expect: too few, too many, or an extra arrival are errors or
- * deadlocks, which threads.c reports. A panel that a TMA_STORE reads must not change before TMA_STORE_WAIT. A thread
+ * deadlocks, which threads.c reports. A wait by parity cannot tell a phase from the one two before it: a thread that waits
+ * must know by then that the phase in between is complete, in whatever order loads land. A panel that a TMA_STORE reads must not change before TMA_STORE_WAIT. A thread
  * that waits for a phase sees the writes of those that arrived at it. Tests: tests/unit/warp_specialize.c */
 #include "ref/linear.h"
 
@@ -84,6 +85,7 @@ static void settle(struct machine *m, struct mbar *b) {
     b->flight.n = 0;
     memcpy(b->done, b->came, m->nthread * sizeof *b->done);
     memset(b->came, 0, m->nthread * sizeof *b->came);
+    memset(b->observed[b->phase & 1], 0, m->nthread * sizeof **b->observed);
     b->phase++, b->missing = b->count, b->announced = b->coming = 0;
 }
 
@@ -97,11 +99,29 @@ static void arrive(struct machine *m, const struct step *s) {
     if (!b->flight.n) settle(m, b); /* loads land when they are waited for */
 }
 
+/* Does the thread that runs know that this phase is complete: has it, or one it has met since, seen it? */
+static bool knows_phase(struct machine *m, const struct mbar *b, uint32_t phase) {
+    const int32_t *when = b->observed[phase & 1];
+    if (when[m->me - 1]) return true;
+    for (uint32_t i = 0; i < m->nthread; i++)
+        if (when[i] && lin_met_since(m, (int32_t)i + 1, when[i])) return true;
+    return false;
+}
+
+static void observe(struct machine *m, const struct step *s, struct mbar *b) {
+    if (b->phase >= 2 && !knows_phase(m, b, b->phase - 2))
+        lin_bad(m, s,
+                "waits for phase %u and does not know that phase %u is complete; by parity it is as phase %d",
+                b->phase - 1, b->phase - 2, (int)b->phase - 3);
+    if (b->phase) b->observed[(b->phase - 1) & 1][m->me - 1] = m->barriers;
+}
+
 static bool is_over(struct machine *m, const struct step *s) {
     struct mbar *b = mbar_of(m, s, &s->mem);
     int64_t parity = lin_good(m, s, s->src[1], 0, "a parity")->v.i;
     if ((b->phase & 1) == (parity & 1)) settle(m, b);
     if ((b->phase & 1) == (parity & 1)) return false;
+    observe(m, s, b);
     int32_t *seen = &m->seen[(uint32_t)(m->me - 1) * m->nthread];
     for (uint32_t i = 0; i < m->nthread; i++) seen[i] = RG_MAX(seen[i], b->done[i]);
     return true;
@@ -222,6 +242,7 @@ bool lin_box(struct machine *m, struct step *s) {
             .count = s->u->arg.i, .missing = s->u->arg.i, .beginner = m->me, .begun = m->barriers};
         b->came = arena_array(m->arena, int32_t, m->nthread);
         b->done = arena_array(m->arena, int32_t, m->nthread);
+        for (int i = 0; i < 2; i++) b->observed[i] = arena_array(m->arena, int32_t, m->nthread);
         return true;
     }
     case OP_MBAR_ARRIVE: arrive(m, s); return true;

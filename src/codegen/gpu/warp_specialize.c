@@ -457,15 +457,16 @@ static void put_loop(struct ws *ws, const uop *k, const uop_vec *in, uop_vec *ou
     for (uint32_t i = 0; i < in->n; i++) put(ws, out, rw_subst(ws->rw, in->p[i], &k, &zero, 1));
 }
 
-/* Are the main loops of two consumers ordered? mbarrier.try_wait.parity distinguishes phases only for a
- * waiter at most one phase behind, and a consumer observes no phase during the other's tile. Nested loops
- * need no order if every pipeline has more stages than a tile has iterations: no stage is filled twice in
- * between. */
+/* Are the main loops of consumers ordered? mbarrier.try_wait.parity distinguishes phases only for a waiter
+ * at most one phase behind, and TMA loads complete in any order: a consumer must know that the phase before
+ * the one it waits for is complete. Nested loops need no order if each stage always has the same consumer,
+ * which then observes all its phases. */
 static bool is_ordered(const struct ws *ws) {
     if (ws->consumers < 2 || !ws->nested) return ws->consumers > 1;
-    for (uint32_t i = 0; i < ws->tile.n; i++)
-        if (ws->pipeline.p[ws->tile.p[i].pipeline].stages <= (ws->tile.p[i].stationary ? 1 : ws->count->hi))
-            return true;
+    for (uint32_t i = 0; i < ws->tile.n; i++) {
+        int64_t iterations = ws->tile.p[i].stationary ? 1 : ws->count->hi;
+        if (ws->pipeline.p[ws->tile.p[i].pipeline].stages % (ws->consumers * iterations)) return true;
+    }
     return false;
 }
 
