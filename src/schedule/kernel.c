@@ -88,6 +88,29 @@ static bool contracts(struct kernel_builder *b) {
     return false;
 }
 
+/* Does n add a tap, which is summed, to a digit of the range? */
+static bool adds_tap(const uop *n, const uop *range, bool *tap, bool *digit) {
+    *tap |= n->op == OP_RANGE && n->arg.range.kind == AX_REDUCE;
+    *digit |= (n->op == OP_MOD || n->op == OP_IDIV) &&
+              (n->src[0] == range || (n->src[0]->op == OP_IDIV && n->src[0]->src[0] == range));
+    for (uint32_t i = 0; i < n->nsrc && (n->op == OP_ADD || n->op == OP_MUL); i++)
+        adds_tap(n->src[i], range, tap, digit);
+    return *tap && *digit;
+}
+
+/* Positions of a window that is compared with the size of its source: images whose padding is not stored. gpu_conv.c tiles rows
+ * of pixels, not the flat axis. */
+static bool is_window(struct kernel_builder *b, const uop *range) {
+    uop_vec topo = {0};
+    uop_topo(b->a, &b->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        for (uint32_t k = 0; k < topo.p[i]->nsrc && topo.p[i]->op == OP_LT; k++) {
+            bool tap = false, digit = false;
+            if (adds_tap(topo.p[i]->src[k], range, &tap, &digit)) return true;
+        }
+    return false;
+}
+
 /* The two parts of an axis as its digits again: as one axis, with one IDIV and MOD where there may have been several. */
 static const uop *rejoined(struct kernel_builder *b, const uop *sink, const uop *range, const uop *outer,
                            const uop *inner) {
@@ -100,9 +123,10 @@ static const uop *rejoined(struct kernel_builder *b, const uop *sink, const uop 
  * loop inside of the grid stays one: the threads of a block share one loop, and a short one would leave most of them out. */
 static void cut_outputs(struct kernel_builder *b) {
     struct rangeify *r = b->r;
-    if (contracts(b)) return;
+    bool sums = contracts(b);
     for (uint32_t i = 0; i < r->dims && r->dims < SHAPE_MAX; i++) {
         const uop *range = r->dim[i], *n;
+        if (sums && (!r->g->opts->gpu || !is_window(b, range))) continue;
         int64_t period = range->op == OP_RANGE ? period_of(b, range) : 0;
         if (!period) continue;
         union arg arg = range->arg;
@@ -371,6 +395,51 @@ static void write_kernel(struct kernel_builder *b, axis_vec *v, struct built *ou
     out->sink = to[b->sink->id];
 }
 
+/* ---- sums in padded rows ------------------------------------------------------------------------------------------ */
+
+/* Is little of the iteration space padding? (i < n), or several of them. */
+static bool is_mostly_true(const uop *p) {
+    if (p->op == OP_AND) return is_mostly_true(p->src[0]) && is_mostly_true(p->src[1]);
+    return p->op == OP_LT && p->src[0]->op == OP_RANGE && uop_is_const(p->src[1]) &&
+           p->src[1]->arg.i * 8 >= (p->src[0]->hi + 1) * 7;
+}
+
+/* The predicate of all that a kernel with a sum stores, WHERE(predicate, value, constant); NULL: there is none. */
+static const uop *padding_predicate(const uop_vec *topo) {
+    const uop *p = NULL;
+    bool sums = false;
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i], *x = n->op == OP_STORE ? n->src[1] : NULL;
+        if (n->op == OP_STAGE || n->op == OP_SCAN) return NULL;
+        sums |= n->op == OP_REDUCE;
+        if (!x) continue;
+        if (x->op != OP_WHERE || !uop_is_const(x->src[2]) || (p && p != x->src[0])) return NULL;
+        p = x->src[0];
+    }
+    return sums && p && is_mostly_true(p) ? p : NULL;
+}
+
+/* A product that is stored into rows with padding (the operand of the next, repack.c) has the predicate of the padding on all loads,
+ * those of the operand without that axis too, so no tile of it can be loaded. A load that is in bounds for any value of the
+ * axis needs no predicate: where it is false, the value is not used. */
+static void drop_padding_predicates(struct kernel_builder *b, struct built *out) {
+    uop_vec topo = {0}, from = {0}, to = {0};
+    struct rw rw;
+    uop_topo(b->a, &out->sink, 1, &topo);
+    const uop *p = padding_predicate(&topo);
+    for (uint32_t i = 0; i < topo.n && p; i++) {
+        const uop *n = topo.p[i], *at = n->op == OP_INDEX ? n->src[1] : NULL;
+        if (!at || n->src[0]->op != OP_PARAM || at->op != OP_WHERE || at->src[0] != p ||
+            at->src[2]->op != OP_INVALID || at->src[1]->lo < 0 || at->src[1]->hi >= n->src[0]->src[0]->arg.i)
+            continue;
+        vec_push(b->a, &from, n);
+        vec_push(b->a, &to, uop2(out->ir, OP_INDEX, n->src[0], at->src[1]));
+    }
+    if (!from.n) return;
+    rw_init(&rw, out->ir, rules_sym, NULL);
+    out->sink = rw_subst(&rw, out->sink, from.p, to.p, from.n);
+}
+
 /* ---- offsets of slices ------------------------------------------------------------------------------------------- */
 
 enum {
@@ -448,6 +517,7 @@ void kernel_build(struct rangeify *r, const uop *sink, struct built *out) {
     merge_reductions(&b);
     find_axes(&b, &axes);
     write_kernel(&b, &axes, out);
+    drop_padding_predicates(&b, out);
     lift_offsets(&b, out);
     out->name = kernel_name(&b, &axes);
     str_init(&text, r->g->a);

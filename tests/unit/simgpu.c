@@ -625,6 +625,37 @@ TEST_SLOW(simgpu_conv_forms, 300) { /* as large as tensor cores ask for; unsplit
 }
 
 /* f32 where no direct convolution fits: implicit GEMM by FMAs, of gathered operands. */
+/* A product or a convolution whose channels are stored as rows (channels, images x positions), padded by n[5] and n[3] (no
+ * convolution has both): as the operand of a GEMM after it is. */
+static rg_tensor padded_rows(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    bool images = rg_rank(in[0]) == 4;
+    rg_tensor y = rg_relu(images ? rg_transpose(conv(s, c, in), 0, 1) : gemm(s, c, in));
+    if (images) y = rg_flatten(y, 1, 3);
+    return rg_contiguous(rg_pad(y, RG_SHAPE(0, images ? 0 : s->n[3], 0, s->n[5]), 0));
+}
+
+TEST_SLOW(simgpu_padded_rows, 300) {
+    const struct sim_case s[] = {
+        {"product in padded rows", .fn = padded_rows, .n = {[5] = 4},
+         .in = {{RG_BF16, {64, 128}}, {RG_BF16, {128, 60}}}, .most = 1e-2},
+        {"product in padded rows and columns", .fn = padded_rows, .n = {[1] = 1, [3] = 3, [5] = 2},
+         .in = {{RG_F32, {45, 40}}, {RG_F32, {62, 40}}}},
+        {"1x1 convolution of 7 x 7", .fn = padded_rows, .n = {1, 0, [5] = 6},
+         .in = {{RG_BF16, {2, 64, 7, 7}}, {RG_BF16, {64, 64, 1, 1}, 0.1}}, .most = 2e-2},
+        {"3x3 convolution of 7 x 7", .fn = padded_rows, .n = {1, 1, [5] = 13},
+         .in = {{RG_BF16, {3, 64, 7, 7}}, {RG_BF16, {64, 64, 3, 3}, 0.1}}, .most = 2e-2},
+        {"3x3 convolution of 14 x 14, not padded", .fn = padded_rows, .n = {1, 1},
+         .in = {{RG_BF16, {2, 64, 14, 14}}, {RG_BF16, {64, 64, 3, 3}, 0.1}}, .most = 2e-2},
+        {"3x3 convolution of stride 2", .fn = padded_rows, .n = {2, 1, [5] = 3},
+         .in = {{RG_F16, {2, 32, 9, 9}}, {RG_F16, {48, 32, 3, 3}, 0.1}}, .most = 1e-2},
+        {"f32 3x3 convolution", .fn = padded_rows, .n = {1, 1, [5] = 2},
+         .in = {{RG_F32, {2, 16, 8, 7}}, {RG_F32, {24, 16, 3, 3}, 0.1}}},
+    };
+    setenv("RIDGE_SPLIT", "0", 1), env_reload();
+    check_all(s, RG_COUNT(s), "SIM80S SIM90S");
+    say(6, 2, 2, 0);
+}
+
 TEST_SLOW(simgpu_conv_gathered, 300) {
     struct sim_draw d = {3};
     for (int i = 0; i < 8; i++) {

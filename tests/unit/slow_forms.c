@@ -146,6 +146,31 @@ static rg_tensor decode(rg_tensor x) {
 
 #define TWO_TILES "VEC(b2_v) STAGE(b1,"
 
+/* 3 x 3, norm, 1 x 1 of x by x pixels: the result of the first is stored as the operand of the second, (channels, images x positions) in
+ * rows with padding at 7 x 7. All by tensor cores. */
+static rg_tensor bottleneck(rg_tensor x) {
+    rg_ctx *c = rg_ctx_of(x);
+    int64_t n = rg_dim(x, 1) == 49 ? 7 : 14, ch = rg_dim(x, 0) / 64;
+    rg_tensor w[3], image = rg_reshape(x, RG_SHAPE(64, ch, n, n));
+    for (int i = 0; i < 3; i++) {
+        int64_t taps = i ? 1 : 3, out = i == 1 ? 4 * ch : ch;
+        w[i] = rg_cast(rg_rand(c, RG_F32, RG_SHAPE(out, i == 2 ? 4 * ch : ch, taps, taps)), RG_BF16);
+        rg_realize(w[i]);
+    }
+    rg_tensor y = rg_relu(rg_mul(rg_conv2d(image, w[0], .padding = RG_SHAPE(1)), 0.5));
+    return rg_conv2d(rg_relu(rg_conv2d(y, w[1])), w[2]);
+}
+
+/* The first kernel of such a program without tensor cores, or NULL. */
+static const char *without_tensor_cores(const char *text, const char *name) {
+    const char *p = strstr(text, name), *end = p ? strstr(p, "\nprogram ") : NULL;
+    for (p = p ? strstr(p, "\nr_") : NULL; p && end && p < end; p = strstr(p + 1, "\nr_")) {
+        const char *tc = strstr(p, " TC("), *line = strchr(p + 1, '\n');
+        if (!tc || tc > line) return p + 1;
+    }
+    return NULL;
+}
+
 static const struct {
     const char *name;
     program *fn;
@@ -179,6 +204,8 @@ static const struct {
     {"1x1 convolution of 64 channels", pointwise, RG_BF16, 4096, 3136},
     {"3x3 convolution of stride 2", strided_3x3, RG_BF16, 4096, 3136},
     {"convolution of stride 2 of what is computed", halo, RG_BF16, 4096, 3136},
+    {"bottleneck of 7 x 7", bottleneck, RG_BF16, 64 * 512, 49},
+    {"bottleneck of 14 x 14", bottleneck, RG_BF16, 64 * 256, 196},
     {"sums of channels", channel_sums, RG_BF16, 4096, 3136},
     {"norm by channels", norm_by_channels, RG_BF16, 65536, 196},
     {"sums of odd channels", odd_channels, RG_F32, 96, 48160},
@@ -222,6 +249,10 @@ TEST(slow_forms_none) {
     CHECK(strstr(text, GATHERED) && strstr(text, ONE_LOOP) && strstr(text, BY_ROWS) && strstr(text, BLOCKS));
     CHECK(strstr(text, TWO_TILES) && strstr(text, BY_PHASES) && strstr(text, COPIED));
     CHECK(strstr(text, ONE_LENGTH) && strstr(text, ONE_K_TILE));
+    const char *plain[] = {without_tensor_cores(text, "program bottleneck of 7"),
+                           without_tensor_cores(text, "program bottleneck of 14")};
+    for (int i = 0; i < 2; i++)
+        if (plain[i]) FAIL("%.*s", (int)strcspn(plain[i], "\n"), plain[i]);
     const char *slow = strstr(text, "slow form"), *from = slow;
     while (from && from > text && strncmp(from, "program ", 8)) from--;
     while (slow && slow > text && slow[-1] != '\n') slow--; /* the kernel's name */
