@@ -2,12 +2,13 @@
 """Training steps of the networks of bench/networks.c in PyTorch: eager, a CUDA graph of the step, torch.compile.
 
     bench/networks_vs_torch.py [--batch N] [--steps 10] [--modes eager,graph,compile,cudagraphs] [--dtype bf16] [--forward]
-                               [--decode] [--seconds S] [--lock FILE] resnet18|resnet50|vit|bert|gpt2|llama|llama-1b|unet ..
+                               [--decode] [--tf32] [--seconds S] [--lock FILE] resnet18|resnet50|vit|bert|gpt2|llama|llama-1b|unet ..
 
 Pictures and weights of convolutions are channels-last, matrices bf16 by autocast, AdamW is fused; `cudagraphs` is torch.compile with
-mode="reduce-overhead"; --forward and --decode (a token of a Llama by its cache) have parameters of the dtype. Prints best and median of single steps, the mean of steps that are not waited for, and peak memory, each line
-as soon as it is known. What is not ready after --seconds is said to be so; inductor keeps what it compiled, so a second call has it.
-With --lock only what is timed holds the file's lock, so that several of these compile side by side."""
+mode="reduce-overhead". --forward and --decode (a token of a Llama by its cache): parameters of the dtype. f32 is not TF32 without --tf32
+(RIDGE_TF32=1 there). Prints best and median of single steps, the mean of steps that are not waited for, and peak memory, each line as
+soon as it is known. What is not ready after --seconds is said to be so; inductor keeps what it compiled, so a second call has it. With
+--lock only what is timed holds the file's lock, so that several of these compile side by side."""
 import argparse, contextlib, fcntl, math, signal, sys, time
 
 import torch
@@ -226,7 +227,9 @@ def decoder(net, x, mode):
     """A token at three quarters of the context, where it always is: a CUDA graph takes no position."""
     for block in net.blocks:
         block.caches(len(x), net.cos.shape[0])
-    call, at = torch.compile(net, mode="reduce-overhead" if mode == "cudagraphs" else None) if mode in ("compile", "cudagraphs") else net, net.cos.shape[0] * 3 // 4
+    compiled = {"compile": None, "cudagraphs": "reduce-overhead"}
+    call = torch.compile(net, mode=compiled[mode]) if mode in compiled else net
+    at = net.cos.shape[0] * 3 // 4
 
     def step():
         with torch.no_grad():
@@ -311,6 +314,7 @@ def main():
     ap.add_argument("--dtype", default="bf16", choices=("f32", "bf16"))
     ap.add_argument("--forward", action="store_true")
     ap.add_argument("--decode", action="store_true")
+    ap.add_argument("--tf32", action="store_true")
     ap.add_argument("--seconds", type=float, default=0)
     ap.add_argument("--lock")
     ap.add_argument("names", nargs="+", choices=tuple(BATCH))
@@ -319,6 +323,7 @@ def main():
     end = time.monotonic() + args.seconds
     signal.signal(signal.SIGALRM, late)
     torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = args.tf32
     for name in args.names:
         for mode in args.modes.split(","):
             torch.cuda.reset_peak_memory_stats()
