@@ -451,6 +451,7 @@ static void on_gpu(const struct sizes *d) {
     static float out[MOST];
     static int sum[MOST];
     rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) NO_CUDA(rg_error(c));
     rg_tensor wrt[2], grad[2], seed;
     int64_t px = d->high * d->wide;
     size_t n[3] = {(size_t)(d->b * d->out * px), (size_t)(d->b * d->in * px),
