@@ -412,6 +412,43 @@ TEST(conv_weight_gradient_in_parts) {
     }
 }
 
+/* Windows along one axis are packed by parts of a row: random lengths, strides and paddings, whole numbers, so that sums are exact.
+ */
+TEST(conv_rows_as_the_oracle) {
+    static const rg_dtype type[] = {RG_F32, RG_BF16, RG_F16, RG_F64};
+    static double got[2][20000];
+    const char *const device[2] = {"CPU", "REF"};
+    for (uint64_t seed = 1; seed <= 32; seed++) {
+        uint64_t r = hash_u64(seed);
+        int64_t images = 1 + (int64_t)(r % 2), in = 1 + (int64_t)((r >> 4) % 12),
+                n = 40 + (int64_t)((r >> 8) % 300), out = 15 + (int64_t)((r >> 20) % 20),
+                taps = 2 + (int64_t)((r >> 28) % 6), stride = 1 + (int64_t)((r >> 34) % 4);
+        size_t bytes = 0;
+        struct err err = {0};
+        struct arena a;
+        arena_init(&a, &err);
+        float *xs = whole_numbers(&a, (size_t)(images * in * n), seed, false),
+              *ws = whole_numbers(&a, (size_t)(out * in * taps), ~seed, false);
+        for (int d = 0; d < 2; d++) {
+            rg_ctx *c = rg_open(device[d]);
+            rg_tensor x = rg_from(c, RG_F32, xs, RG_SHAPE(images, in, n)),
+                      w = rg_from(c, RG_F32, ws, RG_SHAPE(out, in, taps));
+            x = rg_cast(x, type[seed % 4]), w = rg_cast(w, type[seed % 4]);
+            rg_tensor y = rg_conv1d(rg_contiguous(x), rg_contiguous(w), .stride = RG_INTS(stride),
+                                    .padding = RG_INTS((int64_t)((r >> 40) % 3)));
+            y = rg_cast(y, RG_F64);
+            bytes = (size_t)rg_bytes(y);
+            CHECK(bytes <= sizeof got[d]);
+            if (rg_read(y, got[d], bytes)) FAIL("%s", rg_error(c));
+            rg_close(c);
+        }
+        if (memcmp(got[0], got[1], bytes))
+            FAIL("%lld x %lld x %lld, %lld of %lld taps, stride %lld", (long long)images, (long long)in,
+                 (long long)n, (long long)out, (long long)taps, (long long)stride);
+        arena_free(&a);
+    }
+}
+
 /* With a stride of 3 each result has one of three taps along an axis, whatever the dilation of another axis is. */
 TEST(conv_phases_beside_a_dilated_axis) {
     rg_ctx *c = planner();

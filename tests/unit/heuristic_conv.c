@@ -82,3 +82,73 @@ TEST(heuristic_conv_cuts_balance_and_pack_little) {
     TEST_INFO("%d convolutions: %.3f of the threads' time are results, at least %.3f", n, sum / n, least);
     CHECK(sum / n > 0.8); /* 0.75 where rows are cut before anything is counted */
 }
+
+/* A strided 1-D convolution of one image; all of its rows are one axis. */
+static const char *row_text(struct conv_case *c, int stride) {
+    long long ch = c->channels, n = c->cols, in = c->inputs, wide = n * stride + 4;
+    return arena_printf(
+        &c->arena,
+        "kernel conv\no = (PARAM<bf16>[0 o] %lld)\nx = (PARAM<bf16>[1 x] %lld)\n"
+        "f = (PARAM<bf16>[2 f] %lld)\nc = (RANGE[c GRID 0] %lld)\nj = (RANGE[j GRID 1] %lld)\n"
+        "k = (RANGE[k REDUCE 2] %lld)\nt = (RANGE[t REDUCE 3] 5)\n"
+        "l = (CAST<f32> (LOAD (INDEX x (ADD (ADD t (MUL j %d)) (MUL k %lld)))))\n"
+        "w = (CAST<f32> (LOAD (INDEX f (ADD (ADD t (MUL k 5)) (MUL c %lld)))))\n"
+        "r = (REDUCE[ADD] (MUL l w) k t)\n"
+        "(SINK (STORE (INDEX o (ADD j (MUL c %lld))) (CAST<bf16> r)))\n",
+        ch * n, in * wide, ch * in * 5, ch, n, in, stride, wide, in * 5, n);
+}
+
+static void strided_row(void *arg) {
+    struct conv_case *c = arg;
+    struct program prog;
+    const char *text = row_text(c, 2 + (int)(c->cols % 3));
+    ir_init(&c->ir, &c->arena);
+    ir_parse(&c->ir, text, strlen(text), "conv", &prog);
+    c->opts = opts_heuristic(&c->ir, &prog.kernel.p[0], 16, c->threads);
+    CHECK(opts_axes(&c->ir, &prog.kernel.p[0], c->opts, note_grid, &c->grid));
+}
+
+/* The window is packed by parts of the row, not read along its few taps, and the grid has a part for each thread. */
+TEST(heuristic_conv_packs_windows_of_long_rows) {
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        uint64_t r = hash_u64(seed);
+        struct conv_case c = {.channels = 16 + (int64_t)(r % 64),
+                              .inputs = 8 + (int64_t)((r >> 8) % 64),
+                              .cols = 1000 + (int64_t)((r >> 16) % 60000),
+                              .threads = 1 << (r >> 40) % 4};
+        arena_init(&c.arena, &c.err);
+        if (err_guard(&c.err, strided_row, &c)) FAIL("%s", c.err.msg);
+        if (!strstr(c.opts, "STAGE(x,") || strstr(c.opts, "VEC(t")) FAIL("%s", c.opts);
+        if (c.grid < c.threads) FAIL("%g grid iterations for %d threads: %s", c.grid, c.threads, c.opts);
+        arena_free(&c.arena);
+    }
+}
+
+/* Steps of x = x * x + y of transposed operands. A body of many statements is not unrolled for a tile of 16 x 16 (a list that
+ * makes too long a program is dropped, and every element is a grid iteration). */
+static void transposed_steps(void *arg) {
+    struct conv_case *c = arg;
+    struct program prog;
+    struct str s;
+    str_init(&s, &c->arena);
+    str_add(&s, "kernel steps\no = (PARAM<bf16>[0 o] 62000)\nx = (PARAM<bf16>[1 x] 62000)\n"
+                "i = (RANGE[i GRID 0] 62)\nj = (RANGE[j GRID 1] 1000)\n"
+                "x0 = (LOAD (INDEX x (ADD i (MUL j 62))))\n");
+    for (int k = 0; k < (int)c->rows; k++)
+        str_printf(&s, "x%d = (WHERE (LT (ABS x%d) 2.0) (ADD x0 (MUL x%d x%d)) x%d)\n", k + 1, k, k, k, k);
+    str_printf(&s, "(SINK (STORE (INDEX o (ADD j (MUL i 1000))) x%d))\n", (int)c->rows);
+    ir_init(&c->ir, &c->arena);
+    ir_parse(&c->ir, s.p, s.n, "steps", &prog);
+    c->opts = opts_heuristic(&c->ir, &prog.kernel.p[0], 16, 1);
+}
+
+TEST(heuristic_transposes_long_bodies_in_small_tiles) {
+    for (int64_t steps = 1; steps <= 400; steps *= 40) {
+        struct conv_case c = {.rows = steps};
+        arena_init(&c.arena, &c.err);
+        if (err_guard(&c.err, transposed_steps, &c)) FAIL("%s", c.err.msg);
+        if (!strstr(c.opts, "VEC(")) FAIL("%d steps: %s", (int)steps, c.opts);
+        if (!strstr(c.opts, ",16,") != (steps > 1)) FAIL("%d steps: %s", (int)steps, c.opts);
+        arena_free(&c.arena);
+    }
+}
