@@ -45,6 +45,7 @@ static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer
         if (outer >= rows || n < 2 * ROW_LEAST) return 0;
         want = RG_MAX(RG_MIN(n * outer / rows, ROW_BLOCK), ROW_LEAST);
         exact = n % WHOLE ? 0 : WHOLE * divisor_near(n / WHOLE, want / WHOLE, ROW_LEAST / 2 / WHOLE, want);
+        if (!exact && !s->gpu) exact = divisor_near(n, want, ROW_LEAST / 8, want);
     } else {
         int64_t columns = s->gpu ? 2 * (int64_t)gpu_whole(s->gpu, gpu_cost.threads_columns) : COLUMNS_CPU;
         int64_t blocks = columns / (outer * inner);

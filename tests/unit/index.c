@@ -1,5 +1,6 @@
 /* index.c: what parts and index functions cost, counted on the kernels that would run, and misuse that a file of values cannot
  * express. The values are in tests/values/index.txt. */
+#include "base/base.h"
 #include "test.h"
 
 #include <ridge.h>
@@ -182,4 +183,30 @@ TEST(index_parts_are_views) {
     rg_einsum(NULL, RG_TENSORS(x));
     CHECK_EQ(rg_status_of(c), RG_EINVAL);
     CHECK_EQ(rg_close(c), RG_EINVAL);
+}
+
+/* A vector on a diagonal, of random sizes: selected by column, without a division; the gradient is a slice, no sum over the matrix. */
+TEST(index_diag_selects_and_its_gradient_slices) {
+    static float v[90], m[130 * 130], back[90];
+    rg_ctx *c = rg_open("CPU");
+    for (uint64_t i = 0; i < RG_COUNT(v); i++) v[i] = (float)(i + 1);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        RG_SCOPE(c);
+        int64_t n = 1 + (int64_t)(hash_u64(seed) % RG_COUNT(v)), k = (int64_t)(hash_u64(~seed) % 81) - 40;
+        int64_t side = n + (k < 0 ? -k : k);
+        rg_tensor x = rg_from(c, RG_F32, v, RG_SHAPE(n)), y = rg_diag(x, k), g;
+        if (rg_read(y, m, (size_t)(side * side) * 4)) FAIL("%s", rg_error(c));
+        for (int64_t i = 0; i < side * side; i++) {
+            int64_t row = i / side, col = i % side;
+            float want = col == row + k ? v[k < 0 ? col : row] : 0;
+            if (m[i] != want)
+                FAIL("%d on diagonal %d: %g at (%d, %d)", (int)n, (int)k, (double)m[i], (int)row, (int)col);
+        }
+        rg_tensor weight = rg_from(c, RG_F32, m, RG_SHAPE(side, side));
+        rg_grad(rg_diag(x, k), RG_TENSORS(x), &g, .seed = weight);
+        CHECK(planned(g).ops <= 4.0 * (double)n);
+        if (rg_read(g, back, (size_t)n * 4)) FAIL("%s", rg_error(c));
+        CHECK(!memcmp(back, v, (size_t)n * 4));
+    }
+    CHECK_EQ(rg_close(c), RG_OK);
 }

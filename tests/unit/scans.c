@@ -78,6 +78,22 @@ TEST(scans_random_cpu) {
     CHECK(!rg_close(c));
 }
 
+/* Blocks of a CPU divide odd lengths, too: nothing is padded, and no kernel copies the result. */
+TEST(scans_blocks_of_odd_lengths_cpu) {
+    static const int64_t n[] = {257 * 509, 1031 * 263, 3 * 41 * 1009};
+    rg_ctx *c = rg_open("CPU");
+    for (size_t i = 0; i < RG_COUNT(n); i++) {
+        RG_SCOPE(c);
+        rg_plan_stats s = {0};
+        rg_tensor x = rg_contiguous(rg_full(c, RG_F32, (double)i, RG_SHAPE(n[i])));
+        rg_realize(x);
+        CHECK_EQ(rg_schedule_stats(RG_TENSORS(rg_cumsum(x, 0)), &s), RG_OK);
+        CHECK_EQ(s.kernels, 3);
+        check(c, (enum scan)(i % SCANS), i ? RG_F32 : RG_I32, 1, n[i], 1);
+    }
+    CHECK(!rg_close(c));
+}
+
 TEST(scans_random_simgpu) {
     simgpu_add();
     rg_ctx *c = rg_open("SIM90");
