@@ -200,7 +200,8 @@ struct gpu_cost {
     double threads_columns;         /* threads per SM, one per column, below which column sums are split */
     double blocks_coop;             /* cooperative blocks per SM that a register tile must leave */
     double blocks_skinny;           /* blocks of four warps per SM, of a skinny GEMM */
-    double blocks_gemm;             /* blocks per SM worth tiles in shared memory */
+    double blocks_gemm;             /* blocks per SM worth tiles in shared memory .. */
+    double thread_term;             /* .. or seconds of a term of a sum that a thread has alone, latency */
     double blocks_cluster4;         /* blocks per SM that are co-resident in clusters of four */
     double conv_fmas;               /* FMAs per SM of a convolution worth tiles in shared memory */
     double coop_outputs;            /* outputs per SM of long sums, up to which blocks share them */

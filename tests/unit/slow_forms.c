@@ -171,6 +171,37 @@ static const char *without_tensor_cores(const char *text, const char *name) {
     return NULL;
 }
 
+/* Thirty tiles by MMA instructions, not 69,120 threads of 1,170 terms. */
+static rg_tensor weights_of_one_image(rg_tensor x) {
+    rg_ctx *c = rg_ctx_of(x);
+    rg_tensor w = rg_contiguous(rg_cast(rg_rand(c, RG_F32, RG_SHAPE(96, 16, 3, 3)), RG_F16)), g;
+    rg_tensor dy = rg_contiguous(rg_cast(rg_rand(c, RG_F32, RG_SHAPE(1, 96, 86, 65)), RG_F16));
+    rg_realize_all(RG_TENSORS(w, dy));
+    rg_tensor y = rg_conv2d(rg_reshape(x, RG_SHAPE(1, 16, 86, 65)), w, .padding = RG_SHAPE(1));
+    rg_grad(y, RG_TENSORS(w), &g, .seed = dy);
+    return g;
+}
+#define FEW_TILES "r_5_96_3_48_18_65         opts: JOIN("
+
+/* A block for each of 32 sums of 1,792 terms. */
+static rg_tensor one_filter(rg_tensor x) {
+    rg_ctx *c = rg_ctx_of(x);
+    rg_tensor w = rg_contiguous(rg_cast(rg_rand(c, RG_F32, RG_SHAPE(1, 64, 2, 7, 2)), RG_BF16));
+    rg_realize(w);
+    return rg_conv3d(rg_reshape(x, RG_SHAPE(1, 64, 5, 7, 3)), w, .stride = RG_INTS(1, 2, 1),
+                     .padding = RG_INTS(0, 3, 0));
+}
+#define FEW_SUMS \
+    "r_4_4_2_64_2_7_2          opts: JOIN(k5,k6,k5_j) JOIN(k4,k5_j,k4_j) JOIN(k3,k4_j,k3_j) COOP(k3_j)"
+
+/* 20 columns are padded to a tile: a thread would load 1,024 terms. */
+static rg_tensor few_columns(rg_tensor x) {
+    rg_tensor w = rg_contiguous(rg_rand(rg_ctx_of(x), RG_F32, RG_SHAPE(2048, 20)));
+    rg_realize(w);
+    return rg_matmul(x, w);
+}
+#define FEW_COLUMNS "r_2_4096_20_1024          opts: TILE(i1,16,"
+
 static const struct {
     const char *name;
     program *fn;
@@ -213,6 +244,9 @@ static const struct {
     {"transposed sum", transposed_sum, RG_BF16, 4096, 2048},
     {"gradient of max pooling", pool_gradient, RG_BF16, 4096, 12544},
     {"layer norm, many short rows", layernorm, RG_BF16, 262144, 96},
+    {"weights of one image", weights_of_one_image, RG_F16, 16, 86 * 65},
+    {"a convolution to one channel", one_filter, RG_BF16, 64, 105},
+    {"product of 20 columns", few_columns, RG_F32, 4096, 2048},
     {"layer norm, odd", layernorm, RG_F32, 100003, 65},
 };
 
@@ -253,6 +287,10 @@ TEST(slow_forms_none) {
                            without_tensor_cores(text, "program bottleneck of 14")};
     for (int i = 0; i < 2; i++)
         if (plain[i]) FAIL("%.*s", (int)strcspn(plain[i], "\n"), plain[i]);
+
+    CHECK(strstr(text, FEW_TILES));
+    CHECK(strstr(text, FEW_SUMS));
+    CHECK(strstr(text, FEW_COLUMNS));
     const char *slow = strstr(text, "slow form"), *from = slow;
     while (from && from > text && strncmp(from, "program ", 8)) from--;
     while (slow && slow > text && slow[-1] != '\n') slow--; /* the kernel's name */

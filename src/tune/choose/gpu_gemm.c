@@ -25,15 +25,15 @@
 #define SHARED_FETCH 0.25          /* share of L2 requests that neighbouring blocks have in common */
 #define GATHER_ISSUE 30            /* instructions per gathered element of a tile .. */
 #define GATHER_ISSUE_TRANSPOSED 75 /* .. per f32 that is transposed as well */
-#define STAGING_OVERHEAD 12  /* registers besides the elements that pass through them on the way to a tile */
-#define SPILL_SLACK 24       /* registers over the limit that the compiler may still avoid spilling */
-#define WGMMA_K 192          /* terms of k of a GEMM by wgmma; fewer .. */
-#define WGMMA_SHORT_K 128    /* .. or 64, if there are this many .. */
-#define SHORT_K_TILES 512    /* .. tiles of 128 x 128: loads of the next one hide the latency */
-#define MIN_SIDE 32          /* rows and columns of a tiled GEMM .. */
-#define MIN_SIDE_GATHERED 16 /* .. of a convolution by FMAs: else a thread loads what it multiplies .. */
-#define MIN_SIDE_MMA 8       /* .. and of one by MMA instructions, padded to a tile */
-enum { MAX_JOINED = 8, MAX_CONFIGS = 2048 };
+#define STAGING_OVERHEAD 12 /* registers besides the elements that pass through them on the way to a tile */
+#define SPILL_SLACK 24      /* registers over the limit that the compiler may still avoid spilling */
+#define WGMMA_K 192         /* terms of k of a GEMM by wgmma; fewer .. */
+#define WGMMA_SHORT_K 128   /* .. or 64, if there are this many .. */
+#define SHORT_K_TILES 512   /* .. tiles of 128 x 128: loads of the next one hide the latency */
+#define MIN_SIDE 32         /* rows and columns of a tiled GEMM .. */
+#define MIN_SIDE_LONG 16    /* .. of a convolution by FMAs, or if a thread would load LONG_K terms .. */
+#define MIN_SIDE_MMA 8      /* .. and of one by MMA instructions, padded to a tile */
+enum { MAX_JOINED = 8, MAX_CONFIGS = 2048, LONG_K = 128 };
 
 /* Axes joined to m, n or k, outermost first. */
 struct joined_axes {
@@ -802,6 +802,13 @@ bool gpu_lowers(const struct view *v, const char *opts) {
     return ok;
 }
 
+/* Few blocks, and single threads, each with the loads of a sum in a row, take less? Blocks share sums of operands contiguous along k. */
+static bool is_few(const struct gemm *x, const struct priced_config *p) {
+    bool dots = is_contiguous(x, x->c.a.access, &x->k) && is_contiguous(x, x->c.b.access, &x->k);
+    bool slow = dots || p->seconds > x->k.size * gpu_cost.thread_term;
+    return slow && p->blocks < gpu_whole(x->v->gpu, gpu_cost.blocks_gemm);
+}
+
 static const char *cheapest(struct gemm *x) {
     struct view *v = x->v;
     struct priced_config *config = arena_array(v->arena, struct priced_config, MAX_CONFIGS);
@@ -810,7 +817,7 @@ static const char *cheapest(struct gemm *x) {
         if (config[i].f.consumers && tried) continue; /* one refusal is enough */
         const char *text = write_config(x, &config[i].f);
         if (!text || (config[i].f.consumers && tried++ == 0 && !gpu_lowers(v, text))) continue;
-        return config[i].blocks < gpu_whole(v->gpu, gpu_cost.blocks_gemm) ? "" : text;
+        return is_few(x, &config[i]) ? "" : text;
     }
     return "";
 }
@@ -818,7 +825,8 @@ static const char *cheapest(struct gemm *x) {
 const char *gpu_gemm(struct view *v) {
     struct gemm x = {.v = v};
     if (!find_gemm(&x)) return "";
-    double least = x.mma ? MIN_SIDE_MMA : x.gathered[0] || x.gathered[1] ? MIN_SIDE_GATHERED : MIN_SIDE;
+    bool tall = x.gathered[0] || x.gathered[1] || x.k.size >= LONG_K;
+    double least = x.mma ? MIN_SIDE_MMA : tall ? MIN_SIDE_LONG : MIN_SIDE;
     if (x.m.size < least || x.n.size < least) return "";
     const char *text = cheapest(&x);
     if (*text || !x.wgmma || x.k.size >= WGMMA_K) return text;

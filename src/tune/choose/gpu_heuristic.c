@@ -23,6 +23,8 @@
 #define LONG_K 1024.0     /* terms of a long sum */
 #define JOINED_SUM 1.1    /* traffic that one combination of sums instead of many is worth */
 #define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
+#define FEW_SUMS 8.0      /* per SM: a block for each .. */
+#define FEW_TERMS 256.0   /* .. of as many terms: a thread takes 20 ns for one */
 
 /* Threads that fill the GPU; threads of a kernel that PDL can start early. */
 static double full_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_full; }
@@ -565,6 +567,18 @@ static void wgrad_tile(struct view *v, int tap, struct str *out) {
         tile_axis(v, other, divisor_below(v->axis[other].size, v->axis[tap].size > 4 ? 4 : 8), "REG", out);
 }
 
+/* JOINs of all loops up to `loop`, one. Its name; the list is empty if it was one. */
+static const char *join_loops(struct view *v, int loop, struct str *out) {
+    const char *joined = v->axis[loop].name;
+    for (int i = loop - 1; i >= 0; i--) {
+        if (v->axis[i].grid) continue;
+        const char *name = view_new_axis(v, v->axis[i].name, "j");
+        str_printf(out, " JOIN(%s,%s,%s)", v->axis[i].name, joined, name);
+        joined = name;
+    }
+    return joined;
+}
+
 /* Weight gradient of a convolution, and the like: few outputs, each a sum over all positions of all images. All loops are joined
  * to one cooperative loop, and each thread has a register tile; if that is the taps of a window, four positions are unrolled
  * to share loads. "" if it is not such a sum. */
@@ -573,15 +587,9 @@ static const char *long_contraction(struct view *v) {
     struct str s;
     bool many = false;
     int loop = dot_loop(v, &depth), tap = loop < 0 ? -1 : tap_axis(v, loop);
-    const char *joined = loop < 0 ? NULL : v->axis[loop].name;
     str_init(&s, v->arena);
     if (loop < 0 || depth < LONG_K || threads_of(v) > gpu_whole(v->gpu, gpu_cost.coop_outputs)) return "";
-    for (int i = loop - 1; i >= 0; i--) {
-        if (v->axis[i].grid) continue;
-        const char *name = view_new_axis(v, v->axis[i].name, "j");
-        str_printf(&s, " JOIN(%s,%s,%s)", v->axis[i].name, joined, name);
-        joined = name;
-    }
+    const char *joined = join_loops(v, loop, &s);
     if (!s.n) return "";
     if (tap >= 0 && v->axis[loop].size % 4 == 0) {
         const char *inner = view_new_axis(v, joined, "v");
@@ -590,6 +598,25 @@ static const char *long_contraction(struct view *v) {
     } else {
         skinny_tile(v, &s, &many);
     }
+    str_printf(&s, " COOP(%s)", joined);
+    return is_legal(v, &s) ? s.p + 1 : "";
+}
+
+/* Few sums, a block for each: a thread for each would wait for its loads in a row. "" if there are more, or others. */
+static const char *few_sums(struct view *v) {
+    double depth = 1;
+    int loop = -1;
+    struct str s;
+    str_init(&s, v->arena);
+    if (v->reduces != 1 || v->scans || v->stages || threads_of(v) > FEW_SUMS * v->gpu->sms) return "";
+    for (int i = 0; i < v->naxis; i++) {
+        const struct axis_view *a = &v->axis[i];
+        if (a->grid) continue;
+        if (!a->reduce || a->fixed || a->size < 1 || a->members > 1) return "";
+        loop = i, depth *= (double)a->size;
+    }
+    if (loop < 0 || depth < FEW_TERMS) return "";
+    const char *joined = join_loops(v, loop, &s);
     str_printf(&s, " COOP(%s)", joined);
     return is_legal(v, &s) ? s.p + 1 : "";
 }
@@ -777,7 +804,9 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
         str_printf(&joins, "%s ", join);
         if (!gpu_view(v, ir, &now, gpu)) return;
     }
-    snprintf(text, CHOOSE_TEXT, "%s%s", joins.n ? joins.p : "", choose(v));
+    const char *list = choose(v);
+    if (!*list) list = few_sums(v);
+    snprintf(text, CHOOSE_TEXT, "%s%s", joins.n ? joins.p : "", list);
     if (joins.n && !opts_legal(ir, k, text, gpu, NULL)) *text = 0;
 }
 
