@@ -139,6 +139,14 @@ struct last_index { /* see linear_index() */
     const struct shape *shape;
     const uop *at[SHAPE_MAX], *index;
 };
+
+/* Coordinates in range where pred holds, and the axis that a RESHAPE merges them to: back from that axis they are themselves, without
+ * quotient and remainder. */
+struct merged_axes {
+    const uop *flat, *pred, *at[SHAPE_MAX];
+    int64_t d[SHAPE_MAX];
+    uint32_t n;
+};
 struct at_memo {
     const uop *n, *pred, *value;
     const uop *const *idx;
@@ -174,6 +182,8 @@ struct rangeify {
     /* kernel node id -> epoch << 32 | id of the graph node whose value it is in this kernel */
     VEC(uint64_t) node_of;
     struct last_index last;
+    struct merged_axes merged[4]; /* the last ones, round-robin */
+    uint32_t merges;
     struct uop_memo strides; /* price.c: of addresses along one range */
     uint32_t sym_buffer, sym_reduce, sym_dim;
     const char *illegal; /* why no kernel can do this; NULL: legal */

@@ -33,7 +33,8 @@ void rangeify_restart(struct rangeify *r, struct arena *a) {
     r->sym_reduce = ir_sym(r->ir, "r", 1);
     r->sym_dim = ir_sym(r->ir, "d", 1);
     r->node_of.p = NULL, r->node_of.n = r->node_of.cap = 0;
-    r->last.shape = NULL;
+    r->last.shape = NULL, r->merges = 0;
+    memset(r->merged, 0, sizeof r->merged);
     for (uint32_t i = 0; i < r->params.n; i++) r->param[r->params.p[i]] = NULL;
     r->params.n = 0;
 }
@@ -125,9 +126,33 @@ bool reshape_group(const struct shape *out, uint32_t *i, const struct shape *in,
     return true;
 }
 
+static void merge(struct rangeify *r, const struct shape *s, uint32_t from, uint32_t end,
+                  const uop *const *at, const uop *flat, const uop *pred) {
+    struct merged_axes *m = &r->merged[r->merges++ % RG_COUNT(r->merged)];
+    *m = (struct merged_axes){.flat = flat, .pred = pred};
+    for (uint32_t k = from; k < end; k++)
+        if (s->d[k] != 1) m->at[m->n] = at[k], m->d[m->n++] = s->d[k];
+}
+
+/* Is flat what axes of these sizes were merged to? Then to: their coordinates. */
+static bool unmerge(struct rangeify *r, const struct shape *s, uint32_t from, uint32_t end, const uop *flat,
+                    const uop *pred, const uop **to) {
+    for (uint32_t i = 0; i < RG_COUNT(r->merged); i++) {
+        const struct merged_axes *m = &r->merged[i];
+        uint32_t n = 0;
+        if (m->flat != flat || m->pred != pred) continue;
+        for (uint32_t k = from; k < end; k++) {
+            if (s->d[k] != 1 && (n == m->n || m->d[n] != s->d[k])) break;
+            to[k] = s->d[k] == 1 ? idx(r, 0) : m->at[n++];
+            if (k + 1 == end && n == m->n) return true;
+        }
+    }
+    return false;
+}
+
 /* Axes of both shapes are matched in groups of equal size; a group of one axis each passes through. */
 static void at_reshape(struct rangeify *r, const struct shape *out, const struct shape *in,
-                       const uop *const *at, const uop **to) {
+                       const uop *const *at, const uop *pred, const uop **to) {
     uint32_t i = 0, j = 0;
     while (i < out->n || j < in->n) {
         while (i < out->n && out->d[i] == 1) i++; /* belong to no group */
@@ -142,11 +167,13 @@ static void at_reshape(struct rangeify *r, const struct shape *out, const struct
         int64_t stride = 1, left = 1;
         for (uint32_t k = i; k-- > i0; stride *= out->d[k])
             if (out->d[k] != 1) flat = add(r, mul(r, at[k], stride), flat);
+        if (unmerge(r, in, j0, j, flat, pred, to)) continue;
         for (uint32_t k = j0; k < j; k++) left *= in->d[k];
         for (uint32_t k = j0; k < j; k++) {
             left /= RG_MAX(in->d[k], 1);
             to[k] = in->d[k] == 1 ? idx(r, 0) : rest(r, quot(r, flat, left), in->d[k]);
         }
+        if (i - i0 > 1 && j - j0 == 1) merge(r, out, i0, i, at, to[j0], pred);
     }
 }
 
@@ -259,7 +286,7 @@ static const uop *value_move(struct rangeify *r, const uop *n, const uop *const 
     }
     if (n->op == OP_RESHAPE && is_loaded(r, n->src[0])) return load(r, n->src[0], out, at, pred);
     switch (n->op) {
-    case OP_RESHAPE: at_reshape(r, out, in, at, to); break;
+    case OP_RESHAPE: at_reshape(r, out, in, at, pred, to); break;
     case OP_PERMUTE:
         for (uint32_t i = 0; i < in->n; i++) to[n->src[1 + i]->arg.i] = at[i];
         break;

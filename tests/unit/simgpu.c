@@ -669,6 +669,25 @@ TEST_SLOW(simgpu_conv_gathered, 300) {
     say(8, 0, 0, 0);
 }
 
+/* Two products: what is computed of the first is stored in the rows that the second reads, with padding. */
+static rg_tensor two_products(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)s, (void)c;
+    return rg_matmul(rg_silu(rg_matmul(in[0], in[1])), in[2]);
+}
+
+TEST_SLOW(simgpu_products_in_padded_rows, 300) {
+    static const rg_dtype dt[] = {RG_F32, RG_BF16, RG_F32, RG_F16};
+    struct sim_draw d = {5};
+    for (int i = 0; i < 6; i++) {
+        int64_t m = draw(&d, 128, 200), k = draw(&d, 33, 80), h = draw(&d, 33, 90), n = draw(&d, 33, 80);
+        rg_dtype t = dt[i % 4];
+        struct sim_case s = {"two products", two_products, {{t, {m, k}}, {t, {k, h}}, {t, {h, n}}}};
+        s.most = t == RG_F32 ? 1e-4 : 2e-2, s.grads = i % 2;
+        check_seed(&s, "CPU SIM90S SIM90", (uint64_t)i);
+    }
+    say(4, 0, 0, 0);
+}
+
 /* ---- the rest ------------------------------------------------------------------------------------------------ */
 
 enum { SUM, MEAN_VAR, SOFTMAX, LAYERNORM, CUMSUM, SORT, ARGMAX, TOPK, POOL, LOGSUMEXP, FLIP, PROD };

@@ -200,6 +200,16 @@ static rg_tensor few_columns(rg_tensor x) {
     rg_realize(w);
     return rg_matmul(x, w);
 }
+/* The first result is stored in rows of 288, as the second product reads it: 277 of them are computed, by tiles. */
+static rg_tensor odd_hidden(rg_tensor x) {
+    rg_ctx *c = rg_ctx_of(x);
+    rg_tensor w[2] = {rg_contiguous(rg_rand(c, RG_F32, RG_SHAPE(257, 277))),
+                      rg_contiguous(rg_rand(c, RG_F32, RG_SHAPE(277, 257)))};
+    rg_realize_all(RG_TENSORS(w[0], w[1]));
+    return rg_matmul(rg_silu(rg_matmul(x, w[0])), w[1]);
+}
+#define PADDED_ROWS "r_65536_288_288           opts: TILE("
+
 #define FEW_COLUMNS "r_2_4096_20_1024          opts: TILE(i1,16,"
 
 static const struct {
@@ -247,6 +257,7 @@ static const struct {
     {"weights of one image", weights_of_one_image, RG_F16, 16, 86 * 65},
     {"a convolution to one channel", one_filter, RG_BF16, 64, 105},
     {"product of 20 columns", few_columns, RG_F32, 4096, 2048},
+    {"products of odd rows", odd_hidden, RG_F32, 65536, 257},
     {"layer norm, odd", layernorm, RG_F32, 100003, 65},
 };
 
@@ -291,6 +302,7 @@ TEST(slow_forms_none) {
     CHECK(strstr(text, FEW_TILES));
     CHECK(strstr(text, FEW_SUMS));
     CHECK(strstr(text, FEW_COLUMNS));
+    CHECK(strstr(text, PADDED_ROWS));
     const char *slow = strstr(text, "slow form"), *from = slow;
     while (from && from > text && strncmp(from, "program ", 8)) from--;
     while (slow && slow > text && slow[-1] != '\n') slow--; /* the kernel's name */
