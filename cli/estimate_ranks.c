@@ -46,12 +46,30 @@ struct host_clock {
     uint32_t step;
     bool steady; /* in the step of the latest kernel */
     int64_t since;
+    int64_t least, most; /* quartiles of steps without start-up */
 };
+
+static int shortest(const void *x, const void *y) {
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+/* Steps are compared by their median: those of another speed do not count. */
+static struct host_clock host_clock(struct arena *a, const struct diag *d) {
+    int64_t *took = arena_array(a, int64_t, d->steps.n + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < d->steps.n; i++)
+        if (!d->steps.p[i].startup) took[n++] = d->steps.p[i].t1 - d->steps.p[i].t0;
+    if (n) qsort(took, n, sizeof *took, shortest);
+    return (struct host_clock){.d = d, .least = n ? took[n / 4] : 0, .most = n ? took[(3 * n - 1) / 4] : 0};
+}
 
 static bool is_steady(struct host_clock *h, int64_t t) {
     const struct step_row *s = h->d->steps.p;
     while (h->step < h->d->steps.n && t >= s[h->step].t1) h->step++;
-    return h->step < h->d->steps.n && t >= s[h->step].t0 && !s[h->step].startup;
+    if (h->step == h->d->steps.n || t < s[h->step].t0 || s[h->step].startup) return false;
+    int64_t took = s[h->step].t1 - s[h->step].t0;
+    return took >= h->least && took <= h->most;
 }
 
 /* Between two kernels a rank dispatches the next, or another thread or rank has its core. */
@@ -66,7 +84,7 @@ static struct kernel_time time_on(struct host_clock *h, const struct trace *t, c
 struct kernel_times *estimate_times(struct arena *a, const struct diag *d) {
     const struct trace *t = d->t;
     struct kernel_times *x = arena_new(a, struct kernel_times);
-    struct host_clock h = {.d = d};
+    struct host_clock h = host_clock(a, d);
     int lane = -1; /* of kernels */
     for (uint32_t i = 0; i < t->n; i++) {
         const struct trace_event *e = &t->ev[i];
