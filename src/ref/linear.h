@@ -82,7 +82,10 @@ struct mbar {
     int32_t beginner, begun;   /* the thread that initialized it, from 1, and when */
     VEC(struct flight) flight; /* TMA loads of this phase */
     int32_t *came, *done;      /* when each thread arrived: in this phase, in the last one; 0: it did not */
-    int32_t *observed[2]; /* when each thread saw the last even, the last odd phase complete; 0: it did not */
+    struct mbar_phase {
+        int32_t *arrived, *observed; /* when each thread arrived at it, saw it complete; 0: it did not */
+        bool loads;                  /* it counted bytes of TMA loads */
+    } last[2];                       /* the last even and the last odd phase */
 };
 struct scratch {
     struct elem *e; /* of the thread that runs, or of all */

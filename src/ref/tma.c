@@ -85,7 +85,9 @@ static void settle(struct machine *m, struct mbar *b) {
     b->flight.n = 0;
     memcpy(b->done, b->came, m->nthread * sizeof *b->done);
     memset(b->came, 0, m->nthread * sizeof *b->came);
-    memset(b->observed[b->phase & 1], 0, m->nthread * sizeof **b->observed);
+    memset(b->last[b->phase & 1].observed, 0, m->nthread * sizeof *b->done);
+    memcpy(b->last[b->phase & 1].arrived, b->done, m->nthread * sizeof *b->done);
+    b->last[b->phase & 1].loads = b->coming > 0;
     b->phase++, b->missing = b->count, b->announced = b->coming = 0;
 }
 
@@ -99,13 +101,17 @@ static void arrive(struct machine *m, const struct step *s) {
     if (!b->flight.n) settle(m, b); /* loads land when they are waited for */
 }
 
-/* Does the thread that runs know that this phase is complete: has it, or one it has met since, seen it? */
+/* Does the thread that runs know that this phase is complete: has it, or one it has met since, seen it? Or has it met all
+ * that arrived, where no loads had to land? */
 static bool knows_phase(struct machine *m, const struct mbar *b, uint32_t phase) {
-    const int32_t *when = b->observed[phase & 1];
-    if (when[m->me - 1]) return true;
-    for (uint32_t i = 0; i < m->nthread; i++)
-        if (when[i] && lin_met_since(m, (int32_t)i + 1, when[i])) return true;
-    return false;
+    const struct mbar_phase *p = &b->last[phase & 1];
+    bool all = !p->loads;
+    if (p->observed[m->me - 1]) return true;
+    for (uint32_t i = 0; i < m->nthread; i++) {
+        if (p->observed[i] && lin_met_since(m, (int32_t)i + 1, p->observed[i])) return true;
+        all &= !p->arrived[i] || lin_met_since(m, (int32_t)i + 1, p->arrived[i]);
+    }
+    return all;
 }
 
 static void observe(struct machine *m, const struct step *s, struct mbar *b) {
@@ -113,7 +119,7 @@ static void observe(struct machine *m, const struct step *s, struct mbar *b) {
         lin_bad(m, s,
                 "waits for phase %u and does not know that phase %u is complete; by parity it is as phase %d",
                 b->phase - 1, b->phase - 2, (int)b->phase - 3);
-    if (b->phase) b->observed[(b->phase - 1) & 1][m->me - 1] = m->barriers;
+    if (b->phase) b->last[(b->phase - 1) & 1].observed[m->me - 1] = m->barriers;
 }
 
 static bool is_over(struct machine *m, const struct step *s) {
@@ -242,7 +248,10 @@ bool lin_box(struct machine *m, struct step *s) {
             .count = s->u->arg.i, .missing = s->u->arg.i, .beginner = m->me, .begun = m->barriers};
         b->came = arena_array(m->arena, int32_t, m->nthread);
         b->done = arena_array(m->arena, int32_t, m->nthread);
-        for (int i = 0; i < 2; i++) b->observed[i] = arena_array(m->arena, int32_t, m->nthread);
+        for (int i = 0; i < 2; i++) {
+            b->last[i].arrived = arena_array(m->arena, int32_t, m->nthread);
+            b->last[i].observed = arena_array(m->arena, int32_t, m->nthread);
+        }
         return true;
     }
     case OP_MBAR_ARRIVE: arrive(m, s); return true;

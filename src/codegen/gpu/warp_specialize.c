@@ -458,14 +458,17 @@ static void put_loop(struct ws *ws, const uop *k, const uop_vec *in, uop_vec *ou
 }
 
 /* Are the main loops of consumers ordered? mbarrier.try_wait.parity distinguishes phases only for a waiter
- * at most one phase behind, and TMA loads complete in any order: a consumer must know that the phase before
- * the one it waits for is complete. Nested loops need no order if each stage always has the same consumer,
- * which then observes all its phases. */
+ * at most one phase behind: a consumer must know that the phase before the one it waits for is complete.
+ * Nested loops need no order if each stage always has the same consumer, which then observes all its phases.
+ * Nor if threads fill the stages, which complete in order, and a consumer has observed a later one: there are
+ * more stages than a tile has iterations. TMA loads complete in any order. */
 static bool is_ordered(const struct ws *ws) {
     if (ws->consumers < 2 || !ws->nested) return ws->consumers > 1;
     for (uint32_t i = 0; i < ws->tile.n; i++) {
+        const struct ws_pipeline *p = &ws->pipeline.p[ws->tile.p[i].pipeline];
         int64_t iterations = ws->tile.p[i].stationary ? 1 : ws->count->hi;
-        if (ws->pipeline.p[ws->tile.p[i].pipeline].stages % (ws->consumers * iterations)) return true;
+        if (p->stages % (ws->consumers * iterations) && !(p->cooperative && p->stages > iterations))
+            return true;
     }
     return false;
 }
