@@ -104,6 +104,7 @@ static void mark_operands(struct sgraph *g, const uop *contraction) {
     const uop *m = contraction->src[0];
     for (; m->op != OP_MUL; m = m->src[0]) { /* casts and views */
         uint32_t u = g->unit_of[m->id];
+        if (u && g->unit[u - 1].forced == UNIT_FORCED) return; /* a result: the sum reads it */
         if (u) g->unit[u - 1].forced = UNIT_NEVER, g->unit[u - 1].row = 0;
     }
     struct plan_unit *product = &g->unit[g->unit_of[m->id] - 1];

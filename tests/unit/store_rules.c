@@ -1,13 +1,15 @@
 /* store_rules.c: a sum that is compared with itself is computed once.
  *
  * x == max(x) must hold somewhere in every row, whatever sums x is made of and however they are vectorized: argmax and the gradient
- * of max rely on it. Random rows through random functions that sum, on the CPU and a simulated GPU.
+ * of max rely on it. Random rows through random functions that sum, on the CPU and a simulated GPU. A product that is a result is
+ * stored, also between the factors and the sum of a contraction.
  * Code: src/schedule/store_rules.c */
 #include "simgpu.h"
 #include "test.h"
 
 #include "base/base.h"
 
+#include <math.h>
 #include <ridge.h>
 
 static int64_t below(uint64_t *s, int64_t n) { return (int64_t)(hash_u64((*s)++) % (uint64_t)n); }
@@ -60,4 +62,41 @@ TEST(store_rules_a_sum_equals_its_maximum) {
 TEST(store_rules_a_sum_equals_its_maximum_on_a_gpu) {
     simgpu_add();
     for (uint64_t i = 0; i < 40; i++) check("SIM90S", 200 + i);
+}
+
+/* The product of a contraction, rounded or widened, is a result beside its sum. */
+static void check_product_is_result(const char *device, rg_dtype of, rg_dtype as) {
+    enum { M = 5, N = 12, K = 8 };
+    double got[M * N * K], sum[M * N];
+    rg_ctx *c = rg_open(device);
+    rg_tensor a = rg_reshape(rg_arange(c, of, 0, M * K, 1), RG_SHAPE(M, 1, K)),
+              b = rg_reshape(rg_arange(c, of, 0, N * K, 1), RG_SHAPE(1, N, K));
+    rg_realize_all(RG_TENSORS(a, b));
+    rg_tensor p = rg_cast(rg_mul(rg_expand(a, RG_SHAPE(M, N, K)), rg_expand(b, RG_SHAPE(M, N, K))), as);
+    rg_tensor total = rg_sum(rg_cast(p, of), .axes = RG_SHAPE(2));
+    rg_realize_all(RG_TENSORS(total, p));
+    if (rg_read(rg_cast(p, RG_F64), got, sizeof got) || rg_read(rg_cast(total, RG_F64), sum, sizeof sum))
+        FAIL("%s: %s", device, rg_error(c));
+    for (int m = 0; m < M; m++)
+        for (int n = 0; n < N; n++) {
+            double want = 0;
+            for (int k = 0; k < K; k++) {
+                double one = got[(m * N + n) * K + k], exact = (m * K + k) * (n * K + k);
+                CHECK(fabs(one - exact) <= (as == RG_BF16 ? exact / 128 : 0));
+                want += one;
+            }
+            CHECK_EQ((int64_t)sum[m * N + n], (int64_t)want);
+        }
+    rg_close(c);
+}
+
+TEST(store_rules_a_product_that_is_a_result) {
+    static const rg_dtype type[][2] = {
+        {RG_I32, RG_I64}, {RG_F32, RG_F64}, {RG_F32, RG_BF16}, {RG_I64, RG_I32}};
+    simgpu_add();
+    for (size_t i = 0; i < RG_COUNT(type); i++) {
+        check_product_is_result("REF", type[i][0], type[i][1]);
+        check_product_is_result("CPU", type[i][0], type[i][1]);
+        check_product_is_result("SIM90S", type[i][0], type[i][1]);
+    }
 }
