@@ -332,13 +332,12 @@ TEST_MANUAL(cuda_gpu_call_sorts_much, 100) {
     rg_close(c);
 }
 
-/* Masks of one tile, of many, with few and with no true elements; room for less than there are, and for more. */
-TEST_MANUAL(cuda_gpu_call_nonzero, 100) {
-    static const int64_t length[] = {1, 1000, 4096, 4097, 300001, 20000000};
-    rg_ctx *c = gpu();
-    uint8_t *mask = malloc(20000000);
-    int64_t *got = malloc(20000500 * sizeof *got), done = 0;
-    for (size_t k = 0; k < RG_COUNT(length); k++)
+/* Masks of these lengths, with few and with no true elements; room for less than there are, and for more. */
+static void nonzero_alike(rg_ctx *c, const int64_t *length, size_t count) {
+    size_t most = (size_t)length[count - 1];
+    uint8_t *mask = malloc(most);
+    int64_t *got = malloc((most + 500) * sizeof *got), done = 0;
+    for (size_t k = 0; k < count; k++)
         for (int share = 0; share <= 100; share += 25) {
             int64_t n = length[k], size = share % 2 ? n / 3 + 1 : n + 500, at = 0;
             for (int64_t i = 0; i < n; i++) mask[i] = hash_u64((uint64_t)i) % 100 < (uint64_t)share;
@@ -357,6 +356,16 @@ TEST_MANUAL(cuda_gpu_call_nonzero, 100) {
     TEST_INFO("%lld elements of masks", (long long)done);
     free(mask), free(got);
     rg_close(c);
+}
+
+TEST(call_nonzero_of_long_masks) { /* by eight from 4096 on */
+    static const int64_t length[] = {1, 7, 1000, 4095, 4096, 4097, 4103, 70001};
+    nonzero_alike(rg_open("CPU"), length, RG_COUNT(length));
+}
+
+TEST_MANUAL(cuda_gpu_call_nonzero, 100) {
+    static const int64_t length[] = {1, 1000, 4096, 4097, 300001, 20000000};
+    nonzero_alike(gpu(), length, RG_COUNT(length));
 }
 
 /* Several elements scattered to one index, in the order of the row: the oracle's values, and those of a product within rounding. */

@@ -5,6 +5,8 @@
  * Tests: tests/unit/call.c, tests/values/index.txt */
 #include "device/cpu/internal.h"
 
+#include <endian.h>
+
 static inline int64_t clamp_index(int64_t i, int64_t size) { return i < 0 ? 0 : i < size ? i : size - 1; }
 
 /* A function by rows: n elements of `in` to `size` of `out`. var: n, size. */
@@ -26,11 +28,50 @@ static inline int64_t clamp_index(int64_t i, int64_t size) { return i < 0 ? 0 : 
 WINNER(i32, int32_t)
 WINNER(i64, int64_t)
 
+enum { COMPACTED = 4096 }; /* elements of a row that are worth a table */
+
+/* For each mask of 8 elements: which are true, first ones first. */
+static void table_of_masks(uint8_t (*table)[8]) {
+    memset(table, 0, 256 * sizeof *table);
+    for (uint32_t mask = 0; mask < 256; mask++)
+        for (uint8_t i = 0, n = 0; i < 8; i++)
+            if (mask >> i & 1) table[mask][n++] = i;
+}
+
+/* Eight bools as bits; the lowest address is the lowest bit. */
+static inline uint32_t mask_of(const uint8_t *p) {
+    uint64_t x;
+    memcpy(&x, p, sizeof x);
+    return (uint32_t)((le64toh(x) & 0x0101010101010101u) * 0x0102040810204080u >> 56);
+}
+
+typedef uint8_t bytes8 __attribute__((vector_size(8)));
+typedef int32_t vec8_i32 __attribute__((vector_size(32)));
+typedef int64_t vec8_i64 __attribute__((vector_size(64)));
+
+/* The first indices of a row's true elements, by eight: what follows the true ones is overwritten. *at: how many there are. */
+#define COMPACT(T, U)                                                                             \
+    static int64_t compact_##T(const uint8_t *in, int64_t n, U *out, int64_t size, int64_t *at) { \
+        uint8_t table[256][8];                                                                    \
+        int64_t j = 0;                                                                            \
+        table_of_masks(table);                                                                    \
+        for (; j + 8 <= n && *at + 8 <= size; j += 8) {                                           \
+            uint32_t mask = mask_of(in + j);                                                      \
+            bytes8 which;                                                                         \
+            memcpy(&which, table[mask], sizeof which);                                            \
+            vec8_##T index = __builtin_convertvector(which, vec8_##T) + (U)j;                     \
+            memcpy(out + *at, &index, sizeof index);                                              \
+            *at += __builtin_popcount(mask);                                                      \
+        }                                                                                         \
+        return j;                                                                                 \
+    }
+
 /* in: a mask. A false element is overwritten by the next: no branch. */
-#define NONZERO(T, U)                                                                   \
-    ROWS(nonzero, T, U, uint8_t, int64_t at = 0;                                        \
-         for (int64_t j = 0; j < n && at < size; j++) out[at] = (U)j, at += in[j] != 0; \
-         memset(out + at, 0xff, (size_t)(size - at) * sizeof *out);                     \
+#define NONZERO(T, U)                                                                                        \
+    COMPACT(T, U)                                                                                            \
+    ROWS(nonzero, T, U, uint8_t, int64_t at = 0, j = n < COMPACTED ? 0 : compact_##T(in, n, out, size, &at); \
+         for (; j < n && at < size; j++) out[at] = (U)j, at += in[j] != 0;                                   \
+         memset(out + at, 0xff, (size_t)(size - at) * sizeof *out);                                          \
          /* -1 */)
 NONZERO(i32, int32_t)
 NONZERO(i64, int64_t)
