@@ -192,26 +192,40 @@ TRANSPOSE(uint64_t)
 /* Squares begin at multiples of their size, the last one of a row at its end. */
 #define EACH_SQUARE(U, n)         \
     for (uint32_t i = 0; i < (n); \
-         i = i + SQUARE(U) < (n) && i + 2 * SQUARE(U) > (n) ? (n)-SQUARE(U) : i + SQUARE(U))
+         i = i + SQUARE(U) < (n) && i + 2 * SQUARE(U) > (n) ? (n) - SQUARE(U) : i + SQUARE(U))
 
-/* Lanes without a row take the last one. `room`: more rows follow in memory. */
-#define LOAD(U, W)                                                                                      \
-    static void load_##U##_##W(const void *rows, uint32_t count, uint32_t n, bool room, void *lanes) {  \
-        const U *x = rows;                                                                              \
-        W *v = lanes;                                                                                   \
-        vec_##U square[SQUARE(U)];                                                                      \
-        if (n < SQUARE(U) && !room) {                                                                   \
-            for (uint32_t l = 0; l < LANES(W); l++)                                                     \
-                for (uint32_t i = 0; i < n; i++) v[i * LANES(W) + l] = x[RG_MIN(l, count - 1) * n + i]; \
-            return;                                                                                     \
-        }                                                                                               \
-        for (uint32_t l = 0; l < LANES(W); l += SQUARE(U)) EACH_SQUARE(U, n) {                          \
-                for (uint32_t r = 0; r < SQUARE(U); r++)                                                \
-                    square[r] = some_##U(x + (size_t)RG_MIN(l + r, count - 1) * n + i);                 \
-                transpose_##U(square);                                                                  \
-                for (uint32_t c = 0; c < RG_MIN(SQUARE(U), n - i); c++)                                 \
-                    widen_##U##_##W(square[c], v + (i + c) * LANES(W) + l);                             \
-            }                                                                                           \
+/* Rows of 2 to 4 elements are taken apart by instructions, where there are such. */
+#define FOR_SHORT(n, function, from, to)  \
+    switch (n) {                          \
+    case 2: function(from, 2, to); break; \
+    case 3: function(from, 3, to); break; \
+    case 4: function(from, 4, to); break; \
+    default: function(from, n, to);       \
+    }
+
+/* Lanes without a row take the last one. */
+#define LOAD(U, W)                                                                                  \
+    static inline void load_rows_##U##_##W(const U *restrict x, uint32_t n, W *restrict v) {        \
+        for (uint32_t i = 0; i < n; i++)                                                            \
+            for (uint32_t l = 0; l < LANES(W); l++) v[i * LANES(W) + l] = x[l * n + i];             \
+    }                                                                                               \
+    static void load_##U##_##W(const void *rows, uint32_t count, uint32_t n, void *lanes) {         \
+        const U *x = rows;                                                                          \
+        W *v = lanes;                                                                               \
+        vec_##U square[SQUARE(U)];                                                                  \
+        if (n < SQUARE(U) && count == LANES(W)) {                                                   \
+            FOR_SHORT(n, load_rows_##U##_##W, x, v)                                                 \
+            return;                                                                                 \
+        }                                                                                           \
+        for (uint32_t l = 0; l < LANES(W) && n < SQUARE(U); l++)                                    \
+            for (uint32_t i = 0; i < n; i++) v[i * LANES(W) + l] = x[RG_MIN(l, count - 1) * n + i]; \
+        for (uint32_t l = 0; l < LANES(W) && n >= SQUARE(U); l += SQUARE(U)) EACH_SQUARE(U, n) {    \
+                for (uint32_t r = 0; r < SQUARE(U); r++)                                            \
+                    square[r] = some_##U(x + (size_t)RG_MIN(l + r, count - 1) * n + i);             \
+                transpose_##U(square);                                                              \
+                for (uint32_t c = 0; c < SQUARE(U); c++)                                            \
+                    widen_##U##_##W(square[c], v + (i + c) * LANES(W) + l);                         \
+            }                                                                                       \
     }
 LOAD(uint8_t, uint8_t)
 LOAD(uint16_t, uint16_t)
@@ -221,26 +235,32 @@ LOAD(uint8_t, uint16_t)
 LOAD(uint16_t, uint32_t)
 LOAD(uint32_t, uint64_t)
 
-/* The first k positions; of words with an index its bits. With room behind them, short rows write into the next one, which is
- * written later. */
-#define STORE(W, T)                                                                                  \
-    static void store_##W##_##T(void *lanes, uint32_t count, uint32_t k, bool room, uint64_t mask,   \
-                                void *out) {                                                         \
-        W *v = lanes;                                                                                \
-        T *to = out;                                                                                 \
-        vec_##W square[SQUARE(W)];                                                                   \
-        if (k < SQUARE(W) && !room) {                                                                \
-            for (uint32_t l = 0; l < count; l++)                                                     \
-                for (uint32_t i = 0; i < k; i++) to[l * k + i] = (T)(v[i * LANES(W) + l] & (W)mask); \
-            return;                                                                                  \
-        }                                                                                            \
-        for (uint32_t l = 0; l < count; l += SQUARE(W)) EACH_SQUARE(W, k) {                          \
-                for (uint32_t c = 0; c < SQUARE(W); c++)                                             \
-                    square[c] = some_##W(v + RG_MIN(i + c, k - 1) * LANES(W) + l) & (W)mask;         \
-                transpose_##W(square);                                                               \
-                for (uint32_t r = 0; r < RG_MIN(SQUARE(W), count - l); r++)                          \
-                    widen_##W##_##T(square[r], to + (size_t)(l + r) * k + i);                        \
-            }                                                                                        \
+/* The first k positions; of words with an index its bits. */
+#define STORE(W, T)                                                                                        \
+    static inline void store_rows_##W##_##T(const W *restrict v, uint32_t k, T *restrict to) {             \
+        for (uint32_t l = 0; l < LANES(W); l++)                                                            \
+            for (uint32_t i = 0; i < k; i++) to[l * k + i] = (T)v[i * LANES(W) + l];                       \
+    }                                                                                                      \
+    static void store_##W##_##T(void *lanes, uint32_t count, uint32_t k, uint64_t mask, void *out) {       \
+        W *v = lanes;                                                                                      \
+        T *to = out;                                                                                       \
+        vec_##W square[SQUARE(W)];                                                                         \
+        for (uint32_t i = 0; i < k * LANES(W) && (W)~mask; i += SQUARE(W)) {                               \
+            square[0] = some_##W(v + i) & (W)mask;                                                         \
+            memcpy(v + i, square, sizeof *square);                                                         \
+        }                                                                                                  \
+        if (k < SQUARE(W) && count == LANES(W)) {                                                          \
+            FOR_SHORT(k, store_rows_##W##_##T, v, to)                                                      \
+            return;                                                                                        \
+        }                                                                                                  \
+        for (uint32_t l = 0; l < count && k < SQUARE(W); l++)                                              \
+            for (uint32_t i = 0; i < k; i++) to[l * k + i] = (T)v[i * LANES(W) + l];                       \
+        for (uint32_t l = 0; l < count && k >= SQUARE(W); l += SQUARE(W)) EACH_SQUARE(W, k) {              \
+                for (uint32_t c = 0; c < SQUARE(W); c++) square[c] = some_##W(v + (i + c) * LANES(W) + l); \
+                transpose_##W(square);                                                                     \
+                for (uint32_t r = 0; r < RG_MIN(SQUARE(W), count - l); r++)                                \
+                    widen_##W##_##T(square[r], to + (size_t)(l + r) * k + i);                              \
+            }                                                                                              \
     }
 STORE(uint8_t, uint8_t)
 STORE(uint16_t, uint16_t)
@@ -277,8 +297,8 @@ AGAIN(uint64_t)
 /* By the bytes of an element (log2). A row of more than `longest` elements is sorted faster alone, by digits. */
 static const struct batch_form {
     uint32_t width, bytes, longest; /* network; bytes of a lane; elements */
-    void (*load)(const void *rows, uint32_t count, uint32_t n, bool room, void *lanes);
-    void (*store)(void *lanes, uint32_t count, uint32_t k, bool room, uint64_t mask, void *out);
+    void (*load)(const void *rows, uint32_t count, uint32_t n, void *lanes);
+    void (*store)(void *lanes, uint32_t count, uint32_t k, uint64_t mask, void *out);
     void (*again)(const void *row, uint32_t n, uint32_t k, const struct key_form *, void *out);
 } value_form[] = {{0, 1, 1024, load_uint8_t_uint8_t, store_uint8_t_uint8_t, NULL},
                   {1, 2, 1024, load_uint16_t_uint16_t, store_uint16_t_uint16_t, again_uint16_t},
@@ -315,16 +335,16 @@ static void number_positions(uint64_t *v, uint32_t n) {
 }
 
 static void batch(const struct lane_sort *s, const struct batch_form *f, const struct key_form *key,
-                  const char *x, char *out, uint32_t count, bool room) {
+                  const char *x, char *out, uint32_t count) {
     const struct network *net = network_of(f->width);
     _Alignas(16) uint8_t again[VECTOR] = {0};
     char *v = s->scratch, *indices = v + (size_t)s->n * VECTOR;
-    f->load(x, count, s->n, room, v);
+    f->load(x, count, s->n, v);
     net->keys(v, s->n, key, again);
     if (f->width == PAIR) number_positions((uint64_t *)(void *)indices, s->n);
     sort_batch(net, v, s->n, s->k);
     if (!s->indices) net->elements(v, s->k, key);
-    f->store(f->width == PAIR ? indices : v, count, s->k, room,
+    f->store(f->width == PAIR ? indices : v, count, s->k,
              key->low ? ((uint64_t)1 << key->low) - 1 : UINT64_MAX, out);
     for (uint32_t l = 0; l < count && !s->indices; l++)
         if (again[l * f->bytes])
@@ -353,8 +373,7 @@ uint32_t cpu_sort_lanes(const struct lane_sort *s, uint32_t rows) {
     for (; is_worth(s, f, rows - done); done += count) {
         count = RG_MIN(VECTOR / f->bytes, rows - done);
         batch(s, f, &key, (const char *)s->x + (size_t)done * s->n * s->bytes,
-              (char *)s->out + (size_t)done * s->k * (s->indices ? 8 : s->bytes), count,
-              rows - done - count >= count);
+              (char *)s->out + (size_t)done * s->k * (s->indices ? 8 : s->bytes), count);
     }
     return done;
 }
