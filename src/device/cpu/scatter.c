@@ -28,7 +28,7 @@ static inline int64_t clamp_index(int64_t i, int64_t size) { return i < 0 ? 0 : 
 WINNER(i32, int32_t)
 WINNER(i64, int64_t)
 
-enum { COMPACTED = 4096 }; /* elements of a row that are worth a table */
+enum { COMPACTED = 1 << 14 }; /* elements of a row that are worth a table */
 
 /* For each mask of 8 elements: which are true, first ones first. */
 static void table_of_masks(uint8_t (*table)[8]) {
@@ -67,11 +67,12 @@ typedef int64_t vec8_i64 __attribute__((vector_size(64)));
     }
 
 /* in: a mask. A false element is overwritten by the next: no branch. */
-#define NONZERO(T, U)                                                                                        \
-    COMPACT(T, U)                                                                                            \
-    ROWS(nonzero, T, U, uint8_t, int64_t at = 0, j = n < COMPACTED ? 0 : compact_##T(in, n, out, size, &at); \
-         for (; j < n && at < size; j++) out[at] = (U)j, at += in[j] != 0;                                   \
-         memset(out + at, 0xff, (size_t)(size - at) * sizeof *out);                                          \
+#define NONZERO(T, U)                                                                \
+    COMPACT(T, U)                                                                    \
+    ROWS(nonzero, T, U, uint8_t, int64_t found = 0, j = 0, at;                       \
+         if (n >= COMPACTED) j = compact_##T(in, n, out, size, &found);              \
+         for (at = found; j < n && at < size; j++) out[at] = (U)j, at += in[j] != 0; \
+         memset(out + at, 0xff, (size_t)(size - at) * sizeof *out);                  \
          /* -1 */)
 NONZERO(i32, int32_t)
 NONZERO(i64, int64_t)
