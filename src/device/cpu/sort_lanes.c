@@ -192,7 +192,7 @@ TRANSPOSE(uint64_t)
 /* Squares begin at multiples of their size, the last one of a row at its end. */
 #define EACH_SQUARE(U, n)         \
     for (uint32_t i = 0; i < (n); \
-         i = i + SQUARE(U) < (n) && i + 2 * SQUARE(U) > (n) ? (n) - SQUARE(U) : i + SQUARE(U))
+         i = i + SQUARE(U) < (n) && i + 2 * SQUARE(U) > (n) ? (n)-SQUARE(U) : i + SQUARE(U))
 
 /* Rows of 2 to 4 elements are taken apart by instructions, where there are such. */
 #define FOR_SHORT(n, function, from, to)  \
@@ -356,7 +356,7 @@ size_t cpu_sort_lanes_scratch(const struct lane_sort *s) {
     return s->n > f->longest ? 0 : (size_t)s->n * VECTOR * (f->width == PAIR ? 2 : 1);
 }
 
-/* A batch costs the same for any number of rows: about a tenth of a row sorted alone for each stage of its network. */
+/* A batch costs the same for any number of rows: it needs more of them where the network has more stages. */
 static bool is_worth(const struct lane_sort *s, const struct batch_form *f, uint32_t rows) {
     return s->n > 1 && s->n <= f->longest && rows > 1 && rows >= exchanges(s->n) / s->n / 4;
 }
