@@ -93,6 +93,22 @@ TEST(api_handles_fit_no_later_context) {
     CHECK_EQ(rg_close(c), 0);
 }
 
+/* A free waits to be drained; its slot is freed otherwise (the end of a scope) and taken by another tensor before that. */
+TEST(api_handles_freed_late_spare_the_next_in_the_slot) {
+    struct api_slot *s;
+    rg_ctx *c = rg_open("REF");
+    rg_tensor x = rg_zeros(c, RG_F32, RG_SHAPE(1)), a = rg_ones(c, RG_F32, RG_SHAPE(1));
+    const uop *node = slot_get(c, x)->node;
+    rg_free(a);
+    slot_free(c, a);
+    rg_tensor b = slot_new(c, node, false, &s);
+    CHECK_EQ((uint32_t)b.id, (uint32_t)a.id);
+    slots_drain(c);
+    CHECK(rg_is_alive(b) && !rg_is_alive(a));
+    slot_free(c, b);
+    CHECK_EQ(rg_close(c), 0);
+}
+
 /* More handles than a slot has generations, from one slot as long as it lasts; then it is used up, for later contexts too. */
 TEST_SLOW(api_handles_never_come_to_life_again, 300) {
     struct api_slot *s;
