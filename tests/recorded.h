@@ -10,14 +10,13 @@
 #include <unistd.h>
 
 static inline void diagnose_recorded(struct arena *a, struct trace *t, struct diag *d) {
-    struct err err = {0};
+    struct err *err = a->err; /* t and d keep it */
     struct event_list l;
     char path[] = "/tmp/ridge-recorded-XXXXXX";
     int fd = mkstemp(path);
     CHECK(fd >= 0 && !close(fd));
     event_snapshot(a, &l);
-    if (event_save(&err, a, path, &l) || trace_read(t, &err, path) || diagnose(d, t, &err))
-        FAIL("%s", err.msg);
+    if (event_save(err, a, path, &l) || trace_read(t, err, path) || diagnose(d, t, err)) FAIL("%s", err->msg);
     CHECK(!unlink(path));
 }
 
