@@ -681,8 +681,11 @@ TEST_SLOW(simgpu_products_in_padded_rows, 300) {
     for (int i = 0; i < 6; i++) {
         int64_t m = draw(&d, 128, 200), k = draw(&d, 33, 80), h = draw(&d, 33, 90), n = draw(&d, 33, 80);
         rg_dtype t = dt[i % 4];
-        struct sim_case s = {"two products", two_products, {{t, {m, k}}, {t, {k, h}}, {t, {h, n}}}};
-        s.most = t == RG_F32 ? 1e-4 : 2e-2, s.grads = i % 2;
+        struct sim_case s = {.name = "two products",
+                             .fn = two_products,
+                             .in = {{t, {m, k}, 0}, {t, {k, h}, 0}, {t, {h, n}, 0}},
+                             .most = t == RG_F32 ? 1e-4 : 2e-2,
+                             .grads = i % 2};
         check_seed(&s, "CPU SIM90S SIM90", (uint64_t)i);
     }
     say(4, 0, 0, 0);
