@@ -105,7 +105,7 @@ static char *cut(size_t n) {
 static char *new_text(const char *text, size_t len) {
     size_t cls = len / STEP;
     char *p = cls >= CLASSES ? mem_alloc(len + 1) : names.spare[cls];
-    if (p && cls < CLASSES) memcpy(&names.spare[cls], p, sizeof p);
+    if (p && cls < CLASSES) memcpy(&names.spare[cls], p, sizeof(char *));
     if (!p && cls < CLASSES) p = cut((cls + 1) * STEP);
     if (p) memcpy(p, text, len + 1);
     return p;
@@ -117,7 +117,7 @@ static void free_text(char *p) {
         mem_free(p);
         return;
     }
-    memcpy(p, &names.spare[cls], sizeof p);
+    memcpy(p, &names.spare[cls], sizeof(char *));
     names.spare[cls] = p;
 }
 

@@ -109,7 +109,7 @@ static void add_tile(struct ws *ws, const uop *fill, int64_t stages, bool statio
                  (long long)ws->pipeline.p[ws->pipeline.n - 1].stages);
     t.pipeline = ws->pipeline.n - 1;
     t.wide = stages > 1 ? uop_new(ws->ir, OP_LOCAL, (enum dtype)l->dt, 1, &size, 1, l->arg) : l;
-    if (ws->pipeline.p[t.pipeline].cooperative |= may_copy_cooperatively(ws, fill))
+    if ((ws->pipeline.p[t.pipeline].cooperative |= may_copy_cooperatively(ws, fill)))
         ws->cooperative = true;
     else
         t.box = tma_tile_of(ws->s, ws->opt, fill, ws->k);
