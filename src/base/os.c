@@ -106,11 +106,9 @@ void os_sleep_ms(int ms) {
 
 static atomic_uint forks;
 static void count_fork(void) { atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed); }
-static void watch_forks(void) { pthread_atfork(NULL, NULL, count_fork); }
+RG_AT_LOAD static void watch_forks(void) { pthread_atfork(NULL, NULL, count_fork); }
 
 unsigned os_forks(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
     return atomic_load_explicit(&forks, memory_order_relaxed);
 }
 

@@ -33,7 +33,7 @@ static void in_child(void) {
     live.page = NULL, live.fd = -1;
     pthread_mutex_unlock(&live.lock);
 }
-static void at_fork(void) { pthread_atfork(before_fork, in_parent, in_child); }
+RG_AT_LOAD static void at_fork(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
 static void program_name(char *out, size_t n) {
     int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
@@ -45,8 +45,6 @@ static void program_name(char *out, size_t n) {
 
 /* Under the lock. */
 static bool make_page(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, at_fork);
     int fd = memfd_create(LIVE_NAME, MFD_CLOEXEC);
     if (fd < 0) return false;
     void *p = ftruncate(fd, sizeof *live.page)

@@ -190,12 +190,10 @@ static uint32_t add(const char *text, size_t len, bool shared) {
 /* A forked child has a whole table, and no thread of its own holds the lock. */
 static void before_fork(void) { pthread_mutex_lock(&names.lock); }
 static void after_fork(void) { pthread_mutex_unlock(&names.lock); }
-static void at_fork(void) { pthread_atfork(before_fork, after_fork, after_fork); }
+RG_AT_LOAD static void at_fork(void) { pthread_atfork(before_fork, after_fork, after_fork); }
 
 static uint32_t intern(const char *text, bool shared) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (!text || !*text) return 0;
-    pthread_once(&once, at_fork);
     pthread_mutex_lock(&names.lock);
     uint32_t number = add(text, strlen(text), shared);
     pthread_mutex_unlock(&names.lock);

@@ -67,7 +67,6 @@ static void call_before_off(void) {
 
 static _Thread_local struct event_block *block;
 static _Thread_local uint32_t block_file;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* A new block at the end of the file, or NULL; under the lock. */
 static struct event_block *new_block(uint32_t tag, uint32_t thread) {
@@ -160,7 +159,7 @@ static void in_child(void) {
     drop_block(&rec.names);
     drop_block(&block);
 }
-static void at_fork(void) { pthread_atfork(NULL, NULL, in_child); }
+RG_AT_LOAD static void at_fork(void) { pthread_atfork(NULL, NULL, in_child); }
 
 static void say(bool on) {
     uint64_t now = os_now_ns();
@@ -240,7 +239,6 @@ static uint32_t measure(void) {
 }
 
 int event_record_start(struct err *e, const char *path, uint32_t kinds) {
-    pthread_once(&once, at_fork);
     lock();
     int bad =
         rec.fd >= 0 ? err_set(e, RG_EINVAL, "a profile is being recorded already") : create(e, path, kinds);

@@ -12,13 +12,9 @@ static struct {
 
 static void before_fork(void) { pthread_mutex_lock(&listener.lock); }
 static void after_fork(void) { pthread_mutex_unlock(&listener.lock); }
-static void at_fork(void) { pthread_atfork(before_fork, after_fork, after_fork); }
+RG_AT_LOAD static void at_fork(void) { pthread_atfork(before_fork, after_fork, after_fork); }
 
-static void lock(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, at_fork);
-    pthread_mutex_lock(&listener.lock);
-}
+static void lock(void) { pthread_mutex_lock(&listener.lock); }
 
 void warn_set(warn_fn *fn, void *user) {
     lock();

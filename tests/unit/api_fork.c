@@ -3,7 +3,9 @@
 #include "fake/cuda.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -125,6 +127,38 @@ TEST(api_fork_beside_a_thread_that_names) {
     }
     stop = 1;
     CHECK(!pthread_join(t, NULL));
+}
+
+/* The first use of those tables comes from another thread while the process forks: handlers must stand before it. */
+static atomic_int calls;
+static void *warn_first(void *arg) {
+    for (;; atomic_fetch_add(&calls, 1)) warn_on();
+    return arg;
+}
+static void use_while_forking(void) {
+    pthread_t t;
+    if (pthread_create(&t, NULL, warn_first, NULL)) _exit(2);
+    while (atomic_load(&calls) < 100) sched_yield();
+}
+
+static int fork_beside_the_first_use(void) {
+    int st;
+    if (pthread_atfork(use_while_forking, NULL, NULL)) return 3;
+    pid_t child = fork();
+    if (!child) {
+        alarm(60);
+        warn_on();
+        _exit(0);
+    }
+    return waitpid(child, &st, 0) == child && !st ? 0 : 1;
+}
+
+TEST(api_fork_beside_the_first_use) {
+    for (int i = 0; i < 20; i++) {
+        pid_t child = fork();
+        if (!child) _exit(fork_beside_the_first_use());
+        wait_for(child);
+    }
 }
 
 /* ---- limits --------------------------------------------------------------------------------------------- */
