@@ -159,7 +159,7 @@ bool session_plan(struct session *s) {
     uint32_t graphs = 0;
     for (uint32_t i = 0; i < was.kernel.n; i++) graphs += was.kernel.p[i].sink->op == OP_GRAPH;
     if (!graphs) return false;
-    must(s->err, model_open(s->err, &s->arena, &m));
+    must(s->err, model_open_for_plans(s->err, &s->arena, &m));
     memset(&s->prog.kernel, 0, sizeof s->prog.kernel);
     for (uint32_t i = 0; i < was.kernel.n; i++) {
         const struct kernel *k = &was.kernel.p[i];

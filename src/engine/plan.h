@@ -77,9 +77,10 @@ struct plan_cache {
     uint32_t n, most;         /* how many are there, are kept */
     size_t bytes, most_bytes;
     uint64_t evicted;
-    struct arena work; /* of one call */
-    struct model model;
-    uint64_t model_hash;
+    struct arena work;               /* of one call */
+    struct model model;              /* the machine: what reports and rooflines go by */
+    struct model planned;            /* what plans go by: the same for any number of threads */
+    uint64_t model_hash;             /* of `planned` */
     char *model_from;                /* what RIDGE_MODEL said when it was opened; NULL: not opened yet */
     struct engine_planning planning; /* if planning_set; else the environment says */
     bool planning_set;

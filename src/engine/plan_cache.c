@@ -45,13 +45,15 @@ int plans_model(struct engine *en, struct err *e) {
     const char *path = env_str(ENV_MODEL);
     if (!path) path = "";
     if (p->model_from && !strcmp(p->model_from, path)) return 0;
-    struct model m;
+    struct model m, planned;
     struct event_span span = event_begin(EVENT_PLAN, event_name("machine model"));
     if (*path || !en->ops->info || engine_on_cpu(en)) {
-        if (model_open(e, &p->work, &m)) return e->code; /* may throw: nothing is held */
+        if (model_open(e, &p->work, &m) || model_open_for_plans(e, &p->work, &planned))
+            return e->code; /* may throw: nothing is held */
     } else {
         struct model_gpu g = engine_reported(en);
         model_guess_gpu(&m, &g);
+        planned = m;
     }
     event_end(span, 0, 0);
     char *from = mem_alloc(strlen(path) + 1);
@@ -60,7 +62,8 @@ int plans_model(struct engine *en, struct err *e) {
     mem_free(p->model_from);
     p->model_from = from;
     p->model = m;
-    p->model_hash = model_hash(&m);
+    p->planned = planned;
+    p->model_hash = model_hash(&planned);
     return 0;
 }
 

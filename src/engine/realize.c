@@ -137,7 +137,8 @@ static void plan(struct realize_call *c, struct schedule *s) {
     struct str log;
     str_init(&log, c->work);
     struct engine_planning how = planning(c);
-    struct sched_opts o = {.model = &c->en->plans.model,
+    struct sched_opts o = {.model = &c->en->plans.planned,
+                           .machine = &c->en->plans.model,
                            .mode = how.mode,
                            .rank = how.rank,
                            .no_multi = how.no_multi,

@@ -99,7 +99,8 @@ void model_set_name(struct model *m, const char *name, const char *otherwise) {
     if (!n) snprintf(m->name, sizeof m->name, "%s", otherwise);
 }
 
-void model_guess(struct model *m) {
+/* ghz 0: typical of the core. */
+static void guess(struct model *m, int threads, double ghz) {
     const struct os_cpu *c = os_cpu();
     *m = (struct model){0};
     model_set_name(m, c->model, c->arch);
@@ -107,14 +108,17 @@ void model_guess(struct model *m) {
     struct core core = {.ghz = 2.5, .fma = isa->fma, .loads = isa->loads};
     for (size_t i = 0; i < RG_COUNT(cores); i++)
         if (!strcmp(cores[i].name, c->model)) core = cores[i];
-    m->theory[MODEL_CORES] = os_cpus();
-    m->theory[MODEL_CLOCK] = c->ghz > 0 ? c->ghz : core.ghz;
+    m->theory[MODEL_CORES] = threads;
+    m->theory[MODEL_CLOCK] = ghz > 0 ? ghz : core.ghz;
     m->theory[MODEL_VEC_BYTES] = c->vec_bytes;
     m->theory[MODEL_FMA_UNITS] = core.fma;
     guess_rates(m, c);
     guess_memory(m, c, core.loads);
     model_round(m);
 }
+
+void model_guess(struct model *m) { guess(m, os_cpus(), os_cpu()->ghz); }
+void model_guess_for_plans(struct model *m) { guess(m, MODEL_PLAN_CORES, 0); }
 
 /* ---- values --------------------------------------------------------------------------------------- */
 
@@ -277,15 +281,21 @@ char *model_path(struct arena *a) {
     return NULL;
 }
 
-int model_open(struct err *e, struct arena *a, struct model *m) {
+static int open_or(struct err *e, struct arena *a, struct model *m, void (*otherwise)(struct model *)) {
     if (e->code) return e->code;
     const char *given = env_str(ENV_MODEL), *path = given ? given : model_path(a);
     if (!path || (!given && !os_exists(path))) {
-        model_guess(m);
+        otherwise(m);
         return e->code;
     }
     if (model_load(e, a, path, m))
         err_prefix(e, given ? "the machine file that RIDGE_MODEL names: "
                             : "the machine file of this machine (`ridge ceilings` writes a new one): ");
     return e->code;
+}
+
+int model_open(struct err *e, struct arena *a, struct model *m) { return open_or(e, a, m, model_guess); }
+
+int model_open_for_plans(struct err *e, struct arena *a, struct model *m) {
+    return open_or(e, a, m, model_guess_for_plans);
 }

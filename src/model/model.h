@@ -58,6 +58,10 @@ struct model {
 
 /* Fills theory from os_cpu() and a table of known cores; measures nothing. */
 void model_guess(struct model *);
+/* The same for plans: cores and clock are constants, whatever threads this process has. Plans decide what is fused and so how results
+ * round: they must be those of every other process of a job. */
+enum { MODEL_PLAN_CORES = 8 }; /* that fill memory's guessed bandwidth, at the balance of any fewer */
+void model_guess_for_plans(struct model *);
 /* The name without characters that a file of a model could not hold; theory as its text form has it. */
 void model_set_name(struct model *, const char *name, const char *otherwise);
 void model_round(struct model *);
@@ -226,6 +230,8 @@ int model_save(struct err *, struct arena *, const char *path, const struct mode
 /* The model to work with: the file named by RIDGE_MODEL (an error if it cannot be read), else the file of
  * this machine if `ridge ceilings` wrote one, else a guess. */
 int model_open(struct err *, struct arena *, struct model *);
+/* The one to plan by: the same file, else model_guess_for_plans. */
+int model_open_for_plans(struct err *, struct arena *, struct model *);
 /* Where the file of this machine lives; NULL if there is no home directory. */
 char *model_path(struct arena *);
 

@@ -56,7 +56,7 @@ static double bytes_of(struct sgraph *g, const uop *n) {
 
 static struct kernel_price price(struct sgraph *g, const uop *n, const struct sched_builtin *b,
                                  uint32_t values) {
-    const struct model *m = g->opts->model;
+    const struct model *m = sg_machine(g);
     struct kernel_price p = {.bytes = bytes_of(g, n), .reads = values, .writes = 1};
     struct model_work w = {.integer = b->ops * BUILTIN_OP_WEIGHT, .dram_write = p.bytes};
     if (!strcmp(b->name, call_info[CALL_collective].name))

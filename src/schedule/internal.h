@@ -56,6 +56,10 @@ struct sgraph {
 void sgraph_init(struct sgraph *, struct arena *, struct ir *, const uop *graph, const struct sched_opts *,
                  const uint8_t *old);
 static inline const struct shape *sg_shape(struct sgraph *g, const uop *n) { return shape_of(&g->shapes, n); }
+/* Of the seconds that are reported: nothing is decided by them. */
+static inline const struct model *sg_machine(const struct sgraph *g) {
+    return g->opts->machine ? g->opts->machine : g->opts->model;
+}
 static inline bool sg_is_memory(const struct sgraph *g, const uop *n) {
     return n->op == OP_BUFFER || n->op == OP_ASSIGN || n->op == OP_SCATTER ||
            (g->memory[n->id] && g->memory[n->id] != n);

@@ -446,7 +446,7 @@ void plan_emit(struct sgraph *g, struct rangeify *rf, struct planned_kernel *k, 
     if (!sink)
         err_throw(g->ir->err, RG_EINTERNAL, "plan: a kernel that was priced cannot be built: %s",
                   rf->illegal);
-    k->price = price_kernel(rf, sink, g->opts->model);
+    k->price = price_kernel(rf, sink, sg_machine(g));
     struct built *b = arena_new(g->a, struct built);
     kernel_build(rf, sink, b);
     k->built = b;

@@ -394,8 +394,8 @@ static struct planned_call merge_group(struct schedule_state *s, struct kernel_b
                                        const struct batch_group *group) {
     struct planned_call c = {0};
     batch_build(b, group, &c.k, &c.table, &c.words);
-    double launch =
-        (model_value(s->g.opts->model, MODEL_LAUNCH) + model_value(s->g.opts->model, MODEL_FORK)) * 1e-9;
+    const struct model *machine = sg_machine(&s->g);
+    double launch = (model_value(machine, MODEL_LAUNCH) + model_value(machine, MODEL_FORK)) * 1e-9;
     for (uint32_t i = 0; i < group->call.n; i++) {
         const struct planned_call *m = &s->call.p[group->call.p[i]];
         for (uint32_t k = 0; k < m->after.n; k++) vec_push(s->a, &c.after, m->after.p[k]);

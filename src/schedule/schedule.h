@@ -15,7 +15,8 @@ enum plan_mode { PLAN_COST, PLAN_STORE_ALL, PLAN_FUSE_ALL };
 struct plan_problem;
 struct plan_result;
 struct sched_opts {
-    const struct model *model; /* must be given */
+    const struct model *model;   /* what decides; must be given */
+    const struct model *machine; /* whose seconds are predicted of the chosen kernels; NULL: model */
     enum plan_mode mode;
     int rank;                    /* PLAN_COST: 0 the best plan, 1.. runners-up (tests, measurements) */
     bool no_multi;               /* one output per kernel */

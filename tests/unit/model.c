@@ -44,6 +44,26 @@ TEST(model_guess_is_plausible) {
         if (f != MODEL_MATRIX_BF16 && f != MODEL_MATRIX_I8 && f != MODEL_L3_SIZE) CHECK(m.theory[f] > 0);
 }
 
+/* Plans are those of every process, whatever its threads; reports are of the threads there are. */
+TEST(model_of_plans_knows_no_threads) {
+    static const char *const threads[] = {"1", "2", "16", "200"};
+    open_arena();
+    unsetenv("RIDGE_MODEL");
+    setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+    uint64_t first = 0;
+    for (size_t i = 0; i < RG_COUNT(threads); i++) {
+        struct model m, planned;
+        setenv("RIDGE_THREADS", threads[i], 1);
+        env_reload();
+        CHECK_EQ(model_open(&err, &arena, &m), 0);
+        CHECK_EQ(model_open_for_plans(&err, &arena, &planned), 0);
+        CHECK_EQ(m.theory[MODEL_CORES], atoi(threads[i]));
+        if (!i) first = model_hash(&planned);
+        CHECK(model_hash(&planned) == first);
+    }
+    arena_free(&arena);
+}
+
 TEST(model_text_round_trips) {
     open_arena();
     struct model m, back;
