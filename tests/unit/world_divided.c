@@ -219,17 +219,17 @@ static struct network of_mnist(int64_t batch) {
                             .activation = rg_relu};
 }
 
-TEST(world_divided_3) {
+TEST_SLOW(world_divided_3, 120) {
     guess_machine();
     compare(0, of_mnist(66), three, RG_COUNT(three));
 }
 
-TEST(world_divided_5) {
+TEST_SLOW(world_divided_5, 120) {
     guess_machine();
     compare(0, of_mnist(53), five, RG_COUNT(five)); /* shares of 10 and 11 */
 }
 
-TEST(world_divided_6) {
+TEST_SLOW(world_divided_6, 120) {
     guess_machine();
     compare(0, of_mnist(66), six, RG_COUNT(six));
 }
