@@ -22,7 +22,7 @@
 
 #define RG_FMT(a, b) __attribute__((format(printf, a, b)))
 #define RG_NORETURN __attribute__((noreturn))
-#define RG_AT_LOAD __attribute__((constructor)) /* fork handlers: a fork beside the first use would not run them */
+#define RG_AT_LOAD __attribute__((constructor)) /* fork handlers: before any fork */
 #define RG_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define RG_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define RG_MAX(a, b) ((a) > (b) ? (a) : (b))

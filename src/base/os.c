@@ -108,9 +108,7 @@ static atomic_uint forks;
 static void count_fork(void) { atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed); }
 RG_AT_LOAD static void watch_forks(void) { pthread_atfork(NULL, NULL, count_fork); }
 
-unsigned os_forks(void) {
-    return atomic_load_explicit(&forks, memory_order_relaxed);
-}
+unsigned os_forks(void) { return atomic_load_explicit(&forks, memory_order_relaxed); }
 
 /* ---- files ---------------------------------------------------------------------------------------- */
 

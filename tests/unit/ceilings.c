@@ -25,9 +25,9 @@ TEST(ceilings_uses_of_round_numbers) {
 /* What every machine has must have been measured, and be within what any machine could do. Not launches: on a busy machine the model
  * keeps its guess of them. */
 static void check_model(const struct model *m) {
-    static const enum model_field all[] = {MODEL_CLOCK,     MODEL_FLOPS_F64, MODEL_FLOPS_F32, MODEL_OPS_INT,
-                                           MODEL_L1_RATE,   MODEL_L2_RATE,   MODEL_DRAM_CORE, MODEL_DRAM_READ,
-                                           MODEL_DRAM_COPY};
+    static const enum model_field all[] = {MODEL_CLOCK,     MODEL_FLOPS_F64, MODEL_FLOPS_F32,
+                                           MODEL_OPS_INT,   MODEL_L1_RATE,   MODEL_L2_RATE,
+                                           MODEL_DRAM_CORE, MODEL_DRAM_READ, MODEL_DRAM_COPY};
     for (size_t i = 0; i < RG_COUNT(all); i++)
         if (!(m->measured[all[i]] > 0)) FAIL("%s was not measured", model_key(all[i]));
     CHECK(m->measured[MODEL_CLOCK] < 10);
