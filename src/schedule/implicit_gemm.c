@@ -1,5 +1,5 @@
 /* implicit_gemm.c: 16-bit convolutions of every form (strided, dilated, transposed, grouped, 1-D to 3-D) and both their
- * gradients as implicit GEMMs over channels-last copies.
+ * gradients as implicit GEMMs over channels-last copies; of fp32 with RIDGE_TF32=1 those whose K is the channels.
  *
  * A factor of the product reads each axis of its source at an affine function of the product's axes: positions and taps of a
  * window (UNFOLD, FOLD), zero outside. In the given layout (N, C, H, W) a tile of it is gathered element by element. The copy
@@ -16,8 +16,8 @@
 #include "schedule/internal.h"
 
 enum {
-    CHUNK = 8,          /* 16-bit elements of a 16-byte load */
-    ROW = 64,           /* elements of a 128-byte row, as wgmma reads them */
+    CHUNK_BYTES = 16,   /* of a load */
+    ROW_BYTES = 128,    /* of a row, as wgmma reads them */
     LEAST_OWN = 8,      /* elements of M and N */
     LEAST_K = 32,       /* terms */
     LEAST_TERMS = 1024, /* of a split */
@@ -35,7 +35,7 @@ struct affine_index {
 };
 
 struct conv_factor {
-    const uop *src; /* 16-bit, to be copied */
+    const uop *src; /* 16-bit, or fp32 for TF32, to be copied */
     uint32_t n;
     int64_t d[SHAPE_MAX]; /* its sizes, gaps included */
     struct affine_index at[SHAPE_MAX];
@@ -50,6 +50,8 @@ enum conv_side { CONV_ONE, CONV_BATCH, CONV_M, CONV_N, CONV_K };
 struct conv_gemm {
     struct ir *ir;
     struct shapes *sh;
+    bool tf32;
+    int64_t chunk;             /* elements of CHUNK_BYTES */
     const struct shape *shape; /* of the product */
     struct conv_factor f[2];   /* N is what f[1], the one with windows, has alone */
     enum conv_side side[SHAPE_MAX];
@@ -161,7 +163,7 @@ static bool read_factor(struct conv_gemm *g, const uop *x, struct conv_factor *f
         else
             break;
     }
-    f->src = half ? x : narrow(g, x);
+    f->src = g->tf32 ? (half ? NULL : x) : half ? x : narrow(g, x);
     if (!f->src || is_repeated(f->src)) return false;
     const struct shape *s = shape_of(g->sh, f->src);
     f->n = s->n;
@@ -270,8 +272,8 @@ static int channels_of(const struct conv_gemm *g, const struct conv_factor *f) {
     int best = -1, first = -1;
     for (uint32_t j = 0; j < f->n; j++) {
         int a = plain_axis(g, f, j);
-        bool inner = !f->windows && j + 1 == f->n && a >= 0 && f->d[j] % CHUNK == 0;
-        if (inner && (g->side[a] == CONV_K || f->d[j] >= ROW)) return (int)j;
+        bool inner = !f->windows && j + 1 == f->n && a >= 0 && f->d[j] % g->chunk == 0;
+        if (inner && (g->side[a] == CONV_K || f->d[j] >= ROW_BYTES / CHUNK_BYTES * g->chunk)) return (int)j;
         if (a >= 0 && first < 0) first = (int)j;
         if (a >= 0 && (int)j != first && (best < 0 || f->d[j] >= f->d[best])) best = (int)j;
     }
@@ -330,14 +332,14 @@ static void pad_channels(struct conv_gemm *g) {
     int channel = last_axis(g, 1);
     int64_t few = 1;
     uint32_t axis[2], inner = img->last + 1 == (int)img->n ? img->n - 2 : img->n - 1;
-    for (int i = 0; i < 2; i++) g->size[last_axis(g, i)] = up(g->size[last_axis(g, i)], CHUNK);
+    for (int i = 0; i < 2; i++) g->size[last_axis(g, i)] = up(g->size[last_axis(g, i)], g->chunk);
     while (few < g->shape->d[channel]) few *= 2;
-    if (few >= CHUNK || g->side[channel] != CONV_N || img->n < 2 || terms(g, img, inner, axis, 2) != 2)
+    if (few >= g->chunk || g->side[channel] != CONV_N || img->n < 2 || terms(g, img, inner, axis, 2) != 2)
         return;
     int tap = g->side[axis[0]] == CONV_N ? 0 : 1;
-    bool first = g->side[axis[!tap]] == CONV_K && img->at[inner].c[axis[!tap]] * few % CHUNK == 0;
+    bool first = g->side[axis[!tap]] == CONV_K && img->at[inner].c[axis[!tap]] * few % g->chunk == 0;
     if (!first || g->side[axis[tap]] != CONV_N || img->at[inner].c[axis[tap]] != 1) return;
-    g->size[channel] = few, g->size[axis[tap]] = up(g->size[axis[tap]], CHUNK / few);
+    g->size[channel] = few, g->size[axis[tap]] = up(g->size[axis[tap]], g->chunk / few);
 }
 
 static bool is_worth_it(const struct conv_gemm *g, const struct gpu_spec *gpu) {
@@ -403,7 +405,7 @@ static double padding_cycles(struct conv_gemm *g, const struct gpu_spec *gpu, co
     for (int k = 0; k < 2; k++) {
         struct conv_factor *f = &g->f[k];
         bool padded = false;
-        double bytes = 2 * 2; /* read and written */
+        double bytes = 2.0 * CHUNK_BYTES / (double)g->chunk; /* read and written */
         for (uint32_t i = 0; i < g->shape->n; i++) padded |= g->size[i] % parts[i] && depends(f, i);
         if (!padded || !needs_no_copy(g, f)) continue;
         for (uint32_t j = 0; j < f->n; j++) bytes *= (double)f->count[j];
@@ -602,11 +604,12 @@ static const uop *rewrite(struct conv_gemm *g, const uop *n, struct repacked *ou
     return restore(g, sum_over(g, sum, split, splits), splits, shape_of(g->sh, n));
 }
 
-bool implicit_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct sched_opts *o, bool plain,
-                   struct repacked *out) {
+static bool as_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct sched_opts *o, bool plain,
+                    bool tf32, struct repacked *out) {
     const uop *mul = n->src[0];
     const struct gpu_spec *gpu = o->spec ? o->spec : gpu_spec_default();
-    struct conv_gemm g = {.ir = ir, .sh = sh, .shape = shape_of(sh, mul)};
+    struct conv_gemm g = {
+        .ir = ir, .sh = sh, .shape = shape_of(sh, mul), .tf32 = tf32, .chunk = CHUNK_BYTES / (tf32 ? 4 : 2)};
     if (g.shape->n > SHAPE_MAX - 2 || !shape_size(g.shape)) return false;
     for (int i = 0; i < 2; i++)
         if (!read_factor(&g, mul->src[i], &g.f[i])) return false;
@@ -620,7 +623,8 @@ bool implicit_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct 
     if (!g.f[1].windows != plain || g.f[0].windows || !find_sides(&g, n) || !straighten(&g) || !find_last(&g))
         return false;
     count_sides(&g);
-    if (o->capability / 10 == 9 && has_wgmma_form(&g)) return false;
+    if (tf32 ? g.side[last_axis(&g, 1)] != CONV_K : o->capability / 10 == 9 && has_wgmma_form(&g))
+        return false;
     pad_channels(&g);
     count_sides(&g);
     if (!is_worth_it(&g, gpu)) return false;
@@ -628,4 +632,10 @@ bool implicit_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct 
     if (!order_pieces(&g)) return false;
     out->sum = rewrite(&g, n, out);
     return true;
+}
+
+bool implicit_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct sched_opts *o, bool plain,
+                   struct repacked *out) {
+    if (as_gemm(ir, sh, n, o, plain, false, out)) return true;
+    return env_int(ENV_TF32) && !plain && as_gemm(ir, sh, n, o, plain, true, out);
 }

@@ -158,6 +158,31 @@ TEST_SLOW(implicit_gemm_random, 200) {
     CHECK(simgpu_count.launches > 0);
 }
 
+/* fp32 by TF32 instructions where K is the channels: the convolution and the gradient of its images. */
+TEST_SLOW(implicit_gemm_tf32, 200) {
+    static const struct drawn_conv forms[] = {
+        {2, 2, 32, 48, {13, 12}, {3, 3}, 1, 1, 1, 1, false, RG_F32},
+        {2, 1, 64, 64, {8, 9}, {3, 3}, 2, 1, 1, 1, false, RG_F32},
+        {2, 1, 3, 32, {35, 33}, {7, 7}, 2, 1, 3, 1, false, RG_F32},
+        {1, 4, 20, 36, {101}, {5}, 1, 2, 4, 1, false, RG_F32},
+        {2, 2, 32, 32, {7, 6}, {4, 4}, 2, 1, 1, 1, true, RG_F32},
+    };
+    int64_t seeds = getenv("SEEDS") ? atoll(getenv("SEEDS")) : 1,
+            first = getenv("SEED") ? atoll(getenv("SEED")) : 1;
+    setenv("RIDGE_TF32", "1", 1);
+    env_reload();
+    simgpu_add();
+    for (size_t i = 0; i < RG_COUNT(forms); i++) check_on(&forms[i], i % 2 ? "SIM80S" : "SIM90S");
+    TEST_INFO("%u kernels by MMA instructions", simgpu_count.mma);
+    CHECK(simgpu_count.mma >= RG_COUNT(forms));
+    for (int64_t i = 0; i < seeds; i++) {
+        struct drawn_conv d;
+        draw(&d, (uint64_t)(first + i));
+        d.dt = RG_F32;
+        check_on(&d, (first + i) % 2 ? "SIM90S" : "SIM80S");
+    }
+}
+
 /* ---- one tap ------------------------------------------------------------------------------------------------------ */
 
 /* Images whose channels are whole panels are loaded as they are; others have one copy for the convolution and both gradients. */
