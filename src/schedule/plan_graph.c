@@ -37,7 +37,9 @@ enum {
     TOP_LENGTH = 1 << 17, /* .. of this length are cut .. */
     TOP_CHUNKS = 1024,    /* .. into chunks .. */
     TOP_MOST = 256,       /* .. if no more elements are wanted .. */
-    TOP_FOUND = 1 << 16   /* .. and chunks find as many as one block selects from */
+    TOP_FOUND = 1 << 16,  /* .. and chunks find as many as one block selects from */
+    GEMV_LEAST = 1 << 18, /* elements of its matrix .. */
+    GEMV_ROWS_LEAST = 64  /* .. and rows of it */
 };
 enum {
     MARK_FORCED = 1, /* must be stored */
@@ -675,6 +677,25 @@ static void narrow_scans(struct copy *c) {
     }
 }
 
+/* A GEMV, or two or three rows by a large matrix in memory: planned like a contraction. The vector is stored once instead of computed
+ * by every block, and the result with its epilogue; else a network of them is one region, whose residuals every layer computes
+ * again. */
+static bool is_gemv(struct sgraph *g, const uop *n) {
+    const uop *m = n->src[0], *x;
+    if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD) return false;
+    while (m->op == OP_CAST) m = m->src[0];
+    if (m->op != OP_MUL) return false;
+    for (int i = 0; i < 2; i++) {
+        for (x = m->src[i]; op_is_movement((enum op)x->op) || x->op == OP_CAST;) x = x->src[0];
+        double matrix = shape_elements_below(&g->shapes, m->src[i]),
+               vector = shape_elements_below(&g->shapes, m->src[!i]);
+        if (in_memory(x) && matrix >= GEMV_LEAST && matrix >= GEMV_ROWS_LEAST * vector &&
+            (double)shape_size(sg_shape(g, m)) < CONTRACTION_REUSE * matrix)
+            return true;
+    }
+    return false;
+}
+
 static void find_units(struct sgraph *g, struct copy *c) {
     uop_vec topo = {0};
     uop_topo(g->a, &g->root, 1, &topo);
@@ -704,7 +725,8 @@ static void find_units(struct sgraph *g, struct copy *c) {
         u->cut = is_marked(c, n, MARK_CUT);
     }
     for (uint32_t u = 0; u < g->units; u++)
-        if (graph_contraction(&g->shapes, g->unit[u].n)) g->unit[u].hint = HINT_CONTRACTION;
+        if (graph_contraction(&g->shapes, g->unit[u].n) || (g->opts->gpu && is_gemv(g, g->unit[u].n)))
+            g->unit[u].hint = HINT_CONTRACTION;
     link_units(g);
     if (!g->opts->gpu) narrow_scans(c);
     apply_store_rules(g);

@@ -30,6 +30,8 @@ enum {
     MOST_BLOCKS = 4096, /* of a reduced axis: terms of the second reduction */
     BLOCK_TERMS = 16,   /* fewest terms of one */
     PIECE = 32,         /* terms that a warp reads at once */
+    SHORT_ROW = 4096,   /* terms that a thread block reads at once: a second kernel costs more .. */
+    SHORT_ROWS = 32,    /* .. if there are as many rows */
     LONG_ROW = 1 << 17, /* terms: more than a thread block keeps of a row */
     WORTH_IT = 1 << 17,
     LONG_COLUMNS = 1 << 20, /* elements: a core's caches do not hold them */
@@ -39,15 +41,18 @@ enum {
     FEW_ALONG = 32,   /* rows of a skinny GEMM whose matrix is K-major, or MN-major: gpu_skinny_gemm.c */
     FEW_ACROSS = 16,
     STRIP_BYTES = 128, /* columns of the matrix that a block of those has .. */
-    STRIP_ROWS = 32,   /* .. or rows, if it is K-major */
-    CHUNK = 64,        /* terms that a warp takes at once */
-    TILE_M = 64,       /* of other products */
+    STRIP_ROWS = 8,    /* .. or rows, if it is K-major: by MMA instructions .. */
+    STRIP_ROWS_FMA = 32,
+    GEMV_ROWS = 2, /* of a matrix by one vector: the threads of a block share K */
+    CHUNK = 64,    /* terms that a warp takes at once */
+    TILE_M = 64,   /* of other products */
     TILE_N = 128,
-    LEAST_SIDE = 32,      /* both of a product of few results that is tiled */
-    PART_LEAST = 1024,    /* terms of a sum that are worth a block .. */
-    PART_LEAST_FMA = 256, /* .. of a tile by FMAs: some ten microseconds */
-    TILE_TAPS = 32 * 64,  /* results of a block of a weight gradient */
-    BLOCKS_PER_SM = 8,    /* of those, and of a reduction whose axes are short */
+    LEAST_SIDE = 32,        /* both of a product of few results that is tiled */
+    PART_LEAST = 1024,      /* terms of a sum that are worth a block .. */
+    PART_LEAST_FMA = 256,   /* .. of a tile by FMAs: some ten microseconds .. */
+    PART_LEAST_HEADS = 128, /* .. of a batch of skinny GEMMs */
+    TILE_TAPS = 32 * 64,    /* results of a block of a weight gradient */
+    BLOCKS_PER_SM = 8,      /* of those, and of a reduction whose axes are short */
     MOST_PARTS = 128,
     MOST_TAPS = 11,
     FACTOR_DEPTH = 6,            /* nested MULs and CASTs whose operands are reshaped */
@@ -548,10 +553,12 @@ static int64_t gemm_splits(struct split_state *s, const uop *n, const struct sha
     }
     int wide = size[1] >= size[0];
     int64_t few = size[!wide], many = size[wide], blocks, want;
-    if (!depth || (many < TILE_N && few < LEAST_SIDE)) return 1;
     const uop *matrix = m->src[wide];
     while (matrix->op == OP_EXPAND || matrix->op == OP_CAST) matrix = matrix->src[0];
     bool along = memory_axis(s, matrix, 12) == n->src[1]->arg.i;
+    bool heads = batch > 1 && !along && few <= FEW_ACROSS && many * element_bytes(matrix) >= STRIP_BYTES;
+    if (!depth || (many < TILE_N && few < LEAST_SIDE && !heads)) return 1;
+    if (heads) least = PART_LEAST_HEADS; /* values of attention in decoding */
     if (few > (along ? FEW_ALONG : FEW_ACROSS)) {
         if (narrow) return splitk_parts(s->gpu, size, batch, depth);
         if (!is_rounded(m->src[0]) && !is_rounded(m->src[1])) least = PART_LEAST_FMA;
@@ -559,7 +566,8 @@ static int64_t gemm_splits(struct split_state *s, const uop *n, const struct sha
         blocks = (few + TILE_M - 1) / TILE_M * ((many + wide_tile - 1) / wide_tile) * batch,
         want = power_of_two_below(s->gpu->sms);
     } else {
-        int64_t strip = along ? STRIP_ROWS : STRIP_BYTES / element_bytes(matrix);
+        int64_t rows = few == 1 ? GEMV_ROWS : element_bytes(matrix) <= 2 ? STRIP_ROWS : STRIP_ROWS_FMA;
+        int64_t strip = along ? rows : STRIP_BYTES / element_bytes(matrix);
         blocks = (many + strip - 1) / strip * batch, want = 2 * power_of_two_below(s->gpu->sms);
     }
     int64_t parts = 1, most = 1;
@@ -642,6 +650,7 @@ static int64_t many_on_gpu(struct split_state *s, const uop *n, const struct sha
     for (uint32_t i = in->n; i-- > 0 && (in->d[i] == 1 || reduced >> i & 1) && !(product && row > 1);)
         row *= in->d[i];
     if (row >= PIECE && !product) row = terms;
+    if (row == terms && row <= SHORT_ROW && !product) return SHORT_ROWS;
     return RG_MAX(full_columns(s->gpu) / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
 }
 

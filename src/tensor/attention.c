@@ -121,9 +121,12 @@ static const uop *causal(struct attend *a) {
     return t_le(a->g, j, first ? t_slice(a->g, i, &(struct t_slice){.start = first, .stop = T_END}, 1) : i);
 }
 
-/* x as an operand of a product: rounded to 16 bits if these are. */
+/* x as an operand of a product: rounded to 16 bits if these are, and if it is not yet. */
 static const uop *rounded(struct attend *a, const uop *x) {
-    return a->half == DT_VOID ? x : t_cast(a->g, t_cast(a->g, x, a->half), a->dt);
+    const uop *from = x;
+    while (op_is_movement((enum op)from->op)) from = from->src[0];
+    if (a->half == DT_VOID || (from->op == OP_CAST && from->src[0]->dt == a->half)) return x;
+    return t_cast(a->g, t_cast(a->g, x, a->half), a->dt);
 }
 
 /* 2^(s - m), the weights but for their sum. Those behind the causal mask are 0 in any case; as a WHERE they are so to the
@@ -383,6 +386,7 @@ enum {
     FEW_LEAST_FMAS = 1 << 10,
     FEW_MOST_FMAS = 1 << 23, /* of one query: its weighted sum fills the GPU, with the softmax in it */
     FEW_QUERIES = 16,
+    FEW_SMS = 8, /* for each head of k: with more heads wgmma fills the GPU (split-KV) */
     WGMMA_HEAD = 256,
     WGMMA_CHUNK = 8
 };
@@ -400,8 +404,9 @@ static bool has_wgmma_sizes(int64_t d, int64_t dv) {
 static bool is_plain(struct attend *a, const struct shape *q, const struct shape *v, int64_t heads) {
     int64_t d = q->d[q->n - 1], dv = v->d[v->n - 1], rows = shape_size(q) / RG_MAX(d, 1);
     int64_t each = a->t * (q->n > 2 ? q->d[q->n - 3] / heads : 1); /* queries of a head of k */
-    bool few = each <= FEW_QUERIES;
-    if (!a->o->stream || (a->o->wgmma && a->half != DT_VOID && has_wgmma_sizes(d, dv) && !few)) return false;
+    bool wgmma = a->o->wgmma && a->half != DT_VOID && has_wgmma_sizes(d, dv);
+    bool few = each <= FEW_QUERIES && (!wgmma || FEW_SMS * (rows / RG_MAX(each, 1)) <= a->o->sms);
+    if (!a->o->stream || (wgmma && !few)) return false;
     double scores = (double)rows * (double)a->s;
     if (scores * (double)d < (few ? FEW_LEAST_FMAS : PLAIN_LEAST_FMAS)) return false;
     if (a->t > BLOCKS_MOST * block_of(a, q)) return false;

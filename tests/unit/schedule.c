@@ -151,8 +151,8 @@ TEST(schedule_gpu_splits_products) {
         int64_t parts; /* 1: one kernel */
     } job[] = {
         {16, 4096, 14336, true, 4},                                 /* 64 strips of 64 columns */
-        {1, 4096, 14336, true, 4},     {16, 14336, 4096, false, 1}, /* 448 of 32 rows */
-        {16, 4096, 4096, false, 2},    {16, 512, 1024, false, 1},   /* parts of 512 are not worth it */
+        {1, 4096, 14336, true, 4},     {16, 14336, 4096, false, 1}, /* 1792 of 8 rows */
+        {16, 4096, 4096, false, 1},    {16, 512, 1024, false, 1},   /* parts of 512 are not worth it */
         {512, 512, 65536, false, 16},  {1024, 1024, 8192, false, 1},
         {4096, 4096, 4096, true, 1},   {64, 4096, 4096, false, 4},
         {64, 4096, 14336, true, 4}, /* memory limits it: no more parts */

@@ -112,6 +112,25 @@ TEST(schedule_gpu_stores_16_bits_before_reducing) {
     arena_free(&c.arena);
 }
 
+/* Layers of a token that is decoded: x + W norm(x). A norm and a GEMV with its residual each; no layer sums those before it again. */
+#define TOKEN "1 512"
+#define NORM(x) \
+    HALF("(MUL " x " (EXPAND (RSQRT (ADD (REDUCE_AXES[ADD] (MUL " x " " x ") 1) 1.0)) " TOKEN "))")
+#define GEMV(w, x)                                                                       \
+    "(RESHAPE (REDUCE_AXES[ADD] (MUL (EXPAND " x " 512 512) (CAST<f32> (BUFFER<bf16>[" w \
+    "] 512 512))) 1) " TOKEN ")"
+#define LAYER(w, x) HALF("(ADD " x " " GEMV(w, NORM(x)) ")")
+TEST(schedule_gpu_residuals_of_gemv) {
+    struct gpu_case c = {.values = true,
+                         .text = "kernel g\n(GRAPH " LAYER(
+                             "3", LAYER("2", LAYER("1", "(CAST<f32> (BUFFER<bf16>[0] " TOKEN "))"))) ")\n"};
+    plan(&c);
+    CHECK_EQ(c.run.sched.call.n, 6);
+    for (uint32_t i = 0; i < c.run.sched.call.n; i++)
+        CHECK(c.run.sched.prog.p[c.run.sched.call.p[i].prog].nbuf <= 4);
+    arena_free(&c.arena);
+}
+
 /* The gradient of a gather: 4096 rows added to 64, so each gets about 64. Sums of 64-bit integers, whatever the order. */
 TEST(schedule_gpu_scatter_is_of_integers) {
     static const char *const type[] = {"f32", "bf16", "f16", "f64", "i32"};

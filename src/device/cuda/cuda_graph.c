@@ -91,9 +91,14 @@ static struct cu_kernel_node told(const struct node *x, const struct dev_launch 
                                    .extra = t->extra};
 }
 
-/* At most one wave. */
+/* PDL saves a microsecond of latency, but blocks that become resident early are spread unevenly over the SMs: a kernel of many blocks
+ * takes longer. At most one wave of one block per SM, or a short kernel. */
+enum { PDL_BLOCKS = 16, PDL_BYTES = 48 << 20 }; /* of a short kernel: blocks per SM, bytes it moves (10 us) */
+#define PDL_OPS 4e9                             /* .. and computes */
+
 static bool is_small(const struct cuda_device *d, const struct node *x) {
-    return x->blocks <= (unsigned)d->info.units;
+    bool is_short = x->l->bytes <= PDL_BYTES && (double)x->l->ops <= PDL_OPS;
+    return x->blocks <= (is_short ? PDL_BLOCKS : 1) * (unsigned)d->info.units;
 }
 
 /* Dependences of a node. */

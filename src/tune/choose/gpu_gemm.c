@@ -802,10 +802,19 @@ bool gpu_lowers(const struct view *v, const char *opts) {
     return ok;
 }
 
+/* Seconds of blocks that share sums, 8 x 4 results each (skinny_tile of gpu_heuristic.c): loads from L2, then FMAs at half their
+ * rate, since 16-bit operands are widened. */
+static double coop_seconds(const struct gemm *x) {
+    const struct gpu_spec *gpu = x->v->gpu;
+    double fmas = x->m.size * x->n.size * x->k.size * batch_of(x), clocks = gpu->sms * gpu->ghz * 1e9;
+    double bytes = fmas * x->elem_bytes * (1.0 / 8 + 1.0 / 4);
+    return bytes / (gpu_cost.l2_rate_shared * gpu_l2_scale(gpu) * clocks) + fmas / (64 * clocks);
+}
+
 /* Few blocks, and single threads, each with the loads of a sum in a row, take less? Blocks share sums of operands contiguous along k. */
 static bool is_few(const struct gemm *x, const struct priced_config *p) {
     bool dots = is_contiguous(x, x->c.a.access, &x->k) && is_contiguous(x, x->c.b.access, &x->k);
-    bool slow = dots || p->seconds > x->k.size * gpu_cost.thread_term;
+    bool slow = p->seconds > (dots ? coop_seconds(x) : x->k.size * gpu_cost.thread_term);
     return slow && p->blocks < gpu_whole(x->v->gpu, gpu_cost.blocks_gemm);
 }
 

@@ -133,7 +133,9 @@ static int vector_lanes(const struct view *v, int axis, bool flat, int period) {
         const struct access_view *s = &v->access[i];
         int64_t stride = access_stride(v, s, axis, period);
         bool store = s->store && v->axis[axis].grid; /* a row's result does not depend on the row's axis */
-        if ((s->pred && (s->store || stride != 1)) || s->add || (stride != 1 && store)) return 1;
+        bool uniform = stride == 0 && (!s->pred || !view_depends(v, s->pred, axis));
+        if ((s->pred && (s->store || (stride != 1 && !uniform))) || s->add || (stride != 1 && store))
+            return 1;
         if (stride == 1) bytes = RG_MAX(bytes, s->bytes), least = RG_MIN(least, s->bytes), contiguous++;
         if (stride == 1 && s->store) stored = RG_MAX(stored, s->bytes);
         strided += stride != 1 && stride != 0;
