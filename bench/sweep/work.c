@@ -255,9 +255,10 @@ double work_time(rg_ctx *c, rg_jit *j, const struct options *o, double *launches
     rg_jit_stats s = {0};
     rg_jit_info(j, &s);
     *launches = (double)s.kernels;
-    if (once >= SLOW || !s.kernels)
-        return once; /* no kernel: a view, as a scan along an axis of one element is */
+    if (once >= SLOW) return once;
     if (o->cpu_time) return cpu_seconds(c, j, 0.03);
+    if (!s.kernels)
+        return once; /* a view, as a scan along an axis of one element is: nothing for a device's clock */
     rg_benchmark(c, call_jit, j, &b, .warmup = 1, .seconds = o->jobs ? 0.02 : 0.05);
     *launches = b.kernels;
     return o->least ? b.least : b.median;
