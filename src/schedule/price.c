@@ -22,6 +22,7 @@ enum {
     W_IDIV_CONST = 6, /* by a constant: multiply and shift */
     W_CAST_BF16 = 6,
     W_SCAN = 8,          /* the combining op of a scan: a dependent chain */
+    W_GATHER = 40,       /* CPU: an address of a vector's lane to a scalar register, its element back to the lane */
     W_ERF_EPILOGUE = 26, /* GPU: 1 + erf(x) is one exp2 (rules/fuse_math.rules) */
     W_SPECIAL_LEAST = 30 /* above: a math function that RESIDENT keeps from pass to pass */
 };
@@ -38,7 +39,8 @@ enum {
     THREADS_PER_SM = 1024, /* that hide the latency of memory */
     BLOCK_THREADS = 512,   /* at most */
     THREAD_ELEMENTS = 4,   /* of a row, at least */
-    COOP_TERMS = 64        /* of a reduction that a block of threads shares, at least */
+    COOP_TERMS = 64,       /* of a reduction that a block of threads shares, at least */
+    LINE = 64              /* bytes of a cache line */
 };
 static const struct {
     double gather, column, l1_share, l2_share, l2_tensor_share, l3_tensor_share;
@@ -90,6 +92,7 @@ struct tally {
     double terms;         /* elements that an iteration of the grid loads, of the buffer with the most */
     bool by_columns;      /* neighbouring iterations of the grid load neighbours: a thread each */
     double down;          /* bytes from DRAM that each core reads down columns of its own */
+    double scattered;     /* CPU: bytes of cache lines that a loop stores one element of */
 };
 
 static double extent(const uop *range) { return (double)range->src[0]->hi; }
@@ -444,6 +447,8 @@ static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store)
     }
     if (t->gpu) t->row = RG_MAX(t->row, block_row(t, index, f));
     double size = dtype_info[p->dt].bytes;
+    if (store && inner && !along && !across && n * LINE > model_value(t->m, MODEL_L2_SIZE))
+        t->scattered += n * (LINE - size);
     if (!store && inner) t->terms = RG_MAX(t->terms, n / rows), t->by_columns |= across && !along;
     if (inner && n * size > model_value(t->m, MODEL_L2_SIZE)) {
         if (along) t->along += n * size; /* where the grid repeats it, vectors across broadcast it */
@@ -453,6 +458,19 @@ static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store)
     }
     x->elements = RG_MAX(x->elements, n);
     x->footprint = RG_MAX(x->footprint, n / rows * size);
+}
+
+/* Is some range's step along the address no constant, and none of those of a vector's length is 1? Lanes are loaded one by one. */
+static bool is_gathered(struct tally *t, const uop *index) {
+    const uop_vec *f = free_of(&t->r->fr, index);
+    bool irregular = false;
+    for (uint32_t i = 0; i < f->n; i++) {
+        uop_memo_clear(&t->r->strides);
+        int64_t s = stride_of(t, index->src[1], f->p[i]);
+        if (s == 1 && extent(f->p[i]) >= LONG_RUN) return false;
+        irregular |= s == 0 && extent(f->p[i]) > 1;
+    }
+    return irregular;
 }
 
 static void price_memory(struct tally *t, const traffic_vec *v) {
@@ -499,8 +517,8 @@ static void price_nodes(struct tally *t, traffic_vec *mem) {
             t->work.l1 += dtype_info[n->dt].bytes * times(t, free_of(&t->r->fr, row ? n : n->src[0]));
         } else if (n->op == OP_LOAD) {
             touch(t, mem, n->src[0], false);
-            if (!t->contractions)
-                *work_of(&t->work, (enum dtype)n->dt) += times(t, f); /* else from registers */
+            double w = !t->gpu && is_gathered(t, n->src[0]) ? W_GATHER : t->contractions ? 0 : 1;
+            *work_of(&t->work, (enum dtype)n->dt) += w * times(t, f); /* contractions: from registers */
         } else if (n->op == OP_STORE || n->op == OP_STORE_ADD) {
             touch(t, mem, n->src[0], true);
             if (n->op == OP_STORE_ADD) touch(t, mem, n->src[0], false);
@@ -590,6 +608,7 @@ struct kernel_price price_kernel(struct rangeify *r, const uop *sink, const stru
     if (!t.contractions) { /* vectors run one way: the other accesses gather */
         traffic(&t, rate.gather * RG_MIN(t.across, t.along), INFINITY, false);
         if (!t.gpu) traffic(&t, rate.column * t.down, INFINITY, false);
+        if (!t.gpu) t.work.l3 += t.scattered;
     }
     if (t.gpu) t.grid_all = busy_sms(&t);
     bool serial = !t.gpu && sink->src[0]->op == OP_STORE_ADD;
