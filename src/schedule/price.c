@@ -21,8 +21,8 @@ enum {
     W_SIMPLE = 2,
     W_IDIV_CONST = 6, /* by a constant: multiply and shift */
     W_CAST_BF16 = 6,
-    W_SCAN = 8,          /* the combining op of a scan: a dependent chain */
-    W_GATHER = 40,       /* CPU: an address of a vector's lane to a scalar register, its element back to the lane */
+    W_SCAN = 8,    /* the combining op of a scan: a dependent chain */
+    W_GATHER = 40, /* CPU: an address of a vector's lane to a scalar register, its element back to the lane */
     W_ERF_EPILOGUE = 26, /* GPU: 1 + erf(x) is one exp2 (rules/fuse_math.rules) */
     W_SPECIAL_LEAST = 30 /* above: a math function that RESIDENT keeps from pass to pass */
 };
@@ -447,8 +447,8 @@ static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store)
     }
     if (t->gpu) t->row = RG_MAX(t->row, block_row(t, index, f));
     double size = dtype_info[p->dt].bytes;
-    if (store && inner && !along && !across && n * LINE > model_value(t->m, MODEL_L2_SIZE))
-        t->scattered += n * (LINE - size);
+    if (store && !along && !across && n / rows * LINE > model_value(t->m, MODEL_L1_SIZE))
+        t->scattered += n * (LINE - size); /* a line is gone before its next element is stored */
     if (!store && inner) t->terms = RG_MAX(t->terms, n / rows), t->by_columns |= across && !along;
     if (inner && n * size > model_value(t->m, MODEL_L2_SIZE)) {
         if (along) t->along += n * size; /* where the grid repeats it, vectors across broadcast it */
@@ -460,17 +460,25 @@ static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store)
     x->footprint = RG_MAX(x->footprint, n / rows * size);
 }
 
-/* Is some range's step along the address no constant, and none of those of a vector's length is 1? Lanes are loaded one by one. */
+/* Is a term of the address a number that was computed or loaded, not an index, and differs along the range? */
+static bool has_number(struct tally *t, const uop *n, const uop *range) {
+    if (!free_has(&t->r->fr, n, range)) return false;
+    if (n->op == OP_CAST && n->dt == DT_IDX) return n->src[0]->dt != DT_IDX;
+    for (uint32_t i = 0; i < n->nsrc && (n->op == OP_ADD || n->op == OP_MUL); i++)
+        if (has_number(t, n->src[i], range)) return true;
+    return false;
+}
+
+/* Does no vector have consecutive elements? Then its lanes are loaded one by one. */
 static bool is_gathered(struct tally *t, const uop *index) {
     const uop_vec *f = free_of(&t->r->fr, index);
-    bool irregular = false;
+    bool number = false;
     for (uint32_t i = 0; i < f->n; i++) {
         uop_memo_clear(&t->r->strides);
-        int64_t s = stride_of(t, index->src[1], f->p[i]);
-        if (s == 1 && extent(f->p[i]) >= LONG_RUN) return false;
-        irregular |= s == 0 && extent(f->p[i]) > 1;
+        if (stride_of(t, index->src[1], f->p[i]) == 1 && extent(f->p[i]) >= LONG_RUN) return false;
+        number |= has_number(t, index->src[1], f->p[i]);
     }
-    return irregular;
+    return number;
 }
 
 static void price_memory(struct tally *t, const traffic_vec *v) {
