@@ -105,6 +105,19 @@ struct c_access { /* INDEX, resolved */
     struct c_text index; /* scalar: the first of `lanes` consecutive ones; vector: one each */
 };
 
+/* A gather from uniform addresses on: only the lanes of the rest are taken out of a vector, once for all rows that share them. Moves
+ * scalar terms of the index to the base, and returns the rest. Both stay in the buffer, as none is negative. */
+static const uop *to_base(struct render *r, const uop *index, const char **base) {
+    while (r->lang == LANG_C && index->op == OP_ADD && index->lanes > 1) {
+        bool second = index->src[0]->lanes > 1;
+        const uop *uniform = index->src[second], *rest = index->src[!second];
+        if (uniform->lanes > 1 || rest->lanes == 1 || uniform->lo < 0 || rest->lo < 0) break;
+        *base = fmt(r, "(%s + %s)", *base, operand(r, uniform).s);
+        index = rest;
+    }
+    return index;
+}
+
 static struct c_access access_of_index(struct render *r, const uop *n) {
     if (n->op != OP_INDEX) bad(r, n, "is not an INDEX");
     if (n->lanes > MAX_LANES)
@@ -114,7 +127,7 @@ static struct c_access access_of_index(struct render *r, const uop *n) {
     const struct c_text *base = val(r, n->src[0]);
     if (!base->s) bad(r, n->src[0], "is not a buffer of this kernel");
     p.base = base->s;
-    p.index = operand(r, n->src[1]);
+    p.index = operand(r, to_base(r, n->src[1], &p.base));
     if (p.index.lanes > 1) p.index = named(r, p.index);
     return p;
 }
