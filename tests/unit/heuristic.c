@@ -261,6 +261,22 @@ static bool gen_gather(struct str *s, struct rnd *r) {
     return true;
 }
 
+/* Columns of a resized image: elements are gathered at indices that all rows share, and weighted sums of some of them. */
+static bool gen_resize(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, "f32", "f64", "bf16", "f16");
+    int64_t rows = size(r, 20), n = size(r, 40), out = size(r, 60), taps = rnd_range(r, 2, 4);
+    param(s, "x", 0, dt, rows * n), param(s, "o", 1, dt, rows * out);
+    range(s, "i", "i", "GRID", 0, 0, rows), range(s, "j", "j", "GRID", 1, 0, out);
+    range(s, "k", "k", "REDUCE", 2, 0, taps);
+    str_printf(s, "from = (IDIV (MUL (CAST<i32> j) %lld) %lld)\n", (long long)n, (long long)out);
+    str_printf(s, "at = (MIN (ADD from (CAST<i32> k)) %lld)\n", (long long)(n - 1));
+    str_printf(s, "e = (LOAD (INDEX x (ADD (MUL i %lld) (CAST<idx> at))))\n", (long long)n);
+    str_printf(s, "w = (WHERE (LT at (ADD from 2)) (CAST<%s> 1.0) (CAST<%s> 0.0))\n", dt, dt);
+    str_printf(s, "(SINK (STORE (INDEX o (ADD (MUL i %lld) j)) (REDUCE[ADD] (MUL e w) k)))\n",
+               (long long)out);
+    return true;
+}
+
 static bool gen_scatter(struct str *s, struct rnd *r) {
     int64_t rows = size(r, 9), n = size(r, 30), c = size(r, 40);
     param(s, "x", 0, "f32", n * c), param(s, "idx", 1, "i32", n), param(s, "o", 2, "f32", rows * c);
@@ -337,7 +353,8 @@ static void many(bool (*gen)(struct str *, struct rnd *), const char *name) {
 /* clang-format off */
 #define CLASSES(X)                                                                                   \
     X(pointwise) X(broadcast) X(transpose) X(padded) X(reshaped) X(softmax) X(layernorm) X(reduce)   \
-    X(columns) X(matmul) X(matvec) X(conv) X(argmax) X(scan) X(gather) X(scatter) X(tasks) X(onehot)
+    X(columns) X(matmul) X(matvec) X(conv) X(argmax) X(scan) X(gather) X(resize) X(scatter) X(tasks) \
+    X(onehot)
 /* clang-format on */
 #define X(name) \
     TEST(heuristic_keeps_values_##name) { many(gen_##name, #name); }

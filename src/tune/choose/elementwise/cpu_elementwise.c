@@ -53,6 +53,7 @@ enum {
     MOST_STATEMENTS = 2000
 };                       /* of an unrolled body, functions expanded: compilers take longer than they gain */
 enum { MOST_TAPS = 16 }; /* of a pooling window that is unrolled */
+enum { SHARED_ROWS = 8, SHARED_WEIGHT = 2 }; /* rows that share gathered indices; least weight of those */
 enum { UNROLL_REDUCE = 8, UNROLL = 4, SHORT_VECTORS = 16, COPY_VECTORS = 64 };
 enum { RARE_STORE = 8 };  /* loads of each */
 enum { SCAN_BYTES = 64 }; /* of each row that a scan down columns takes: a cache line */
@@ -632,6 +633,43 @@ static int write_pooled(struct view *v, struct elementwise_plan *f, struct str *
     return pooled;
 }
 
+/* Elements that are gathered along the vector axis, at indices that another axis of the grid does not change (the columns of a resized
+ * image): rows of that axis share indices, what is computed of them, and their way to scalar registers. The axis, or -1. */
+static int shared_index(const struct view *v, const struct elementwise_plan *f) {
+    bool gathers = false;
+    int best = -1;
+    double most = SHARED_WEIGHT;
+    for (int i = 0; i < v->naccess; i++)
+        gathers |= !v->access[i].store && access_stride(v, &v->access[i], f->axis, f->lanes) == NO_STRIDE;
+    if (!gathers || v->scans || v->stages || v->axis[f->axis].reduce) return -1;
+    if (f->transposed >= 0 && !v->axis[f->transposed].reduce) return -1; /* but for weights of taps */
+    for (int i = v->naxis; i-- > 0;) {
+        double w = 0;
+        if (i == f->axis || !v->axis[i].grid || v->axis[i].fixed || v->axis[i].size < 2) continue;
+        for (uint32_t k = 0; k < v->topo.n; k++)
+            if (view_depends(v, v->topo.p[k], f->axis) && !view_depends(v, v->topo.p[k], i))
+                w += weight(v->topo.p[k]);
+        if (w > most) most = w, best = i;
+    }
+    return best;
+}
+
+static void write_shared_index(struct view *v, struct elementwise_plan *f, struct str *out, int axis) {
+    const struct axis_view *a = &v->axis[axis];
+    int64_t taps = 1, rows = SHARED_ROWS;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce) taps = (int64_t)RG_MIN((double)taps * v->axis[i].most, MOST_TAPS);
+    while (rows > 2 && rows * taps * body_statements(v, f->axis) > MOST_STATEMENTS) rows /= 2;
+    rows = even_part(a->size, rows);
+    if (rows < 2) return;
+    const char *in = view_new_axis(v, a->name, "r");
+    if (rows == a->size)
+        str_printf(out, " UNROLL(%s)", a->name);
+    else
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", a->name, (long long)rows, in, in);
+    f->in_grid[axis] = (double)ceil_div(a->size, rows);
+}
+
 /* Short reductions (the taps of a pooling window) are unrolled whole. Parts of longer ones are not: their order would depend on the loops
  * around them, and those on the number of threads. */
 static void write_taps(struct view *v, const struct elementwise_plan *f, const struct twins *t,
@@ -689,7 +727,8 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
                    a->name);
         f.vectors /= streams;
     }
-    int64_t u = level < 4 ? streams > 1 ? 4 : unroll_of(v, &f) : 1;
+    int shared = level < 1 ? shared_index(v, &f) : -1;
+    int64_t u = level < 4 && shared < 0 ? streams > 1 ? 4 : unroll_of(v, &f) : 1;
     if (a->grid && !a->reduce) u = fewer_vectors(v, u);
     tile_vector(v, &f, out, u);
     struct twins t = twins_of(v, f.axis);
@@ -700,9 +739,10 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
     }
     if (level < 3 && streams == 1 && !v->scans && !v->stages) write_other_passes(v, &f, t.ranges, out);
     if (f.transposed >= 0 && level < 3) write_transpose(v, &f, out);
-    int pooled = level < 2 ? write_pooled(v, &f, out) : -1;
+    if (shared >= 0) write_shared_index(v, &f, out, shared);
+    int pooled = level < 2 && shared < 0 ? write_pooled(v, &f, out) : -1;
     if (level < 1 && pooled < 0 && !v->scans && !v->stages) write_taps(v, &f, &t, out);
-    if (level < 2 && f.transposed < 0) write_distant_rows(v, &f, &t, out, u, pooled);
+    if (level < 2 && f.transposed < 0 && shared < 0) write_distant_rows(v, &f, &t, out, u, pooled);
     if (level < 4) shape_grid(v, out, f.in_grid, f.name);
     if (level < 1) {
         pipe_rows(v, &f, out);
