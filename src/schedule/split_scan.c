@@ -10,8 +10,11 @@
 #include "schedule/internal.h"
 
 enum {
-    WORTH_IT = 1 << 15, /* elements */
-    ROW_BLOCK = 16384,  /* of a row */
+    WORTH_IT = 1 << 15,    /* elements */
+    WORTH_LANES = 1 << 12, /* elements of few rows on a CPU: blocks are the lanes of vectors */
+    LANE_ROWS = 4,         /* that fill them */
+    LANE_LEAST = 64,       /* elements of such a block */
+    ROW_BLOCK = 16384,     /* of a row */
     ROW_LEAST = 2048,
     WHOLE = 4,             /* elements of a row's vectors */
     ROWS_CPU = 64,         /* rows or columns that occupy any number of cores */
@@ -39,13 +42,14 @@ static int64_t divisor_near(int64_t n, int64_t want, int64_t least, int64_t most
 /* Elements of a block of a scan over n elements, `inner` apart, of `outer` rows; 0: it is not split. */
 static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer, int64_t inner) {
     int64_t want, exact;
-    if (n * outer * inner < WORTH_IT) return 0;
+    bool lanes = !s->gpu && inner == 1 && outer < LANE_ROWS && n * outer < WORTH_IT;
+    if (n * outer * inner < (lanes ? WORTH_LANES : WORTH_IT)) return 0;
     if (inner == 1) {
-        int64_t rows = s->gpu ? 2 * s->gpu->sms : ROWS_CPU;
-        if (outer >= rows || n < 2 * ROW_LEAST) return 0;
-        want = RG_MAX(RG_MIN(n * outer / rows, ROW_BLOCK), ROW_LEAST);
-        exact = n % WHOLE ? 0 : WHOLE * divisor_near(n / WHOLE, want / WHOLE, ROW_LEAST / 2 / WHOLE, want);
-        if (!exact && !s->gpu) exact = divisor_near(n, want, ROW_LEAST / 8, want);
+        int64_t rows = s->gpu ? 2 * s->gpu->sms : ROWS_CPU, least = lanes ? LANE_LEAST : ROW_LEAST;
+        if (outer >= rows || n < 2 * least) return 0;
+        want = RG_MAX(RG_MIN(n * outer / rows, ROW_BLOCK), least);
+        exact = n % WHOLE ? 0 : WHOLE * divisor_near(n / WHOLE, want / WHOLE, least / 2 / WHOLE, want);
+        if (!exact && !s->gpu) exact = divisor_near(n, want, RG_MAX(least / 8, LANE_LEAST / 2), want);
     } else {
         int64_t columns = s->gpu ? 2 * (int64_t)gpu_whole(s->gpu, gpu_cost.threads_columns) : COLUMNS_CPU;
         int64_t blocks = columns / (outer * inner);

@@ -79,6 +79,18 @@ TEST(scans_random_cpu) {
 }
 
 /* Blocks of a CPU divide odd lengths, too: nothing is padded, and no kernel copies the result. */
+/* One to three rows are split into blocks that fill the lanes of vectors. */
+TEST(scans_few_rows_cpu) {
+    rg_ctx *c = rg_open("CPU");
+    for (int i = 0; i < 8; i++) {
+        int64_t outer = 1 + (int64_t)(bits() % 3), n = 1300 + (int64_t)(bits() % 12000);
+        if (i == 0) outer = 1, n = 4096;
+        if (i == 1) outer = 1, n = 4099;
+        check(c, (enum scan)(i % SCANS), i % 2 ? RG_F32 : i % SCANS == PROD ? RG_F32 : RG_I32, outer, n, 1);
+    }
+    rg_close(c);
+}
+
 TEST(scans_blocks_of_odd_lengths_cpu) {
     static const int64_t n[] = {257 * 509, 1031 * 263, 3 * 41 * 1009};
     rg_ctx *c = rg_open("CPU");
