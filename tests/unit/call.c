@@ -144,15 +144,18 @@ static void both(const char *const device[2], rg_dtype dt, const void *data, int
                       : what == 2 ? rg_argsort(x, 1)
                       : what == 3 ? rg_argsort(x, 1, .descending = true)
                       : what == 4 ? rg_topk(x, (n + 9) / 10, 1)
-                                  : rg_topk_index(x, (n + 2) / 3, 1, .smallest = true);
+                      : what == 5 ? rg_topk_index(x, (n + 2) / 3, 1, .smallest = true)
+                      : what == 6 ? rg_topk(x, RG_MIN(n, 2), 1, .smallest = true)
+                                  : rg_topk_index(x, RG_MIN(n, 3), 1);
         if (rg_read(y, got[d], bytes)) FAIL("%s", rg_error(c));
         rg_close(c);
     }
 }
 
 static size_t bytes_of(int what, rg_dtype dt, int64_t rows, int64_t n) {
-    int64_t k = what == 4 ? (n + 9) / 10 : what == 5 ? (n + 2) / 3 : n;
-    return (size_t)(rows * k) * (what == 2 || what == 3 || what == 5 ? 8 : rg_dtype_size(dt));
+    int64_t k = what == 4 ? (n + 9) / 10 : what == 5 ? (n + 2) / 3 : what == 6 ? RG_MIN(n, 2) : n;
+    if (what == 7) k = RG_MIN(n, 3);
+    return (size_t)(rows * k) * (what == 2 || what == 3 || what == 5 || what == 7 ? 8 : rg_dtype_size(dt));
 }
 
 struct sort_buffers {
@@ -175,7 +178,7 @@ static void rows_alike(struct sort_buffers *b, const char *device, rg_dtype dt, 
     const char *const devices[2] = {device, "REF"};
     fill(b->data, (size_t)(rows * n), rg_dtype_size(dt), kind, dt == RG_BOOL, &b->seed);
     one_nan(b->data, (size_t)(rows * n), dt);
-    for (int what = 0; what < 6; what++) {
+    for (int what = 0; what < 8; what++) {
         size_t bytes = bytes_of(what, dt, rows, n);
         both(devices, dt, b->data, rows, n, what, b->got, bytes);
         if (memcmp(b->got[0], b->got[1], bytes))

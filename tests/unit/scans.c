@@ -78,7 +78,6 @@ TEST(scans_random_cpu) {
     CHECK(!rg_close(c));
 }
 
-/* Blocks of a CPU divide odd lengths, too: nothing is padded, and no kernel copies the result. */
 /* One to three rows are split into blocks that fill the lanes of vectors. */
 TEST(scans_few_rows_cpu) {
     rg_ctx *c = rg_open("CPU");
@@ -91,6 +90,7 @@ TEST(scans_few_rows_cpu) {
     rg_close(c);
 }
 
+/* Blocks of a CPU divide odd lengths, too: nothing is padded, and no kernel copies the result. */
 TEST(scans_blocks_of_odd_lengths_cpu) {
     static const int64_t n[] = {257 * 509, 1031 * 263, 3 * 41 * 1009};
     rg_ctx *c = rg_open("CPU");

@@ -16,10 +16,15 @@
 #define WIDE_DIGITS 4096   /* elements from which on digits have 11 bits, not 8 */
 #define PARALLEL (1 << 16) /* elements of a row that is worth several threads */
 #define PARTS 16
+#define AT_ONCE 32 /* elements of a long row that are compared with the last of the few wanted */
 
 typedef uint32_t word32;
 typedef uint64_t word64;
 typedef unsigned __int128 word128;
+typedef uint8_t vec_uint8_t __attribute__((vector_size(16)));
+typedef uint16_t vec_uint16_t __attribute__((vector_size(16)));
+typedef uint32_t vec_uint32_t __attribute__((vector_size(16)));
+typedef uint64_t vec_uint64_t __attribute__((vector_size(16)));
 
 struct parts { /* a sort that several threads do */
     void *a, *b;
@@ -115,15 +120,14 @@ static int first_bits(uint32_t n) {
         }                                                                                                    \
         h[i] = x;                                                                                            \
     }                                                                                                        \
-    /* The k least of the n words come first, sorted. */                                                     \
-    static __attribute__((unused)) void least_##W(W *a, uint32_t n, uint32_t k) {                            \
-        for (uint32_t i = k / 2; i-- > 0;) sift_##W(a, k, i, a[i]);                                          \
-        for (uint32_t i = k; k && i < n; i++)                                                                \
-            if (a[i] < a[0]) sift_##W(a, k, 0, a[i]);                                                        \
+    static __attribute__((unused)) void heap_##W(W *h, uint32_t k) {                                         \
+        for (uint32_t i = k / 2; i-- > 0;) sift_##W(h, k, i, h[i]);                                          \
+    }                                                                                                        \
+    static __attribute__((unused)) void sort_heap_##W(W *h, uint32_t k) {                                    \
         for (uint32_t i = k; i-- > 1;) {                                                                     \
-            W x = a[i];                                                                                      \
-            a[i] = a[0];                                                                                     \
-            sift_##W(a, i, 0, x);                                                                            \
+            W x = h[i];                                                                                      \
+            h[i] = h[0];                                                                                     \
+            sift_##W(h, i, 0, x);                                                                            \
         }                                                                                                    \
     }                                                                                                        \
     /* The same of short rows: no branch depends on the values. */                                           \
@@ -267,6 +271,41 @@ SORTS(word128)
                 out[z++] = x[i];                                                                     \
         }                                                                                            \
     }                                                                                                \
+    /* Is some number of a block below `most`? In vectors, as wide as the element. */                \
+    static bool below_most_##T(const U *x, U most, U flip) {                                         \
+        vec_##U some = {0};                                                                          \
+        for (uint32_t i = 0; i < AT_ONCE; i += 16 / sizeof(U)) {                                     \
+            vec_##U v, key;                                                                          \
+            memcpy(&v, x + i, sizeof v);                                                             \
+            key = (is_signed) ? v ^ (U)(top) : v;                                                    \
+            if (inf) {                                                                               \
+                vec_##U mag = v & (U)((top)-1), zero = (vec_##U)(mag == 0);                          \
+                key ^= (vec_##U)((v & (U)(top)) != 0) & (U)((all) ^ (top));                          \
+                key = (key & ~zero) | (zero & (U)(top)) | ((vec_##U)(mag > (U)(inf)) & (U)(all));    \
+            }                                                                                        \
+            some |= (vec_##U)((key ^ flip) < most);                                                  \
+        }                                                                                            \
+        uint64_t any[2];                                                                             \
+        memcpy(any, &some, sizeof any);                                                              \
+        return any[0] | any[1];                                                                      \
+    }                                                                                                \
+    /* The k least words, sorted: most blocks have none below the greatest of those so far. */       \
+    static void few_##T(const void *row, uint32_t n, uint32_t k, bool down, void *to) {              \
+        const U *x = row;                                                                            \
+        U flip = (U)(down ? (all) : 0);                                                              \
+        P *h = to;                                                                                   \
+        words_##T(row, k, down, h);                                                                  \
+        heap_##P(h, k);                                                                              \
+        for (uint32_t i = k, m; k && i < n; i += m) {                                                \
+            K key[AT_ONCE];                                                                          \
+            m = RG_MIN(AT_ONCE, n - i);                                                              \
+            if (m == AT_ONCE && !below_most_##T(x + i, (U)(h[0] >> P_LOW), flip)) continue;          \
+            numbers_##T(x + i, m, down, key);                                                        \
+            for (uint32_t j = 0; j < m; j++)                                                         \
+                if (key[j] < (K)(h[0] >> P_LOW)) sift_##P(h, k, 0, (P)key[j] << P_LOW | (i + j));    \
+        }                                                                                            \
+        sort_heap_##P(h, k);                                                                         \
+    }                                                                                                \
     static void picked_##T(const void *words, const void *row, uint32_t n, void *to) {               \
         const P *w = words;                                                                          \
         for (uint32_t i = 0; i < n; i++) ((U *)to)[i] = ((const U *)row)[(uint32_t)w[i]];            \
@@ -294,13 +333,14 @@ static const struct element {
     uint32_t bytes;
     bool (*numbers)(const void *row, uint32_t n, bool down, void *to); /* are there zeros or NaN? */
     void (*words)(const void *row, uint32_t n, bool down, void *to);
+    void (*few)(const void *row, uint32_t n, uint32_t k, bool down, void *to);
     void (*elements)(const void *sorted, const void *row, uint32_t n, bool down, bool again, void *to);
     void (*picked)(const void *words, const void *row, uint32_t n, void *to);
     bool is_signed;
     uint64_t inf;
 } element[] = {
 #define X(T, size, is_signed, inf) \
-    {#T, size, numbers_##T, words_##T, elements_##T, picked_##T, is_signed, inf},
+    {#T, size, numbers_##T, words_##T, few_##T, elements_##T, picked_##T, is_signed, inf},
 #define TYPES(X)             \
     X(u8, 1, false, 0)       \
     X(i8, 1, true, 0)        \
@@ -347,9 +387,10 @@ static bool is_few(uint32_t n, uint32_t k) { return k <= n / 8; }
 static void *row_words(const struct sort_row *r, void *a, void *b) {
     bool wide = r->e->bytes == 8, few = is_few(r->n, r->k);
     int bits = (int)r->e->bytes * 8;
+    bool pick = r->n <= SHORT && 2 * r->k <= r->n && !wide;
+    if (few && !pick) return r->e->few(r->x, r->n, r->k, r->down, a), a;
     r->e->words(r->x, r->n, r->down, a);
-    if (r->n <= SHORT && 2 * r->k <= r->n && !wide) return pick_word64(a, r->n, r->k), a;
-    if (few) return wide ? least_word128(a, r->n, r->k) : least_word64(a, r->n, r->k), a;
+    if (pick) return pick_word64(a, r->n, r->k), a;
     if (wide) return (r->alone ? sort_all_word128 : sort_word128)(a, b, r->n, 64, bits);
     return (r->alone ? sort_all_word64 : sort_word64)(a, b, r->n, 32, bits);
 }
