@@ -70,5 +70,7 @@ const uop *t_topk(struct tg *g, const uop *x, int64_t k, int64_t axis, bool smal
 
 const uop *t_topk_index(struct tg *g, const uop *x, int64_t k, int64_t axis, bool smallest) {
     const uop *r = top_rows(g, x, k, axis);
+    const struct shape *s = tg_shape(g, tg_value(g, x));
+    if (k == 1 && is_one(g, r)) return t_full(g, uop_int(g->ir, DT_I64, 0), s->d, s->n);
     return back(g, call(g, "topk_index", DT_I64, r, (int64_t[]){!smallest, k}, 2), x, axis, k == 1);
 }
