@@ -108,6 +108,18 @@ bool cast_through(unsigned a, unsigned b, unsigned c) {
     return !through_float || cast_lossless(a, c) || c == DT_BOOL;
 }
 
+/* Such a value is one of a half type already: a cast of one, or what was chosen of such, or its sign changed. */
+bool cast_exact(const uop *n, unsigned half, int depth) {
+    bool chosen =
+        n->op == OP_MAX || n->op == OP_MIN || n->op == OP_WHERE || n->op == OP_ABS || n->op == OP_NEG;
+    if (n->op == OP_CAST) return n->src[0]->dt == half;
+    if (n->op == OP_CONST) return dt_round((enum dtype)half, n->arg.f) == n->arg.f;
+    if (!chosen || !depth) return false;
+    for (uint32_t i = n->op == OP_WHERE; i < n->nsrc; i++)
+        if (!cast_exact(n->src[i], half, depth - 1)) return false;
+    return true;
+}
+
 bool flt_recip_exact(unsigned dt, double k) {
     int e;
     if (!isfinite(k) || k == 0 || fabs(frexp(k, &e)) != 0.5) return false;

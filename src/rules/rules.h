@@ -112,9 +112,10 @@ const uop *invalid(struct rw *, const uop *n);    /* INVALID of n's type */
 const uop *cast_to(struct rw *, const uop *x, unsigned dt);
 
 /* casts */
-bool cast_lossless(unsigned from, unsigned to);        /* every value of `from` is one of `to` */
-bool cast_through(unsigned a, unsigned b, unsigned c); /* CAST<c>(CAST<b>(x of a)) is CAST<c>(x) */
-bool flt_recip_exact(unsigned dt, double k);           /* x/k is x*(1/k) for all x */
+bool cast_lossless(unsigned from, unsigned to);         /* every value of `from` is one of `to` */
+bool cast_through(unsigned a, unsigned b, unsigned c);  /* CAST<c>(CAST<b>(x of a)) is CAST<c>(x) */
+bool cast_exact(const uop *, unsigned half, int depth); /* casting this float32 to half rounds nothing */
+bool flt_recip_exact(unsigned dt, double k);            /* x/k is x*(1/k) for all x */
 
 /* index arithmetic (index.c): IDX only */
 const uop *index_norm(struct rw *, const uop *n);             /* ADD or MUL to the canonical sum, or NULL */

@@ -404,6 +404,22 @@ const uop *fz_cmp(struct fz *f, enum op op) {
     return y ? fz_op(f, op, DT_BOOL, s, 2, 0) : NULL;
 }
 
+const uop *fz_half_twice(struct fz *f) {
+    static const enum op ops[] = {OP_ABS, OP_NEG, OP_MAX, OP_MIN};
+    enum dtype half = fz_below(f, 2) ? DT_BF16 : DT_F16;
+    enum op op = fz_pick(f, ops, RG_COUNT(ops));
+    const uop *x[2];
+    for (int i = 0; i < 2; i++) {
+        const uop *v = fz_var(f, i ? "y" : "x", half, false, 0, 0);
+        x[i] = fz_op(f, OP_CAST, DT_F32, &v, 1, 0);
+    }
+    if (fz_below(f, 2))
+        x[1] = uop_flt(f->ir, DT_F32, fz_below(f, 2) ? (double)fz_below(f, 9) : 0x1.000002p+1);
+    const uop *y = fz_op(f, op, DT_F32, x, op == OP_MAX || op == OP_MIN ? 2 : 1, 0);
+    y = fz_op(f, OP_CAST, half, &y, 1, 0);
+    return fz_op(f, OP_CAST, DT_F32, &y, 1, 0);
+}
+
 const uop *fz_extract(struct fz *f, const uop *v) {
     return v ? uop_mk(f->ir, OP_EXTRACT, &v, 1, ARG_INT(fz_below(f, v->lanes))) : NULL;
 }

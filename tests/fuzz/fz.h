@@ -51,6 +51,8 @@ const uop *fz_sum(struct fz *, unsigned terms); /* of IDX */
 const uop *fz_divmod(struct fz *, enum op);
 const uop *fz_divmod_pair(struct fz *, enum op); /* of two values between which the quotient changes */
 const uop *fz_cmp(struct fz *, enum op);         /* of sums */
+const uop *
+fz_half_twice(struct fz *); /* signs and extremes of half values in float32, rounded and cast back */
 const uop *fz_build(struct fz *, enum dtype);
 const uop *fz_build_predicated(struct fz *); /* of IDX, some lanes WHERE(g, x, INVALID) */
 const uop *fz_build_of_extracts(struct fz *);
