@@ -192,6 +192,8 @@ static bool is_chain(const struct view *v, int axis) {
         int64_t stride = access_stride(v, &v->access[i], axis, MOST_LANES);
         if (v->access[i].pred || (stride != 0 && stride != 1)) return false;
     }
+    for (uint32_t i = 0; i < v->topo.n; i++) /* divisions wait for their unit, not for each other */
+        if (v->topo.p[i]->dt != DT_IDX && weight(v->topo.p[i]) > weight_of.simple) return false;
     return body_weight(v, axis) > CHAIN_BODY;
 }
 
