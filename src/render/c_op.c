@@ -311,12 +311,19 @@ static const char *negated(struct render *r, enum op op, enum dtype d, unsigned 
     return fmt(r, "(%s)%s(%s)", type_of(r, d, 1, 0), neg ? "neg_int" : "abs_int", s[op == OP_SUB].s);
 }
 
+/* On a GPU, NVIDIA's compiler (NVRTC 13.0 at least) forgets to extend the sign of a sum whose operand is the first byte of a loaded
+ * word, if the consumer has 16 bits or is a float. It does not look into sign_i8. */
+static struct c_text signed_bytes(struct render *r, const char *x, enum dtype d, unsigned lanes) {
+    bool may_lose = r->lang != LANG_C && d == DT_I8 && lanes == 1;
+    return made(may_lose ? fmt(r, "sign_i8(%s)", x) : x, d, lanes, 0);
+}
+
 static struct c_text int_op(struct render *r, enum op op, enum dtype d, unsigned lanes,
                             const struct c_text *s) {
     const char *t = type_of(r, d, lanes, 0), *w = wrap_type(r, d, lanes);
     const char *x = negated(r, op, d, lanes, s);
     struct c_text a = s[0], b = s[1];
-    if (x) return made(x, d, lanes, 0);
+    if (x) return signed_bytes(r, x, d, lanes);
     switch (op) {
     case OP_IDIV:
     case OP_MOD: return div_text(r, op, d, lanes, a, b);
@@ -324,7 +331,7 @@ static struct c_text int_op(struct render *r, enum op op, enum dtype d, unsigned
     case OP_SHR: return shift_text(r, op, d, lanes, a, b);
     case OP_ADD:
     case OP_SUB:
-    case OP_MUL: x = add_like(r, op, d, lanes, a, b); break;
+    case OP_MUL: return signed_bytes(r, add_like(r, op, d, lanes, a, b), d, lanes);
     case OP_AND: x = fmt(r, "(%s & %s)", a.s, b.s); break;
     case OP_OR: x = fmt(r, "(%s | %s)", a.s, b.s); break;
     case OP_XOR: x = fmt(r, "(%s ^ %s)", a.s, b.s); break;
@@ -344,7 +351,7 @@ static struct c_text int_op(struct render *r, enum op op, enum dtype d, unsigned
                        : fmt(r, "SEL(%s, %s, (%s)(%s %c %s), %s, %s)", t, int_type(r, d, lanes, true),
                              int_type(r, d, lanes, true), a.s, op == OP_MAX ? '>' : '<', b.s, a.s, b.s);
         break;
-    case OP_FMA: x = fma_int(r, d, lanes, s); break;
+    case OP_FMA: return signed_bytes(r, fma_int(r, d, lanes, s), d, lanes);
     default: return made(NULL, d, lanes, 0);
     }
     return made(x, d, lanes, 0);

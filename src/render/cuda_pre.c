@@ -105,6 +105,7 @@ static const char scalars[] =
     "I u64 tou_f64(f64 a) { return a != a ? 0 : __double2ull_rz(a); }\n"
     "I i32 neg_int(i32 a) { i32 r; asm(\"{ .reg .b32 t; not.b32 t, %1; add.s32 %0, t, 1; }\" : \"=r\"(r) : "
     "\"r\"(a)); return r; }\n"
+    "I i8 sign_i8(i32 a) { asm(\"cvt.s32.s8 %0, %0;\" : \"+r\"(a)); return a; }\n"
     "I i32 abs_int(i32 a) { i32 r; asm(\"abs.s32 %0, %1;\" : \"=r\"(r) : \"r\"(a)); return r; }\n"
     "#define fma_f32(a, b, c) __fmaf_rn(a, b, c)\n"
     "#define fma_f64(a, b, c) __fma_rn(a, b, c)\n"

@@ -671,3 +671,34 @@ TEST_MANUAL(cuda_gpu_negates_with_care, 60) {
     }
     engine_close(en);
 }
+
+/* The first byte of each word of a vector: see signed_bytes() in render/c_op.c. */
+static const char bytes[] =
+    "kernel bytes\n"
+    "x = (PARAM<i8>[0 x] 64)\ny = (PARAM<i8>[1 y] 64)\nout = (PARAM<f32>[2 out] 64)\n"
+    "i = (RANGE[i0 GRID 0] 64)\n"
+    "(SINK (STORE (INDEX out i) (CAST<f32> (SUB (LOAD (INDEX x i)) (LOAD (INDEX y i))))))\n";
+static const char bytes_opts[] = "TILE(i0,16,i0_v) VEC(i0_v)";
+
+TEST(cuda_signs_of_bytes) {
+    arena_init(&arena, &err);
+    struct lowering *l = lowered(bytes, bytes_opts);
+    int n = 0;
+    for (const char *at = l->cuda.p; (at = strstr(at, "= sign_i8((i8)((u32)")); at++) n++;
+    if (n != 16 || !strstr(l->cuda.p, "piece<i8, 16>")) FAIL("%d\n%s", n, l->cuda.p);
+    arena_free(&arena);
+}
+
+TEST_MANUAL(cuda_gpu_signs_of_bytes, 60) {
+    struct engine *en = cuda_engine();
+    arena_init(&arena, &err);
+    const struct linear *lin = &lowered(bytes, bytes_opts)->lin;
+    const struct ekernel *k;
+    if (engine_compile(en, &err, &lin, 1, &k)) FAIL("%s", err.msg);
+    int8_t x[64], y[64];
+    float out[64] = {0};
+    for (int i = 0; i < 64; i++) x[i] = (int8_t)(i * 37), y[i] = (int8_t)(i * 91 + 5);
+    cuda_run(en, k, (void *[]){x, y, out}, (size_t[]){sizeof x, sizeof y, sizeof out}, NULL);
+    for (int i = 0; i < 64; i++) CHECK_EQ((int)out[i], (int8_t)(x[i] - y[i]));
+    engine_close(en);
+}
