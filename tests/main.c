@@ -13,10 +13,12 @@
  * summary. Tests that are known to take long start first (-c, unless given tests/costs.txt: seconds and name a line), then those of the
  * longest time limits, so that a slow test is not left for last. Tests that must be alone (they fill a device, or look at how full it
  * is) run one by one after all others. */
+#include "base/base.h"
 #include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -337,6 +339,14 @@ static void add_script(char *path) {
     test_add(t);
 }
 
+/* What tests leave on purpose (sources that a compiler refused) goes with the run. */
+static void own_tmp(char *path, size_t size) {
+    const char *top = getenv("TMPDIR");
+    int n = snprintf(path, size, "%s/ridge-tests-XXXXXX", top && *top ? top : "/tmp");
+    if (n < 0 || (size_t)n >= size || !mkdtemp(path)) die("mkdtemp");
+    setenv("TMPDIR", path, 1);
+}
+
 int main(int argc, char **argv) {
     long jobs = sysconf(_SC_NPROCESSORS_ONLN);
     bool list = false, all = false, costs = false;
@@ -376,7 +386,10 @@ int main(int argc, char **argv) {
         realpath("tests/machine.txt", NULL); /* plans must not depend on what `ridge ceilings` wrote here */
     if (model) setenv("RIDGE_MODEL", model, 0);
     free(model);
+    char tmp[PATH_MAX];
+    own_tmp(tmp, sizeof tmp);
     run_all(chosen, n, (int)jobs);
+    os_remove_tree(tmp);
     if (run.info) printf("%s", run.info);
     if (costs) print_costs();
     printf("%d passed, %d failed", run.passed, run.failed);
