@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -344,6 +345,7 @@ static void own_tmp(char *path, size_t size) {
     const char *top = getenv("TMPDIR");
     int n = snprintf(path, size, "%s/ridge-tests-XXXXXX", top && *top ? top : "/tmp");
     if (n < 0 || (size_t)n >= size || !mkdtemp(path)) die("mkdtemp");
+    chmod(path, 01777); /* tests of other users */
     setenv("TMPDIR", path, 1);
 }
 
