@@ -364,7 +364,8 @@ def main():
 
         return write(args.sample, args.seed, args.n)
     lacking = check()
-    return Campaign(args).run() or lacking
+    with tempfile.TemporaryDirectory(prefix="ridge-outside-") as tempfile.tempdir:  # children leave theirs in it
+        return Campaign(args).run() or lacking
 
 
 if __name__ == "__main__":
