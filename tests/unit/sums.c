@@ -2,6 +2,8 @@
  * whole, along any axes, fused with what makes the terms, and running. Variance of shifted data, and its gradient. Draws are the
  * same in every run; RIDGE_SEED gives others. Code: src/codegen/opts/block_sums.c, src/schedule/split.c, src/tensor/reduce.c */
 #include "base/base.h"
+#include "codegen/codegen.h"
+#include "irtest.h"
 
 #include <ridge.h>
 #include <test.h>
@@ -291,6 +293,60 @@ TEST_SLOW(sums_cross_entropy_of_16bit_logits, 600) {
     CHECK_NEAR(rg_item(rg_cross_entropy(logits, y)), loss, loss * 0x1p-8);
     free(x), free(t);
     CHECK_EQ(rg_close(c), 0);
+}
+
+/* ---- additions in one accumulator ---------------------------------------------------------------------------------- */
+
+/* The most additions that a thread makes in one accumulator; 256 threads share the outermost of cooperative loops. */
+static int64_t most_adds(const struct linear *l) {
+    const uop *loop[16];
+    int64_t most = 0;
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < l->n; i++) {
+        const uop *n = l->u[i];
+        if (n->op == OP_RANGE) loop[depth++] = n;
+        if (n->op == OP_END) depth--;
+        if (n->op != OP_SET || (n->src[1]->op != OP_ADD && n->src[1]->op != OP_FMA)) continue;
+        uint32_t set = 0, at = 0; /* loops around where it is set to 0 */
+        for (uint32_t k = 0; k < i; k++) {
+            const uop *m = l->u[k];
+            at = m->op == OP_RANGE ? at + 1 : m->op == OP_END ? at - 1 : at;
+            if (m->op == OP_SET && m->src[0] == n->src[0] && m->src[1]->op == OP_CONST) set = at;
+        }
+        int64_t adds = 1;
+        bool shared = false;
+        for (uint32_t k = 0; k < depth; k++) {
+            bool coop = loop[k]->arg.range.kind == AX_COOP && !shared;
+            int64_t size = loop[k]->src[0]->hi;
+            shared |= coop;
+            if (k >= set) adds *= coop ? (size + 255) / 256 : size;
+        }
+        most = RG_MAX(most, adds);
+    }
+    return most;
+}
+
+static int64_t adds_with(const char *opts) {
+    static const char rows[] =
+        "kernel rows\nx = (PARAM<f32>[0 x] 16777216)\no = (PARAM<f32>[1 o] 1)\n"
+        "r = (RANGE[r REDUCE 0 0] 1024)\nk = (RANGE[k REDUCE 1 0] 16384)\n"
+        "(SINK (STORE (INDEX o 0) (REDUCE[ADD] (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL r 16384) k))) k) r)))\n";
+    struct ir_test t;
+    ir_test_open(&t);
+    struct program p;
+    struct linear lin;
+    ir_parse(&t.ir, rows, strlen(rows), "text", &p);
+    lower(&t.ir, &p.kernel.p[0], &(struct lower_opts){.opts = opts, .target = {.kind = TARGET_GPU}}, &lin);
+    int64_t n = most_adds(&lin);
+    ir_test_close(&t);
+    return n;
+}
+
+TEST(sums_of_nested_cooperative_loops) {
+    CHECK_EQ(adds_with("COOP(k)"), 64);
+    CHECK(adds_with("") <= 128 && adds_with("COOP(r)") <= 128);
+    CHECK(adds_with("COOP(r) COOP(k)") <= 128); /* threads share r; each has all of k */
+    CHECK(adds_with("COOP(r) TILE(k,4,v) VEC(v) COOP(k)") <= 128);
 }
 
 /* ---- large (-a): `make test-large`; RIDGE_DEVICE names another device -------------------------------------------- */

@@ -41,10 +41,18 @@ struct cut {
     int64_t n;
 };
 
+/* Do the threads of a block share the loop r of the sum n? Inside another cooperative loop each runs all of it. */
+static bool is_shared(struct blocking *b, const uop *n, const uop *r) {
+    const uop_vec *around = free_of(&b->fr, n);
+    for (uint32_t i = 0; i < around->n; i++)
+        if (around->p[i]->arg.range.kind == AX_COOP) return false;
+    return r->arg.range.kind == AX_COOP;
+}
+
 /* Additions that a loop makes in one accumulator. */
-static int64_t adds_of(const uop *r) {
-    int64_t n = r->src[0]->hi;
-    return r->arg.range.kind == AX_COOP ? (n + COOP_THREADS - 1) / COOP_THREADS : n;
+static int64_t adds_of(struct blocking *b, const uop *n, const uop *r) {
+    int64_t size = r->src[0]->hi;
+    return is_shared(b, n, r) ? (size + COOP_THREADS - 1) / COOP_THREADS : size;
 }
 
 static int64_t times(int64_t a, int64_t b) { return b > 0 && a > INT64_MAX / b ? INT64_MAX : a * b; }
@@ -118,18 +126,18 @@ static bool find_cut(struct blocking *b, const uop *n, struct cut *c) {
     int64_t adds = loops_of(b, n, &loops, c), all = adds, many = accumulators(b, n);
     bool tile = many > FEW_ACCUMULATORS;
     int64_t most = tile ? MOST_ADDS_TILE : MOST_ADDS, want = tile ? BLOCK_ADDS_TILE : BLOCK_ADDS;
-    for (uint32_t i = 0; i < loops.n; i++) all = times(all, adds_of(loops.p[i]));
+    for (uint32_t i = 0; i < loops.n; i++) all = times(all, adds_of(b, n, loops.p[i]));
     if (all <= most || (all <= MOST_ADDS_MANY && has_many_terms(n)) ||
         (many > MOST_ACCUMULATORS && b->threads))
         return false;
     uint32_t i = loops.n;
-    while (i > 0 && times(adds, adds_of(loops.p[i - 1])) <= most) {
-        adds *= adds_of(loops.p[--i]);
+    while (i > 0 && times(adds, adds_of(b, n, loops.p[i - 1])) <= most) {
+        adds *= adds_of(b, n, loops.p[--i]);
         vec_push(b->s->ir->arena, &c->inner, loops.p[i]);
     }
     if (2 * adds > want && c->inner.n) return i > 0;
     const uop *r = loops.p[i - 1], *size = r->src[0];
-    int64_t unit = r->arg.range.kind == AX_COOP ? COOP_THREADS : 1, block = RG_MAX(want / adds, 2) * unit;
+    int64_t unit = is_shared(b, n, r) ? COOP_THREADS : 1, block = RG_MAX(want / adds, 2) * unit;
     if (uop_is_const(size) && unit == 1) block = block_of(size->arg.i, block, most / adds);
     if (!may_tile(b, r, uop_is_const(size) && size->arg.i % block == 0)) return i < loops.n && c->inner.n;
     c->tile = r, c->n = block;

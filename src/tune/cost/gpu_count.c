@@ -148,6 +148,9 @@ static int registers_of(struct arena *a, const struct linear *l) {
     return (int)RG_MIN(n, 255);
 }
 
+/* Threads share the outermost cooperative loop; inside it each runs all iterations of the others. */
+static bool is_coop(const uop *range) { return range && range->arg.range.kind == AX_COOP; }
+
 static void count_all(struct counter *c) {
     struct {
         const uop *lane;
@@ -165,7 +168,7 @@ static void count_all(struct counter *c) {
             warps *= (double)n->src[0]->hi;
             if (kind == AX_THREAD) c->lane = n;
             if (kind == AX_GRID && !shared && !c->l->threads) c->lane = n;
-            if (kind == AX_COOP && shared) c->lane = n, warps /= c->threads;
+            if (kind == AX_COOP && shared && !is_coop(c->lane)) c->lane = n, warps /= c->threads;
             c->flight = 0;
         } else if (n->op == OP_ELSE) {
             warps = 0;
