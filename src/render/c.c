@@ -103,6 +103,7 @@ struct c_access { /* INDEX, resolved */
     unsigned lanes;
     const char *base;    /* pointer to elements */
     struct c_text index; /* scalar: the first of `lanes` consecutive ones; vector: one each */
+    const uop *node;     /* of index */
 };
 
 /* A gather from uniform addresses on: only the lanes of the rest are taken out of a vector, once for all rows that share them. Moves
@@ -127,15 +128,35 @@ static struct c_access access_of_index(struct render *r, const uop *n) {
     const struct c_text *base = val(r, n->src[0]);
     if (!base->s) bad(r, n->src[0], "is not a buffer of this kernel");
     p.base = base->s;
-    p.index = operand(r, to_base(r, n->src[1], &p.base));
+    p.node = to_base(r, n->src[1], &p.base);
+    p.index = operand(r, p.node);
     if (p.index.lanes > 1) p.index = named(r, p.index);
     return p;
 }
 
+/* Lane i of n, if it is a constant: the stride of a column times i. */
+static bool const_lane(const uop *n, unsigned i, int64_t *v) {
+    int64_t a, b;
+    if (n->op == OP_CONST || n->op == OP_LANES) {
+        *v = n->op == OP_CONST ? n->arg.i : i;
+        return true;
+    }
+    if ((n->op != OP_ADD && n->op != OP_MUL) || !const_lane(n->src[0], i, &a) ||
+        !const_lane(n->src[1], i, &b))
+        return false;
+    return !(n->op == OP_ADD ? __builtin_add_overflow(a, b, v) : __builtin_mul_overflow(a, b, v));
+}
+
+/* Index of element i. A constant keeps the vector of indices out of registers. */
+static const char *index_of(struct render *r, const struct c_access *p, unsigned i) {
+    int64_t v;
+    if (p->index.lanes == 1) return i ? fmt(r, "%s + %u", p->index.s, i) : p->index.s;
+    return p->node && const_lane(p->node, i, &v) ? fmt(r, "%lld", (long long)v) : lane(r, p->index, i);
+}
+
 /* Element i of the access as an lvalue. */
 static const char *element(struct render *r, const struct c_access *p, unsigned i) {
-    if (p->index.lanes > 1) return fmt(r, "%s[%s[%u]]", p->base, p->index.s, i);
-    return i ? fmt(r, "%s[%s + %u]", p->base, p->index.s, i) : fmt(r, "%s[%s]", p->base, p->index.s);
+    return fmt(r, "%s[%s]", p->base, index_of(r, p, i));
 }
 
 static bool is_contiguous(const struct c_access *p) {
@@ -238,10 +259,7 @@ static void scatter(struct render *r, const uop *n, struct c_access *p, struct c
         if (n->op == OP_STORE_ADD) {
             struct c_access one = *p;
             one.lanes = 1;
-            one.index = (struct c_text){.s = p->index.lanes > 1 ? lane(r, p->index, i)
-                                                                : fmt(r, "%s + %u", p->index.s, i),
-                                        .dt = p->index.dt,
-                                        .lanes = 1};
+            one.index = (struct c_text){.s = index_of(r, p, i), .dt = p->index.dt, .lanes = 1};
             x = added(r, &one, (struct c_text){.s = x, .dt = v.dt, .lanes = 1});
         }
         line(r, "%s = %s;", at, x);

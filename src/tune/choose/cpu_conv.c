@@ -611,6 +611,12 @@ static double share_left(const struct view *v, const struct cpu_conv *k, struct 
     return e;
 }
 
+/* Do the values of x rows stay in registers from one tap to the next, beside x * y accumulators and a filter's vector? With no register
+ * to spare gcc spills some. AVX-512 broadcasts them from memory. */
+static bool taps_stay(const struct isa *isa, int64_t x, int64_t y) {
+    return x <= 8 && (isa->regs >= 32 || x * y + x + 1 < isa->regs);
+}
+
 /* A register tile that divides both axes, if there is a good one; padding is work too. */
 static double even_tile(const struct view *v, const struct cpu_conv *k, int64_t rows, int64_t cols, int lanes,
                         struct tile_use use, int64_t *mr, int64_t *nv) {
@@ -622,11 +628,12 @@ static double even_tile(const struct view *v, const struct cpu_conv *k, int64_t 
             double e = tile_share(v->isa, (double)x, (double)y, 0.25);
             e *=
                 RG_MIN(1, (double)(x * y) / isa_chains(v->isa)) * share_left(v, k, use, (double)x, (double)y);
-            if (x > 8 && x < rows) e *= 0.95; /* values of several taps do not stay in registers */
+            if (x < rows && !taps_stay(v->isa, x, y)) e *= 0.95;
             if (e > best * 1.001) best = e, *mr = x, *nv = y;
         }
     double other = tile_of(v, rows, cols, lanes, 0.25, true, &m, &n);
-    other *= share_left(v, k, use, (double)m, (double)n) * (m > 8 && m < rows && !v->isa->by_lane ? 0.95 : 1);
+    other *= share_left(v, k, use, (double)m, (double)n) *
+             (m < rows && !v->isa->by_lane && !taps_stay(v->isa, m, n) ? 0.95 : 1);
     if (other > best) *mr = m, *nv = n;
     return RG_MAX(best, other);
 }
