@@ -612,8 +612,8 @@ static void body(struct gpu *c, struct leaves *l) {
     declare_vars(c, &l->var);
     declare_locals(c);
     if (c->block) {
-        uint32_t cells = RG_MAX(spread_cells(&c->spread), 1u);
-        if (!c->lanes && (c->coop > 32 || c->d->cl))
+        uint32_t cells = spread_cells(&c->spread); /* PoCL 5 and 6 abort on an array without a use */
+        if (cells && !c->lanes && (c->coop > 32 || c->d->cl))
             line(&c->r, "%su64 shared[%u];", c->d->shared, gpu_shared_words(c, cells));
         if (c->coop < c->block)
             open_coop_iterations(c);

@@ -120,6 +120,50 @@ TEST(opencl_blocks_fit_the_device) {
     }
 }
 
+/* Tiles of a product in local memory, filled by all threads of a block, with barriers between. */
+static const char product[] =
+    "kernel product\n"
+    "a = (PARAM<f32>[0 a] 403)\nb = (PARAM<f32>[1 b] 585)\nout = (PARAM<f32>[2 out] 1395)\n"
+    "m = (RANGE[m GRID 0] 31)\nn = (RANGE[n GRID 1] 45)\nk = (RANGE[k REDUCE 2] 13)\n"
+    "x = (LOAD (INDEX a (ADD (MUL m 13) k)))\ny = (LOAD (INDEX b (ADD (MUL k 45) n)))\n"
+    "(SINK (STORE (INDEX out (ADD (MUL m 45) n)) (REDUCE[ADD] (MUL x y) k)))\n";
+static const char product_opts[] =
+    "TILE(m,16,m1) TILE(m1,8,m2) TILE(m2,4,m3) TILE(m3,2,m4) TILE(n,32,n1) TILE(n1,16,n2) TILE(n2,8,n3) "
+    "TILE(n3,4,n4) TILE(k,8,k1) THREAD(m1) THREAD(n1) THREAD(m3) THREAD(n3) ORDER(m1,n1,m3,n3) REG(m2) "
+    "REG(m4) "
+    "REG(n2) VEC(n4) UNROLL(k1) STAGE(a,k,k1,m1+m2+m3+m4) STAGE(b,k,k1,n1+n2+n3+n4) "
+    "TILE(a.k1,4,av) VEC(av) TILE(b.n1,4,bv) VEC(bv)";
+
+/* How often a text has a word. */
+static int mentions(const char *text, const char *name) {
+    int n = 0;
+    for (const char *s = text; (s = strstr(s, name)); s += strlen(name)) n++;
+    return n;
+}
+
+/* PoCL 5 and 6 abort where a kernel declares local memory and has no use of it. */
+TEST(opencl_local_memory_is_used) {
+    static const struct {
+        const char *text, *opts, *array; /* array NULL: none */
+    } row[] = {
+        {.text = row_sum, .array = "shared"},
+        {.text = product, .opts = product_opts, .array = "tiles"},
+        {.text = "kernel count\n"
+                 "x = (PARAM<f32>[0 x] 16384)\nat = (PARAM<i32>[1 at] 4096)\nout = (PARAM<f32>[2 out] 16)\n"
+                 "c = (RANGE[c GRID 0] 4)\ni = (RANGE[i LOOP 1] 4096)\n"
+                 "w = (MIN (MAX (CAST<idx> (LOAD (INDEX at i))) 0) 3)\n"
+                 "(SINK (STORE_ADD (INDEX out (ADD (MUL w 4) c)) (LOAD (INDEX x (ADD (MUL i 4) c)))))\n"}};
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        struct rendering r = {
+            .text = row[i].text, .opts = row[i].opts, .limits = {.threads = 256, .shared = 32 << 10}};
+        if (render(&r)) FAIL("%s", err.msg);
+        CHECK(r.shape.block > 0); /* threads of a block share a loop */
+        CHECK_EQ(strstr(r.out.p, "__local") != NULL, row[i].array != NULL);
+        if (row[i].array) CHECK(mentions(r.out.p, row[i].array) > 1);
+        arena_free(&r.arena);
+    }
+}
+
 TEST(opencl_without_doubles) {
     struct rendering r = {
         .text = "kernel twice\n"
@@ -245,20 +289,6 @@ TEST(opencl_times) {
     engine_free(en, a, 4096);
     engine_close(en);
 }
-
-/* Tiles of a product in local memory, filled by all threads of a block, with barriers between. */
-static const char product[] =
-    "kernel product\n"
-    "a = (PARAM<f32>[0 a] 403)\nb = (PARAM<f32>[1 b] 585)\nout = (PARAM<f32>[2 out] 1395)\n"
-    "m = (RANGE[m GRID 0] 31)\nn = (RANGE[n GRID 1] 45)\nk = (RANGE[k REDUCE 2] 13)\n"
-    "x = (LOAD (INDEX a (ADD (MUL m 13) k)))\ny = (LOAD (INDEX b (ADD (MUL k 45) n)))\n"
-    "(SINK (STORE (INDEX out (ADD (MUL m 45) n)) (REDUCE[ADD] (MUL x y) k)))\n";
-static const char product_opts[] =
-    "TILE(m,16,m1) TILE(m1,8,m2) TILE(m2,4,m3) TILE(m3,2,m4) TILE(n,32,n1) TILE(n1,16,n2) TILE(n2,8,n3) "
-    "TILE(n3,4,n4) TILE(k,8,k1) THREAD(m1) THREAD(n1) THREAD(m3) THREAD(n3) ORDER(m1,n1,m3,n3) REG(m2) "
-    "REG(m4) "
-    "REG(n2) VEC(n4) UNROLL(k1) STAGE(a,k,k1,m1+m2+m3+m4) STAGE(b,k,k1,n1+n2+n3+n4) "
-    "TILE(a.k1,4,av) VEC(av) TILE(b.n1,4,bv) VEC(bv)";
 
 TEST(opencl_block_program) {
     struct engine *en = opencl_engine();
