@@ -79,7 +79,7 @@ static struct c_text lanes_text(struct render *r, const uop *n) {
     str_init(&s, r->a);
     str_printf(&s, "((%s){", type_of(r, (enum dtype)n->dt, n->lanes, 0));
     for (unsigned i = 0; i < n->lanes; i++) str_printf(&s, i ? ", %u" : "%u", i);
-    str_add(&s, "})");
+    close_lanes(&s, n->lanes), str_add(&s, ")");
     return (struct c_text){.s = s.p, .node = n, .dt = n->dt, .lanes = n->lanes};
 }
 
@@ -184,7 +184,7 @@ static struct c_text gather(struct render *r, const struct c_access *p, const st
         if (pred) x = fmt(r, "(%s[%u] ? %s : %s)", pred->s, i, x, lane(r, alt, i));
         str_printf(&s, p->dt == DT_BOOL ? "%s-(%s != 0)" : "%s%s", i ? ", " : "", x);
     }
-    str_add(&s, "}");
+    close_lanes(&s, p->lanes);
     t.s = s.p;
     return t;
 }
@@ -464,7 +464,7 @@ static struct c_text permuted_doubles(struct render *r, const uop *n) {
     str_printf(&s, "((f64x%u)(i64x%u){", n->lanes, n->lanes);
     for (uint32_t i = 0; i < n->nsrc; i++)
         str_printf(&s, "%s((i64x8)%s)[%d]", i ? ", " : "", v.s, (int)n->src[i]->arg.i);
-    str_add(&s, "})");
+    close_lanes(&s, n->lanes), str_add(&s, ")");
     t.s = s.p;
     return t;
 }
@@ -489,7 +489,7 @@ static struct c_text build(struct render *r, const uop *n) {
         t.moving |= x.moving;
         str_printf(&s, n->dt == DT_BOOL ? "%s-%s" : "%s%s", i ? ", " : "", x.s);
     }
-    str_add(&s, "}");
+    close_lanes(&s, n->lanes);
     t.s = s.p;
     return t;
 }

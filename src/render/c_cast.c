@@ -101,7 +101,7 @@ static struct c_text sticky(struct render *r, struct c_text v) {
         if (!is_unsigned) str_printf(&s, " || %s < -16777216", x);
         str_printf(&s, ") ? (%s & ~(%s)4095) | (%s & 4095 ? 2048 : 0) : %s)", x, elem_type(d), x, x);
     }
-    if (v.lanes > 1) str_add(&s, "}");
+    if (v.lanes > 1) close_lanes(&s, v.lanes);
     return named(r, like(v, s.p, d));
 }
 
@@ -113,7 +113,7 @@ static struct c_text wide_to_f32(struct render *r, struct c_text v) {
     str_init(&s, r->a);
     str_printf(&s, "(%s){", type(r, DT_F32, v.lanes));
     for (unsigned i = 0; i < v.lanes; i++) str_printf(&s, "%s(f32)%s", i ? ", " : "", lane(r, v, i));
-    str_add(&s, "}");
+    close_lanes(&s, v.lanes);
     return named(r, like(v, s.p, DT_F32));
 }
 

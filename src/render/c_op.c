@@ -17,6 +17,11 @@ unsigned storage_lanes(unsigned lanes) {
     return n;
 }
 
+void close_lanes(struct str *s, unsigned lanes) {
+    for (unsigned i = lanes; i < storage_lanes(lanes); i++) str_add(s, ", 0");
+    str_add(s, "}");
+}
+
 const char *elem_type(enum dtype d) { return d == DT_BOOL ? "u8" : d == DT_IDX ? "i64" : dtype_info[d].name; }
 
 static const char *int_name(unsigned bytes, bool is_signed) {
@@ -226,7 +231,7 @@ static struct c_text by_lane(struct render *r, enum op op, enum dtype d, unsigne
         struct c_text x = op_plain(r, op, d, 1, one, nsrc);
         str_printf(&s, d == DT_BOOL ? "%s-%s" : "%s%s", i ? ", " : "", x.s);
     }
-    str_add(&s, "}");
+    close_lanes(&s, lanes);
     return made(s.p, d, lanes, d == DT_BOOL);
 }
 

@@ -48,6 +48,8 @@ struct c_text named(struct render *, struct c_text); /* gives it a name unless i
 
 /* c_op.c */
 unsigned storage_lanes(unsigned lanes); /* rounded up to a power of two */
+/* Ends "{a, b, c": zeros for the lanes that storage adds; OpenCL C wants a value for each lane. */
+void close_lanes(struct str *, unsigned lanes);
 const char *type_of(struct render *, enum dtype, unsigned lanes, unsigned mask);
 const char *elem_type(enum dtype);
 struct c_text constant(struct render *, enum dtype, union arg);
