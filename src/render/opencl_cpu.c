@@ -4,7 +4,7 @@
  * pointer without a qualifier (OpenCL 1.2: private memory) reaches global memory if the address is passed as an integer. So
  * schedule and text are those of the CPU device. A work-item runs a contiguous part of the grid; parameters are those of
  * render_opencl.
- * Tests: tests/unit/opencl.c (opencl_cpu_*) */
+ * Tests: tests/unit/opencl.c and render.c (opencl_cpu_*) */
 #include "render/internal.h"
 #include "render/render.h"
 

@@ -5,6 +5,7 @@
 #include "prog.h"
 #include "ref/ref.h"
 #include "render/render.h"
+#include "tune/tune.h"
 
 #include <stdlib.h>
 
@@ -333,10 +334,28 @@ static void run_portable(void (*run)(const char *)) {
 TEST(render_ops_portable) { run_portable(run_all_ops); }
 TEST(render_casts_portable) { run_portable(run_all_casts); }
 
+/* ---- machines that are not here ------------------------------------------------------------------------- */
+
+/* clang for x86: -c SOURCE with these flags. */
+static void compile_x86(const struct str *text, const char *name, const char *flags) {
+    char *dir, *out;
+    int status;
+    CHECK(!os_temp_dir(&err, &arena, &dir));
+    const char *src = arena_printf(&arena, "%s/%s", dir, name);
+    CHECK(!os_write_file(&err, src, text->p, text->n, 0600));
+    const char *cmd =
+        arena_printf(&arena, "clang -target x86_64-linux-gnu %s -w -c %s -o %s/x.o", flags, src, dir);
+    const char *argv[] = {"/bin/sh", "-c", cmd, NULL};
+    CHECK(!os_run(&err, &arena, argv, &status, &out));
+    if (status && strstr(out, "unable to create target")) SKIP("clang has no x86 target here");
+    if (status && strstr(out, "unknown argument")) SKIP("this clang does not know all of %s", flags);
+    if (status) FAIL("%s: %s", flags, out);
+    os_remove_tree(dir);
+}
+
 /* What cannot run here must compile at least. */
 TEST(render_x86_compiles) {
-    static const char *const isa[] = {"-msse2", "-mavx2 -mfma",
-                                      "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma"};
+    static const char *const isa[] = {"sse2", "avx2", "avx512"};
     setup();
     if (!os_find_program(&arena, "clang")) SKIP("clang is not installed");
     struct str s;
@@ -348,20 +367,95 @@ TEST(render_x86_compiles) {
             build_ops(&t, all_types[i], all_lanes[l]);
             render_c(&s, &ir, &t.p.lin);
         }
-    char *dir, *out;
-    CHECK(!os_temp_dir(&err, &arena, &dir));
-    const char *src = arena_printf(&arena, "%s/x.c", dir), *obj = arena_printf(&arena, "%s/x.o", dir);
-    CHECK(!os_write_file(&err, src, s.p, s.n, 0600));
-    for (unsigned i = 0; i < RG_COUNT(isa); i++) {
-        int status;
-        const char *cmd = arena_printf(&arena, "clang -target x86_64-linux-gnu %s -w -O1 -fPIC -c %s -o %s",
-                                       isa[i], src, obj);
-        const char *argv[] = {"/bin/sh", "-c", cmd, NULL};
-        CHECK(!os_run(&err, &arena, argv, &status, &out));
-        if (status && strstr(out, "unable to create target")) SKIP("clang has no x86 target here");
-        if (status) FAIL("%s: %s", isa[i], out);
+    for (unsigned i = 0; i < RG_COUNT(isa); i++)
+        compile_x86(&s, "x.c", arena_printf(&arena, "%s -O1 -fPIC", isa_find(isa[i])->cc));
+}
+
+/* A tail: loads and stores of vectors under a mask. */
+static void build_masked(struct optest *t, enum dtype dt, unsigned lanes) {
+    struct prog *p = &t->p;
+    prog_init(p, &ir, arena_printf(&arena, "masked_%s_%u", dtype_info[dt].name, lanes));
+    const uop *i = op2(p, OP_MUL, range(p, DT_I32, 8, AX_GRID), uop_int(&ir, DT_I32, lanes));
+    const uop *each = op2(p, OP_ADD, i, uop_new(&ir, OP_LANES, DT_I32, lanes, NULL, 0, ARG_NONE));
+    const uop *live = op2(p, OP_LT, each, uop_int(&ir, DT_I32, 8 * lanes - 1));
+    const uop *zero = dt_is_float(dt) ? uop_flt(&ir, dt, 0) : uop_int(&ir, dt, 0);
+    const uop *v = push(p, uop_new(&ir, OP_PRED_LOAD, dt, lanes,
+                                   (const uop *[]){at(p, param(p, dt, 1, 8 * lanes), i, lanes), zero, live},
+                                   3, ARG_NONE));
+    push(p, uop_new(&ir, OP_STORE, DT_VOID, 1,
+                    (const uop *[]){at(p, param(p, dt, 0, 8 * lanes), i, lanes), v, live}, 3, ARG_NONE));
+    finish(p);
+}
+
+struct golden_text {
+    struct str *s;
+    const char *path;
+    int vec_bytes;
+};
+
+static void render_golden(void *arg) {
+    struct golden_text *g = arg;
+    struct program prog = {0};
+    struct linear lin;
+    char *text;
+    size_t n;
+    if (os_read_file(&err, &arena, g->path, 1 << 20, &text, &n)) err_throw(&err, err.code, "%s", g->path);
+    ir_parse(&ir, text, n, g->path, &prog);
+    for (uint32_t i = 0; i < prog.kernel.n; i++) {
+        struct lower_opts how = {.opts = opts_heuristic(&ir, &prog.kernel.p[i], g->vec_bytes, 1),
+                                 .target = {.vec_bytes = g->vec_bytes}};
+        lower(&ir, &prog.kernel.p[i], &how, &lin);
+        render_opencl_cpu(g->s, &ir, &lin);
     }
-    os_remove_tree(dir);
+}
+
+/* Kernels of an OpenCL device that is an x86 CPU, by clang, which PoCL is made of. */
+static void opencl_compiles_for(const char *isa, const char *more) {
+    static const char *const golden[] = {"conv5x5",           "small/argmax",   "small/cumsum",
+                                         "small/half_matmul", "small/pad_conv", "small/softmax",
+                                         "small/stats_f64"};
+    static const char rest[] = /* macros that these kernels do not use */
+        "__kernel void rest(__global char *p) {\n"
+        "  void *const m = (void *)(u64)p;\n"
+        "  *(u32x16 *)m = ROL(*(u32x16 *)m, 7);\n"
+        "  *(u8x32 *)m = ZIP16(u8x32, *(u8x16 *)m, *(u8x16 *)m);\n"
+        "#ifdef __AVX512BF16__\n"
+        "  AMX_BEGIN mma_TDPBF16PS((f32x16 *)m, (bf16 *)m, (bf16 *)m, 1, 1); AMX_END\n"
+        "  *(f32x16 *)m = mma_VDPBF16PS(*(f32x16 *)m, (bf16 *)m, *(bf16x32 *)m);\n"
+        "#endif\n}\n";
+    static const unsigned lanes[] = {1, 3, 4, 8, 16};
+    const struct isa *row = isa_find(isa);
+    struct str s;
+    setup();
+    if (!os_find_program(&arena, "clang")) SKIP("clang is not installed");
+    str_init(&s, &arena);
+    render_opencl_cpu_preamble(&s, NULL, 0);
+    for (unsigned i = 0; i < RG_COUNT(all_types); i++)
+        for (unsigned l = 0; l < RG_COUNT(lanes); l++) {
+            struct optest t;
+            build_ops(&t, all_types[i], lanes[l]);
+            render_opencl_cpu(&s, &ir, &t.p.lin);
+            build_casts(&t, all_types[i], lanes[l]);
+            render_opencl_cpu(&s, &ir, &t.p.lin);
+            if (lanes[l] < 4 || dtype_info[all_types[i]].bytes < 4) continue;
+            build_masked(&t, all_types[i], lanes[l]);
+            render_opencl_cpu(&s, &ir, &t.p.lin);
+        }
+    for (unsigned i = 0; i < RG_COUNT(golden); i++) {
+        struct golden_text g = {&s, arena_printf(&arena, "tests/golden/%s.uop", golden[i]), row->bytes};
+        if (err_guard(&err, render_golden, &g)) FAIL("%s: %s", g.path, err.msg);
+    }
+    str_add(&s, rest);
+    compile_x86(
+        &s, "x.cl",
+        arena_printf(&arena, "%s %s -cl-std=CL1.2 -Xclang -finclude-default-header -O0", row->cc, more));
+}
+
+TEST(opencl_cpu_compiles_for_sse2) { opencl_compiles_for("sse2", ""); }
+TEST(opencl_cpu_compiles_for_avx2) { opencl_compiles_for("avx2", ""); }
+TEST(opencl_cpu_compiles_for_avx512) { opencl_compiles_for("avx512", ""); }
+TEST(opencl_cpu_compiles_for_amx) {
+    opencl_compiles_for("avx512", "-mavx512bf16 -mavx512fp16 -mavx512vnni -mamx-tile -mamx-bf16 -mamx-int8");
 }
 
 /* ---- whole programs against the interpreter --------------------------------------------------------- */
