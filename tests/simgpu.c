@@ -3,6 +3,7 @@
 #include "device/host.h"
 #include "model/model.h"
 #include "ref/ref.h"
+#include "render/gpu.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -181,10 +182,62 @@ static void import(void *arg) {
     vec_push(a, &x->d->program, p);
 }
 
+static bool is_sum_of(const uop *n, const uop *acc) {
+    return n->op == OP_FMA ? n->src[2] == acc : n->op == OP_ADD && (n->src[0] == acc || n->src[1] == acc);
+}
+
+/* Loops around u[at]. */
+static uint32_t loops_at(const struct linear *l, uint32_t at, const uop *out[64]) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < at; i++) {
+        enum op op = (enum op)l->u[i]->op;
+        if ((op == OP_RANGE || op == OP_IF) && n < 64) out[n++] = l->u[i];
+        if (op == OP_END) n--;
+    }
+    return n;
+}
+
+static int64_t adds_between(const struct linear *l, const spread_vec *shared, uint32_t zero, uint32_t add) {
+    const uop *loop[64];
+    int64_t adds = 1;
+    uint32_t k = loops_at(l, zero, loop), n = loops_at(l, add, loop);
+    for (; k < n; k++) {
+        int64_t threads = 1;
+        if (loop[k]->op != OP_RANGE || loop[k]->arg.range.kind == AX_GRID) continue;
+        for (uint32_t i = 0; i < shared->n; i++)
+            if (l->u[shared->p[i].begin] == loop[k]) threads = 256;
+        adds *= (loop[k]->src[0]->hi + threads - 1) / threads;
+    }
+    return adds;
+}
+
+int64_t simgpu_longest_sum(struct arena *a, const struct linear *l) {
+    spread_vec shared = {0};
+    row_vec rows = {0};
+    const char *why = NULL;
+    int64_t most = 0, lanes = 0;
+    spread_find(a, l, GPU_BLOCK_THREADS, &shared, &rows, &why);
+    for (uint32_t i = 0; i < l->n; i++) {
+        const uop *n = l->u[i], *acc = n->op == OP_SET ? n->src[0] : NULL;
+        if (n->op == OP_MMA || l->threads) return 0;
+        if (!acc || acc->dt != DT_F32 || !is_sum_of(n->src[1], acc)) continue;
+        uint32_t zero = 0;
+        for (uint32_t k = 0; k < i; k++)
+            if (l->u[k]->op == OP_SET && l->u[k]->src[0] == acc && !is_sum_of(l->u[k]->src[1], acc)) zero = k;
+        int64_t adds = adds_between(l, &shared, zero, i);
+        if (adds > 1) lanes += n->lanes;
+        most = RG_MAX(most, adds);
+    }
+    return lanes > 16 ? 0 : most;
+}
+
 static const char *sim_interpret(struct device *dev, struct arena *a, const struct linear *l,
                                  const char *text) {
     struct sim_device *d = sim_of(dev);
     struct sim_import x = {d, l, NULL};
+    int64_t adds = simgpu_longest_sum(a, l);
+    if (adds > 128)
+        err_throw(a->err, RG_EINTERNAL, "%s: %lld additions in one accumulator", l->name, (long long)adds);
     pthread_mutex_lock(&d->lock);
     int code = err_guard(&d->err, import, &x);
     uint32_t number = d->program.n - 1;

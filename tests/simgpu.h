@@ -10,6 +10,8 @@
 #ifndef RIDGE_TEST_SIMGPU_H
 #define RIDGE_TEST_SIMGPU_H
 
+#include <stdint.h>
+
 /* From now on rg_open finds SIM80 (A100), SIM89 (L40S), SIM90 (H200) SIM100 (B200), SIM80S and SIM90S with 4 SMs. */
 void simgpu_add(void);
 
@@ -21,5 +23,11 @@ struct simgpu_count {
     double total;
 };
 extern struct simgpu_count simgpu_count;
+
+/* The most additions of float32 that a thread makes in one accumulator; at least 256 threads share a loop that is shared. A kernel
+ * of tensor cores, threads or a register tile has none. The simulated devices refuse more than 128 (docs/semantics.md). */
+struct arena;
+struct linear;
+int64_t simgpu_longest_sum(struct arena *, const struct linear *);
 
 #endif

@@ -2,6 +2,7 @@
  * A leaf: planning, the search and memory owners call it, and it calls none of them.
  * Tests: tests/unit/realize.c, tests/unit/tune.c */
 #include "engine/internal.h"
+#include "render/render.h"
 
 bool engine_on_cpu(const struct engine *en) { return en->ops->text == DEV_C || en->info.cpu; }
 
@@ -67,6 +68,11 @@ void prog_target(const struct engine *en, struct lower_opts *how) {
 void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *k, const struct lower_opts *o,
                 struct linear *lin) {
     lower(ir, k, o, lin);
+    if (target_is_gpu(&o->target) && render_gives_up_coop(ir->arena, lin)) { /* its sums are longer */
+        struct lower_opts again = *o;
+        again.target.no_coop = true;
+        lower(ir, k, &again, lin);
+    }
     lin->est.flops *= p->share, lin->est.bytes *= p->share, lin->est.special *= p->share;
     lin->est.flops_issued *= p->share, lin->est.bytes_issued *= p->share, lin->est.lines *= p->share;
     for (int u = 0; u < WORK_UNITS; u++) lin->est.asked[u] *= p->share, lin->est.issued[u] *= p->share;

@@ -306,6 +306,14 @@ void spread_find(struct arena *a, const struct linear *lin, uint32_t most, sprea
     if (out->n) keep_rows(&f, most, out, rows, why);
 }
 
+bool render_gives_up_coop(struct arena *a, const struct linear *lin) {
+    spread_vec shared = {0};
+    row_vec rows = {0};
+    const char *why = NULL;
+    spread_find(a, lin, GPU_BLOCK_THREADS, &shared, &rows, &why);
+    return why && !shared.n;
+}
+
 double thread_iterations(const struct linear *lin) {
     double sum = 0, product[64] = {1};
     uint32_t depth = 0;

@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "codegen/codegen.h"
 #include "irtest.h"
+#include "simgpu.h"
 
 #include <ridge.h>
 #include <test.h>
@@ -297,35 +298,6 @@ TEST_SLOW(sums_cross_entropy_of_16bit_logits, 600) {
 
 /* ---- additions in one accumulator ---------------------------------------------------------------------------------- */
 
-/* The most additions that a thread makes in one accumulator; 256 threads share the outermost of cooperative loops. */
-static int64_t most_adds(const struct linear *l) {
-    const uop *loop[16];
-    int64_t most = 0;
-    uint32_t depth = 0;
-    for (uint32_t i = 0; i < l->n; i++) {
-        const uop *n = l->u[i];
-        if (n->op == OP_RANGE) loop[depth++] = n;
-        if (n->op == OP_END) depth--;
-        if (n->op != OP_SET || (n->src[1]->op != OP_ADD && n->src[1]->op != OP_FMA)) continue;
-        uint32_t set = 0, at = 0; /* loops around where it is set to 0 */
-        for (uint32_t k = 0; k < i; k++) {
-            const uop *m = l->u[k];
-            at = m->op == OP_RANGE ? at + 1 : m->op == OP_END ? at - 1 : at;
-            if (m->op == OP_SET && m->src[0] == n->src[0] && m->src[1]->op == OP_CONST) set = at;
-        }
-        int64_t adds = 1;
-        bool shared = false;
-        for (uint32_t k = 0; k < depth; k++) {
-            bool coop = loop[k]->arg.range.kind == AX_COOP && !shared;
-            int64_t size = loop[k]->src[0]->hi;
-            shared |= coop;
-            if (k >= set) adds *= coop ? (size + 255) / 256 : size;
-        }
-        most = RG_MAX(most, adds);
-    }
-    return most;
-}
-
 static int64_t adds_with(const char *opts) {
     static const char rows[] =
         "kernel rows\nx = (PARAM<f32>[0 x] 16777216)\no = (PARAM<f32>[1 o] 1)\n"
@@ -337,7 +309,7 @@ static int64_t adds_with(const char *opts) {
     struct linear lin;
     ir_parse(&t.ir, rows, strlen(rows), "text", &p);
     lower(&t.ir, &p.kernel.p[0], &(struct lower_opts){.opts = opts, .target = {.kind = TARGET_GPU}}, &lin);
-    int64_t n = most_adds(&lin);
+    int64_t n = simgpu_longest_sum(&t.arena, &lin);
     ir_test_close(&t);
     return n;
 }

@@ -30,6 +30,7 @@ enum {
 struct blocking {
     struct sched *s;
     bool threads; /* of a GPU: a vector is several registers */
+    bool no_coop; /* each thread runs all of a cooperative loop */
     struct free_ranges fr;
     uop_vec topo;
 };
@@ -43,10 +44,11 @@ struct cut {
 
 /* Do the threads of a block share the loop r of the sum n? Inside another cooperative loop each runs all of it. */
 static bool is_shared(struct blocking *b, const uop *n, const uop *r) {
+    if (b->no_coop || r->arg.range.kind != AX_COOP) return false;
     const uop_vec *around = free_of(&b->fr, n);
     for (uint32_t i = 0; i < around->n; i++)
         if (around->p[i]->arg.range.kind == AX_COOP) return false;
-    return r->arg.range.kind == AX_COOP;
+    return true;
 }
 
 /* Additions that a loop makes in one accumulator. */
@@ -289,7 +291,7 @@ static bool has_shared_tile(const uop_vec *topo) {
 }
 
 const uop *sched_block_sums(struct sched *s, const struct target *t) {
-    struct blocking b = {.s = s, .threads = target_is_gpu(t) || sched_has_threads(s)};
+    struct blocking b = {.s = s, .threads = target_is_gpu(t) || sched_has_threads(s), .no_coop = t->no_coop};
     widen_scans(s, !t->no_f64);
     uop_topo(s->ir->arena, &s->sink, 1, &b.topo);
     if ((s->ntc && !mma_is_cpu(s->tc[0].instr)) || has_shared_tile(&b.topo)) return s->sink;
