@@ -21,6 +21,7 @@ struct axis {
     uint8_t natural; /* what the members are without an opt */
     bool grid;       /* members are GRID or cut from a GRID axis: its values may run in any order, at once */
     bool reduce, scan; /* some member is bound by a REDUCE; is run along by a SCAN */
+    bool decays;       /* .. of what DECAY multiplies on the way */
     bool staged;       /* some member is bound by a STAGE */
 };
 

@@ -256,7 +256,8 @@ static bool check_tensor(struct check *c) {
         values = c->nsrc;
     for (uint32_t i = 0; i < c->nsrc; i++) {
         if (!value(c, i)) return false;
-        if (i >= values && !typed(c, i, DT_IDX, "sizes, axes and offsets")) return false;
+        bool decay = c->op == OP_SCAN_AXIS && i == 2;
+        if (i >= values && !decay && !typed(c, i, DT_IDX, "sizes, axes and offsets")) return false;
     }
     return true;
 }
@@ -364,8 +365,8 @@ enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_liter
     case OP_UNFOLD:
     case OP_FOLD:
     case OP_REDUCE_AXES:
-    case OP_TENSOR_MAP:
-    case OP_SCAN_AXIS: return i ? DT_IDX : DT_COUNT;
+    case OP_TENSOR_MAP: return i ? DT_IDX : DT_COUNT;
+    case OP_SCAN_AXIS: return i == 1 ? DT_IDX : i ? sib[0] : DT_COUNT;
     case OP_PAD:
     case OP_ASSIGN: return i == 0 ? DT_COUNT : i == 1 ? sib[0] : DT_IDX;
     case OP_SCATTER: return i == 2 ? sib[0] : DT_COUNT;

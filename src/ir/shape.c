@@ -199,6 +199,15 @@ static const struct shape *shape_axes(struct shape_job *j, bool shrink) {
     return shape_make(j->s, d, j->in->n);
 }
 
+static const struct shape *shape_scan(struct shape_job *j) {
+    int64_t a = num(j, 1);
+    if (a < 0 || a >= j->in->n) bad(j, "not an axis");
+    if (j->n->nsrc < 3) return j->in;
+    if (shape_of(j->s, j->n->src[2]) != j->in || j->n->src[2]->dt != j->n->dt || j->n->arg.i != OP_ADD)
+        bad(j, "what a running sum is multiplied by has its shape and dtype");
+    return j->in;
+}
+
 static const struct shape *shape_gather(struct shape_job *j) {
     const struct shape *index = shape_of(j->s, j->n->src[1]);
     if (!dt_is_int((enum dtype)j->n->src[1]->dt)) bad(j, "an index is an integer");
@@ -270,7 +279,7 @@ static const struct shape *shape_node(struct shapes *s, const uop *n) {
     case OP_UNFOLD:
     case OP_FOLD: return shape_tap(&j);
     case OP_REDUCE_AXES: return shape_axes(&j, true);
-    case OP_SCAN_AXIS: return shape_axes(&j, false);
+    case OP_SCAN_AXIS: return shape_scan(&j);
     case OP_GATHER:
     case OP_SCATTER: return shape_gather(&j);
     case OP_CONTIGUOUS:

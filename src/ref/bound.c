@@ -225,6 +225,18 @@ void fold_add(struct fold *f, struct cell c, int64_t times) {
     }
 }
 
+void fold_decay(struct fold *f, struct cell by) {
+    f->unsure |= by.unsure;
+    if (!dt_is_float(f->dt)) {
+        f->v.i = ref_wrap(f->dt, (int64_t)((uint64_t)f->v.i * (uint64_t)by.v.i));
+        return;
+    }
+    f->err = f->err * fabs(by.v.f) + (fabs(f->v.f) + f->err) * by.err;
+    f->mag *= fabs(by.v.f);
+    f->v.f *= by.v.f;
+    f->whole &= by.err == 0 && by.v.f == rint(by.v.f);
+}
+
 /* Roundings that one of n terms passes through. Long float32 sums run in blocks (docs/semantics.md): a term is added in a chain of
  * at most 64, and so is the sum of its block; on average it is in the middle of one. */
 static double roundings(const struct fold *f) {

@@ -32,6 +32,7 @@ struct fold {
 };
 void fold_start(struct fold *, enum op, enum dtype, enum dtype acc, bool bounds);
 void fold_add(struct fold *, struct cell, int64_t times);
+void fold_decay(struct fold *, struct cell by); /* ADD: what was added so far is multiplied */
 struct cell fold_end(const struct fold *);
 
 #endif

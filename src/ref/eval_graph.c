@@ -272,14 +272,17 @@ static struct tensor ev_reduce(struct eval *e, const uop *n, struct tensor *in, 
 
 static struct tensor ev_scan(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     int64_t axis = number(e, n, 1), size = s->d[axis];
-    uint32_t flat = flat_axes(in) & ~(1u << axis);
+    struct tensor *by = n->nsrc > 2 ? source(e, n, 2) : NULL;
+    uint32_t flat = flat_axes(in) & (by ? flat_axes(by) : ~0u) & ~(1u << axis);
     struct tensor r = eval_tensor(e, in->dt, s, flat);
     struct walk w;
     walk_start(&w, s, flat | 1u << axis), walk_with(&w, &r), walk_with(&w, in);
+    if (by) walk_with(&w, by);
     for (; w.more; walk_next(&w)) {
         struct fold f;
         fold_start(&f, (enum op)n->arg.i, in->dt, acc_of(in->dt), e->bounds);
         for (int64_t i = 0; i < size; i++) {
+            if (by) fold_decay(&f, get(by, w.at[2] + i * by->stride[axis]));
             fold_add(&f, get(in, w.at[1] + i * in->stride[axis]), 1);
             put(&r, w.at[0] + i * r.stride[axis], fold_end(&f));
         }

@@ -490,6 +490,10 @@ static const uop *value_scan(struct rangeify *r, const uop *n, const uop *const 
     for (uint32_t k = 0; k < in->n && own; k++) own = k == a || !free_has(&r->fr, at[k], at[a]);
     if (!own) return refuse(r, n, "a scan that is not read in its own order");
     const uop *src[2] = {value_at(r, n->src[0], at, pred), at[a]};
+    if (n->nsrc > 2) {
+        src[0] = uop2(r->ir, OP_DECAY, src[0], value_at(r, n->src[2], at, pred));
+        return rw_mk(&r->rw, OP_SCAN, src, 2, n->arg);
+    }
     if (!free_has(&r->fr, src[0], at[a]))
         return scan_invariant(r, (enum op)n->arg.i, src[0], at[a], in->d[a]);
     return rw_mk(&r->rw, OP_SCAN, src, 2, n->arg);

@@ -4,6 +4,8 @@
  *
  *   rows        the axis of stride 1. GPU: a thread block per block of ROW_BLOCK elements (COOP, render/gpu_scan.c). CPU: a thread.
  *   columns     GPU: a thread per column and block: blocks until the GPU has threads enough. CPU: the same, by cores.
+ * A sum that decays has blocks of a thread on a GPU, of rows too: each from 0, beside the product of its decays; what came before,
+ * times this, is added in the end.
  * A length that has no good divisor is padded with the identity.
  * Requires: the planner's tensor graph, before units are found. Gives: an equal graph, whose block results must be stored.
  * Tests: tests/unit/scans.c */
@@ -40,11 +42,12 @@ static int64_t divisor_near(int64_t n, int64_t want, int64_t least, int64_t most
 }
 
 /* Elements of a block of a scan over n elements, `inner` apart, of `outer` rows; 0: it is not split. */
-static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer, int64_t inner) {
+static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer, int64_t inner,
+                            bool decays) {
     int64_t want, exact;
     bool lanes = !s->gpu && inner == 1 && outer < LANE_ROWS && n * outer < WORTH_IT;
     if (n * outer * inner < (lanes ? WORTH_LANES : WORTH_IT)) return 0;
-    if (inner == 1) {
+    if (inner == 1 && !(s->gpu && decays)) {
         int64_t rows = s->gpu ? 2 * s->gpu->sms : ROWS_CPU, least = lanes ? LANE_LEAST : ROW_LEAST;
         if (outer >= rows || n < 2 * least) return 0;
         want = RG_MAX(RG_MIN(n * outer / rows, ROW_BLOCK), least);
@@ -100,13 +103,35 @@ static const uop *with_first(struct split_scan *s, const uop *x, const uop *befo
     return uop_mk(s->ir, OP_WHERE, src, 3, ARG_NONE);
 }
 
+/* Blocks of a sum that decays: each from 0, beside what it multiplies the sum before it by; then this is added. */
+static const uop *decayed_blocks(struct split_scan *s, const uop *x, const uop *by, uint32_t axis,
+                                 union arg arg) {
+    struct ir *ir = s->ir;
+    const struct shape *in = shape_of(s->sh, x);
+    int64_t blocks = in->d[axis], length = in->d[axis + 1];
+    const uop *along = uop_idx(ir, axis + 1), *last[2];
+    const uop *part[2] = {uop_mk(ir, OP_SCAN_AXIS, (const uop *[]){x, along, by}, 3, arg),
+                          scan_of(s, by, axis + 1, ARG_INT(OP_MUL))};
+    for (int i = 0; i < 2; i++) {
+        vec_push(s->arena, s->stored, part[i]);
+        last[i] = graph_slice(ir, s->sh, part[i], axis + 1, length - 1, 1);
+        last[i] = graph_slice(ir, s->sh, last[i], axis, 0, blocks - 1);
+    }
+    const uop *src[3] = {last[0], uop_idx(ir, axis), last[1]};
+    const uop *before = split(s, uop_mk(ir, OP_SCAN_AXIS, src, 3, arg));
+    before = graph_pad(ir, s->sh, before, uop_identity(ir, OP_ADD, (enum dtype)x->dt), axis, 1, 0);
+    before = graph_shaped(ir, OP_EXPAND, before, in->d, in->n);
+    return uop2(ir, OP_ADD, part[0], uop2(ir, OP_MUL, part[1], before));
+}
+
 static const uop *split(struct split_scan *s, const uop *n) {
     const uop *x = n->src[0];
     const struct shape *in = shape_of(s->sh, x);
     uint32_t axis = (uint32_t)n->src[1]->arg.i;
     int64_t size = in->d[axis], outer = 1, inner = 1, d[SHAPE_MAX];
     for (uint32_t i = 0; i < in->n; i++) *(i < axis ? &outer : &inner) *= i == axis ? 1 : in->d[i];
-    int64_t length = block_length(s, size, outer, inner);
+    bool decays = n->nsrc > 2;
+    int64_t length = block_length(s, size, outer, inner, decays);
     if (!length || in->n + 1 > SHAPE_MAX) return n;
     int64_t blocks = (size + length - 1) / length, whole = blocks * length;
     const uop *zero = uop_identity(s->ir, (enum op)n->arg.i, (enum dtype)x->dt);
@@ -114,8 +139,14 @@ static const uop *split(struct split_scan *s, const uop *n) {
     for (uint32_t i = 0; i < in->n; i++) d[i + (i > axis)] = in->d[i];
     d[axis] = blocks, d[axis + 1] = length;
     x = graph_shaped(s->ir, OP_RESHAPE, x, d, in->n + 1);
-    x = with_first(s, x, before_blocks(s, x, axis, n->arg), axis, (enum op)n->arg.i);
-    x = scan_of(s, x, axis + 1, n->arg);
+    if (decays) {
+        const uop *by = n->src[2];
+        if (whole > size) by = graph_pad(s->ir, s->sh, by, zero, axis, 0, whole - size);
+        x = decayed_blocks(s, x, graph_shaped(s->ir, OP_RESHAPE, by, d, in->n + 1), axis, n->arg);
+    } else {
+        x = with_first(s, x, before_blocks(s, x, axis, n->arg), axis, (enum op)n->arg.i);
+        x = scan_of(s, x, axis + 1, n->arg);
+    }
     memcpy(d, in->d, in->n * sizeof *d);
     d[axis] = whole;
     x = graph_shaped(s->ir, OP_RESHAPE, x, d, in->n);

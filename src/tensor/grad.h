@@ -45,6 +45,8 @@ const uop *grad_inside(struct rw *, const uop *g, const uop *n);  /* g where ASS
 const uop *grad_product(struct rw *, const uop *g, const uop *n);
 const uop *grad_extreme(struct rw *, const uop *g, const uop *n);
 const uop *grad_cumsum(struct rw *, const uop *g, const uop *n);
+const uop *grad_decayed(struct rw *, const uop *g, const uop *n);
+const uop *grad_decay(struct rw *, const uop *g, const uop *n);
 const uop *grad_cumprod(struct rw *, const uop *g, const uop *n);
 const uop *grad_cumextreme(struct rw *, const uop *g, const uop *n);
 

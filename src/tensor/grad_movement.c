@@ -525,6 +525,27 @@ const uop *grad_cumsum(struct rw *rw, const uop *d, const uop *n) {
     return t_flip(g, scan(g, OP_ADD, t_flip(g, d, &axis, 1), axis), &axis, 1);
 }
 
+/* Element i + by of x, by 1 or -1; 0 past the ends. */
+static const uop *neighbour(struct tg *g, const uop *x, int64_t axis, int64_t by) {
+    uint32_t rank = tg_shape(g, x)->n;
+    int64_t pad[2 * SHAPE_MAX] = {0};
+    pad[2 * axis] = -by, pad[2 * axis + 1] = by;
+    return t_pad(g, x, pad, rank, 0);
+}
+
+/* A running sum that decays, s_i = s_i-1 b_i + a_i, runs backwards with the decay of the next element: d_i = d_i+1 b_i+1 + g_i. */
+const uop *grad_decayed(struct rw *rw, const uop *d, const uop *n) {
+    struct tg *g = tg_of(rw);
+    int64_t axis = uop_const_i(rw->ir, n, 1);
+    const uop *by = neighbour(g, n->src[2], axis, 1);
+    return t_flip(g, tg_decayed(g, t_flip(g, d, &axis, 1), t_flip(g, by, &axis, 1), axis), &axis, 1);
+}
+
+const uop *grad_decay(struct rw *rw, const uop *d, const uop *n) {
+    struct tg *g = tg_of(rw);
+    return tg_op2(g, OP_MUL, grad_decayed(rw, d, n), neighbour(g, n, uop_const_i(rw->ir, n, 1), -1));
+}
+
 /* d_i = (product before i) * sum over k >= i of g_k * (product of those after i up to k): right for zeros, at the price
  * of n*n products for n elements. */
 const uop *grad_cumprod(struct rw *rw, const uop *d, const uop *n) {

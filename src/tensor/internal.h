@@ -41,6 +41,9 @@ const uop *tg_box(struct tg *, const uop *, const uop *const *box); /* SHRINK: s
 /* I32 if it fits, else i64; size 1 elsewhere. */
 const uop *tg_iota(struct tg *, int64_t n, uint32_t rank, uint32_t axis);
 
+/* reduce.c: a running sum that is multiplied by `by`, of the same shape, before each element is added. */
+const uop *tg_decayed(struct tg *, const uop *x, const uop *by, int64_t axis);
+
 /* product.c: the sum over the last axes of x * w, which broadcast; of 16-bit floats it is float32. */
 const uop *tg_contract(struct tg *, const uop *x, const uop *w, uint32_t axes);
 

@@ -78,7 +78,8 @@ static const uop *lift_view(struct loop_lift *l, const uop *n, const struct axis
     for (uint32_t i = 0; i < a->front; i++) src[k++] = uop_idx(ir, a->number[i]);
     if (summed) src[k++] = uop_idx(ir, 0);
     for (uint32_t i = values; i < n->nsrc; i++)
-        src[k++] = uop_idx(ir, uop_const_i(l->b->g.ir, n, i) + a->shift);
+        src[k++] = n->src[i]->dt != DT_IDX ? with_steps(l, n->src[i])
+                                           : uop_idx(ir, uop_const_i(l->b->g.ir, n, i) + a->shift);
     return uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, k, n->arg);
 }
 

@@ -261,48 +261,26 @@ const uop *t_cummin(struct tg *g, const uop *x, int64_t axis) {
     return tg_scan(g, x->dt == DT_BOOL ? OP_MUL : OP_MIN, x, axis, (enum dtype)x->dt);
 }
 
-/* log(e^x + e^y) is no op that scans, and a running sum of e^(x - m) with one m for the whole axis is 0 wherever the
- * numbers so far are much smaller than m. So element i of a short axis reduces elements 0..i, with their maximum
- * factored out. A long axis is split into blocks; the prefix of each block is the same problem with fewer numbers.
- * Both work along the last axis: BLOCK exponentials per element, and a few passes. */
-enum { BLOCK = 16 };
-
-static const uop *logcumsumexp_short(struct tg *g, const uop *x) {
-    uint32_t rank = tg_shape(g, x)->n;
-    int64_t n = tg_shape(g, x)->d[rank - 1], d[SHAPE_MAX];
-    tg_rank(g, rank + 1);
-    for (uint32_t i = 0; i < rank; i++) d[i] = tg_shape(g, x)->d[i];
-    d[rank] = n;
-    const struct shape *square = shape_make(&g->shapes, d, rank + 1);
-    const uop *to = tg_to_shape(g, tg_iota(g, n, rank + 1, rank - 1), square);
-    const uop *from = tg_to_shape(g, tg_iota(g, n, rank + 1, rank), square);
-    const uop *seen = tg_op3(g, OP_WHERE, tg_op2(g, OP_LE, from, to),
-                             tg_to_shape(g, t_unsqueeze(g, x, rank - 1), square), tg_like(g, x, -INFINITY));
-    return tg_drop(g, tg_logsumexp(g, seen, (uint32_t)1 << rank), (uint32_t)1 << rank, false);
+/* s_i = s_i-1 by_i + x_i along an axis. */
+const uop *tg_decayed(struct tg *g, const uop *x, const uop *by, int64_t axis) {
+    const uop *src[3] = {x, uop_idx(g->ir, axis), by};
+    return uop_new(g->ir, OP_SCAN_AXIS, (enum dtype)x->dt, 1, src, 3, ARG_INT(OP_ADD));
 }
 
-static const uop *logcumsumexp_last(struct tg *g, const uop *x) {
-    const struct shape *s = tg_shape(g, x);
-    uint32_t rank = s->n;
-    int64_t n = s->d[rank - 1], blocks = (n + BLOCK - 1) / BLOCK, d[SHAPE_MAX] = {0},
-            pad[2 * SHAPE_MAX] = {0};
-    if (n <= BLOCK) return logcumsumexp_short(g, x);
-    tg_rank(g, rank + 2);
-    pad[2 * rank - 1] = blocks * BLOCK - n;
-    for (uint32_t i = 0; i + 1 < rank; i++) d[i] = s->d[i];
-    d[rank - 1] = blocks, d[rank] = BLOCK;
-    const uop *whole = t_pad(g, x, pad, rank, -INFINITY);
-    const uop *in = logcumsumexp_short(g, t_reshape(g, whole, d, rank + 1));
-    struct t_slice last[SHAPE_MAX];
-    for (uint32_t i = 0; i < rank; i++) last[i] = (struct t_slice){.stop = T_END};
-    last[rank] = (struct t_slice){.start = BLOCK - 1, .stop = BLOCK};
-    const uop *total = t_squeeze(g, t_slice(g, in, last, rank + 1), rank);
-    pad[2 * rank - 2] = 1, pad[2 * rank - 1] = -1;
-    const uop *before = t_pad(g, logcumsumexp_last(g, total), pad, rank, -INFINITY);
-    d[rank - 1] = blocks * BLOCK;
-    const uop *out = t_reshape(g, t_logaddexp(g, in, t_unsqueeze(g, before, rank)), d, rank);
-    last[rank - 1] = (struct t_slice){.stop = n};
-    return t_slice(g, out, last, rank);
+/* A running sum of e^(x - m) with one m for the whole axis is 0 wherever the numbers so far are much smaller than m. So m is the
+ * running maximum, and the sum decays by e^(m before - m) where it grows: of this and e^(x - m) one is 1, where x and the maxima are
+ * infinite too. One exponential and one logarithm per element. The gradient is that of e^(x - m) with constant maxima; infinite
+ * ones are left in. */
+static const uop *running_exp_sum(struct tg *g, const uop *x, const uop *m, uint32_t axis) {
+    int64_t pad[2 * SHAPE_MAX] = {0};
+    pad[2 * axis] = 1, pad[2 * axis + 1] = -1;
+    const uop *before = t_pad(g, m, pad, tg_shape(g, x)->n, -INFINITY), *fixed = t_detach(g, x);
+    const uop *e = tg_op1(g, OP_EXP, tg_op2(g, OP_SUB, tg_op2(g, OP_MIN, fixed, before), m));
+    const uop *one = tg_like(g, e, 1), *finite = tg_op_k(g, OP_LT, tg_op1(g, OP_ABS, m), INFINITY);
+    const uop *term = tg_op3(g, OP_WHERE, tg_op2(g, OP_EQ, fixed, m), one, e);
+    const uop *by = tg_op3(g, OP_WHERE, tg_op2(g, OP_EQ, before, m), one, e);
+    const uop *less = tg_op2(g, OP_SUB, x, tg_op3(g, OP_WHERE, finite, m, tg_like(g, m, 0)));
+    return tg_decayed(g, t_grad_through(g, term, tg_op1(g, OP_EXP, less)), by, axis);
 }
 
 const uop *t_logcumsumexp(struct tg *g, const uop *x, int64_t axis) {
@@ -310,6 +288,7 @@ const uop *t_logcumsumexp(struct tg *g, const uop *x, int64_t axis) {
     if (!tg_shape(g, x)->n && (axis == 0 || axis == -1)) return x;
     uint32_t at = tg_axis(g, x, axis);
     if (tg_shape(g, x)->d[at] <= 1 || !shape_size(tg_shape(g, x))) return x;
-    const uop *y = logcumsumexp_last(g, t_transpose(g, tg_wide(g, x), at, -1));
-    return t_cast(g, t_transpose(g, y, at, -1), (enum dtype)x->dt);
+    const uop *w = tg_wide(g, x), *m = tg_scan(g, OP_MAX, t_detach(g, w), at, (enum dtype)w->dt);
+    const uop *sum = running_exp_sum(g, w, m, at);
+    return t_cast(g, tg_op2(g, OP_ADD, tg_op1(g, OP_LOG, sum), m), (enum dtype)x->dt);
 }

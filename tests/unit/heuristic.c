@@ -243,7 +243,14 @@ static bool gen_scan(struct str *s, struct rnd *r) {
     range(s, "r", "r", "GRID", 0, 0, p), range(s, "k", "k", "SCAN", 1, 0, n);
     str_printf(s, "e = (ADD (MUL %s %lld) %s)\n", column ? "k" : "r", (long long)(column ? p : n),
                column ? "r" : "k");
-    str_printf(s, "(SINK (STORE (INDEX o e) (SCAN[%s] (LOAD (INDEX x e)) k)))\n", op);
+    if (*dt == 'f' && *op == 'A' &&
+        rnd_below(r, 2)) /* a running sum that decays, by a number of the element */
+        str_printf(s,
+                   "x0 = (LOAD (INDEX x e))\ny = (%s (SUB (MIN x0 0.0) 0.5))\n"
+                   "(SINK (STORE (INDEX o e) (SCAN[ADD] (DECAY x0 y) k)))\n",
+                   PICK(r, "EXP", "SIN"));
+    else
+        str_printf(s, "(SINK (STORE (INDEX o e) (SCAN[%s] (LOAD (INDEX x e)) k)))\n", op);
     return true;
 }
 

@@ -418,6 +418,16 @@ TEST(heuristic_scans_down_columns_take_a_line) {
                true, "VEC(j_v)", "TILE(j,8,j_u) UNROLL(j_u)");
 }
 
+/* With math functions in each step, more columns are a loop inside it. */
+TEST(heuristic_scans_of_functions_down_columns_loop_in_a_step) {
+    CHECK_LIST("kernel down\n"
+               "x = (PARAM<f32>[0 x] 409600)\no = (PARAM<f32>[1 o] 409600)\n"
+               "j = (RANGE[j GRID 0] 4096)\ni = (RANGE[i LOOP 1] 100)\nat = (ADD j (MUL i 4096))\n"
+               "x0 = (LOAD (INDEX x at))\ny = (EXP x0)\ns = (SCAN[ADD] (DECAY x0 y) i)\n"
+               "(SINK (STORE (INDEX o at) (LOG s)))\n",
+               true, "VEC(j_v)", "ORDER(i,j_c)");
+}
+
 /* The taps of a pooling window are unrolled. */
 TEST(heuristic_taps_are_unrolled) {
     CHECK_LIST("kernel pool\n"

@@ -106,6 +106,85 @@ TEST(scans_blocks_of_odd_lengths_cpu) {
     CHECK(!rg_close(c));
 }
 
+/* logcumsumexp along axis 1 of (outer, n, inner) and its gradient: a sum that decays as the maximum grows. Values are far apart, some
+ * of them -inf; each row begins with its own. */
+static void check_exp(rg_ctx *c, int64_t outer, int64_t n, int64_t inner, double spread) {
+    RG_SCOPE(c);
+    int64_t all = outer * n * inner;
+    float *x = malloc((size_t)all * 4), *y = malloc((size_t)all * 4), *g = malloc((size_t)all * 4);
+    for (int64_t i = 0; i < all; i++) {
+        double rise = spread * (double)(i / inner % n) / (double)n; /* maxima along the whole row */
+        x[i] = bits() % 50 ? (float)(spread * (double)(bits() % 2001) * 1e-3 + rise) : -INFINITY;
+        g[i] = (float)(bits() % 2001) * 1e-3f - 1;
+        if (i / inner % n == 0) x[i] = -1;
+    }
+    rg_tensor in = rg_param(rg_from(c, RG_F32, x, RG_SHAPE(outer, n, inner))), back;
+    rg_tensor seed = rg_from(c, RG_F32, g, RG_SHAPE(outer, n, inner)), out = rg_logcumsumexp(in, 1);
+    rg_grad(out, RG_TENSORS(in), &back, .seed = seed);
+    if (rg_read(out, y, (size_t)all * 4)) FAIL("%s", rg_error(c));
+    double *want = malloc((size_t)n * 8);
+    float *dx = malloc((size_t)all * 4);
+    if (rg_read(back, dx, (size_t)all * 4)) FAIL("%s", rg_error(c));
+    for (int64_t r = 0; r < outer * inner; r++) {
+        int64_t first = r / inner * n * inner + r % inner;
+        double m = -INFINITY, s = 0, later = 0;
+        for (int64_t i = 0; i < n; i++) {
+            double v = x[first + i * inner], top = fmax(m, v);
+            s = s * exp(m - top) + exp(v - top), m = top, want[i] = m + log(s);
+            if (!(fabs(y[first + i * inner] - want[i]) <= 2e-6 * (1 + fabs(want[i]))))
+                FAIL("(%lld, %lld, %lld) at %lld of row %lld: %.9g, expected %.9g", (long long)outer,
+                     (long long)n, (long long)inner, (long long)i, (long long)r, (double)y[first + i * inner],
+                     want[i]);
+        }
+        for (int64_t i = n; i-- > 0;) { /* later: the sum of g e^(want here - want) */
+            double size = (double)n, v = x[first + i * inner];
+            later = (i + 1 < n ? later * exp(want[i] - want[i + 1]) : 0) + g[first + i * inner];
+            double to = later * exp(v - want[i]), off = fabs(dx[first + i * inner] - to);
+            if (!(off <= 1e-5 * (1 + sqrt(size) * exp(v - want[i]))))
+                FAIL("gradient of (%lld, %lld, %lld) at %lld of row %lld: %.9g, expected %.9g",
+                     (long long)outer, (long long)n, (long long)inner, (long long)i, (long long)r,
+                     (double)dx[first + i * inner], to);
+        }
+    }
+    free(x), free(y), free(g), free(dx), free(want);
+}
+
+static void draw_exp(rg_ctx *c, int64_t most) {
+    int64_t n = 2 + (int64_t)(bits() % (uint64_t)(bits() % 2 ? most : 100)), left = most / n + 1;
+    int64_t outer = 1 + (int64_t)(bits() % (uint64_t)left), inner = bits() % 2 ? 1 : 1 + left / outer;
+    check_exp(c, outer, n, inner, bits() % 2 ? 3 : 300);
+}
+
+TEST(scans_of_exponentials_cpu) {
+    rg_ctx *c = rg_open("CPU");
+    for (int i = 0; i < 2; i++) draw_exp(c, 20000);
+    check_exp(c, 1, 70003, 1, 30); /* blocks, padded */
+    check_exp(c, 1, 4096, 1, 300);
+    check_exp(c, 1, 90, 600, 3); /* columns */
+    CHECK(!rg_close(c));
+}
+
+/* The running maximum, the sum, the logarithm. */
+TEST(scans_of_exponentials_have_few_kernels_cpu) {
+    rg_ctx *c = rg_open("CPU");
+    RG_SCOPE(c);
+    rg_plan_stats s = {0};
+    rg_tensor x = rg_contiguous(rg_full(c, RG_F32, 1, RG_SHAPE(700, 5000)));
+    rg_realize(x);
+    CHECK_EQ(rg_schedule_stats(RG_TENSORS(rg_logcumsumexp(x, 0)), &s), RG_OK);
+    CHECK(s.kernels <= 3);
+    CHECK_EQ(rg_schedule_stats(RG_TENSORS(rg_logcumsumexp(x, 1)), &s), RG_OK);
+    CHECK(s.kernels <= 3);
+}
+
+TEST(scans_of_exponentials_simgpu) {
+    simgpu_add();
+    rg_ctx *c = rg_open("SIM90");
+    for (int i = 0; i < 3; i++) draw_exp(c, 1500);
+    check_exp(c, 1, 40000, 1, 30);
+    CHECK(!rg_close(c));
+}
+
 TEST(scans_random_simgpu) {
     simgpu_add();
     rg_ctx *c = rg_open("SIM90");

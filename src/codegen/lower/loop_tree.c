@@ -388,12 +388,15 @@ static void emit_leaf(struct loop_tree *t, struct effect *e, uop_vec *out) {
     } else {
         const uop *now = e->memory ? uop1(ir, OP_LOAD, e->before) : e->before, *x = n->src[0];
         enum op set = e->memory ? OP_STORE : OP_SET;
+        if (e->prior) vec_push(t->a, out, uop2(ir, OP_SET, e->prior, now));
         if (x->op == OP_DECAY) { /* what was summed before, then the rest */
             const uop *less = rw2(t->rw, OP_MUL, now, translate(t, e, x->src[1]));
-            vec_push(t->a, out, uop2(ir, set, e->cell, less));
+            if (n->op == OP_SCAN)
+                now = less;
+            else
+                vec_push(t->a, out, uop2(ir, set, e->cell, less));
             x = x->src[0];
         }
-        if (e->prior) vec_push(t->a, out, uop2(ir, OP_SET, e->prior, now));
         const uop *next = rw2(t->rw, (enum op)n->arg.i, now, translate(t, e, x));
         stmt = uop2(ir, set, e->cell, next);
     }

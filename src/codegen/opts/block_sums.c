@@ -222,6 +222,7 @@ static bool block_one(struct blocking *b) {
 static const uop *with_ranges(struct ir *ir, enum op op, enum dtype dt, const uop *x, const uop_vec *r,
                               enum op of) {
     uop_vec src = {0};
+    if (x->op == OP_DECAY) x = uop2(ir, OP_DECAY, uop_cast(ir, x->src[0], dt), uop_cast(ir, x->src[1], dt));
     vec_push(ir->arena, &src, uop_cast(ir, x, dt));
     for (uint32_t i = 0; i < r->n; i++) vec_push(ir->arena, &src, r->p[i]);
     return uop_new(ir, op, dt, 1, src.p, src.n, ARG_INT(of));
@@ -251,7 +252,7 @@ static const uop *widen_scan(struct sched *s, const uop *n, bool f64) {
         vec_push(ir->arena, loop ? &loops : &unrolled, n->src[i]);
         if (!loop) adds *= n->src[i]->src[0]->hi;
     }
-    if (adds < FEW_UNROLLED && !is_coop_scan(n))
+    if (n->src[0]->op == OP_DECAY || (adds < FEW_UNROLLED && !is_coop_scan(n)))
         return uop_cast(ir, with_ranges(ir, OP_SCAN, wide, n->src[0], &all, op), dt);
     const uop *sum = with_ranges(ir, OP_REDUCE, dt, n->src[0], &unrolled, op);
     const uop *before = uop1(ir, OP_BEFORE, with_ranges(ir, OP_SCAN, wide, sum, &loops, op));

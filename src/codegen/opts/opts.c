@@ -64,7 +64,7 @@ static void note_member(struct sched *s, const uop *r) {
 void sched_refresh(struct sched *s) {
     for (uint32_t i = 0; i < s->axis.n; i++) {
         struct axis *a = &s->axis.p[i];
-        a->members = 0, a->reduce = a->scan = a->staged = false;
+        a->members = 0, a->reduce = a->scan = a->decays = a->staged = false;
     }
     uop_vec topo = {0};
     uop_topo(s->ir->arena, &s->sink, 1, &topo);
@@ -76,7 +76,7 @@ void sched_refresh(struct sched *s) {
         for (uint32_t k = 1; k < n->nsrc; k++) {
             struct axis *a = sched_axis(s, n->src[k]->arg.range.cls);
             if (n->op == OP_REDUCE) a->reduce = true;
-            if (n->op == OP_SCAN) a->scan = true;
+            if (n->op == OP_SCAN) a->scan = true, a->decays |= n->src[0]->op == OP_DECAY;
             if (n->op == OP_STAGE) a->staged = true;
         }
     }
@@ -261,6 +261,8 @@ static void opt_coop(struct sched *s, const char *opt, uint32_t axis) {
     if (axis_is_grid(a)) opt_fail(s, opt, "axis %s is an axis of the grid", name);
     if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
         opt_fail(s, opt, "axis %s is already unrolled", name);
+    if (a->decays)
+        opt_fail(s, opt, "axis %s carries a running value that decays from element to element", name);
     a->kind = AX_COOP;
 }
 

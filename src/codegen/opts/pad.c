@@ -101,6 +101,16 @@ static bool stays_inside(struct pad_opt *p, const uop *index) {
     return verify_is_inside(p->s->ir, uop1(p->s->ir, OP_LOAD, mk_index(p->s->ir, buf, at, index->lanes)));
 }
 
+/* What n combines, where valid; elsewhere what changes nothing. */
+static const uop *pad_term(struct pad_opt *p, const uop *n, const uop *x, const uop *valid) {
+    struct ir *ir = p->s->ir;
+    const uop *none = uop_identity(ir, (enum op)n->arg.i, (enum dtype)n->dt);
+    if (x->op != OP_DECAY) return rw3(&p->s->rw, OP_WHERE, valid, x, none);
+    const uop *keep = uop_identity(ir, OP_MUL, (enum dtype)n->dt);
+    return uop2(ir, OP_DECAY, rw3(&p->s->rw, OP_WHERE, valid, x->src[0], none),
+                rw3(&p->s->rw, OP_WHERE, valid, x->src[1], keep));
+}
+
 static const uop *pad_node(struct pad_opt *p, const uop *n) {
     struct rw *rw = &p->s->rw;
     for (uint32_t i = 0; i < p->old.n; i++)
@@ -121,9 +131,7 @@ static const uop *pad_node(struct pad_opt *p, const uop *n) {
         src.p[0] = pad_index(p, n->src[0], valid, true);
     if (n->op == OP_REDUCE || n->op == OP_SCAN) {
         for (uint32_t k = 1; k < n->nsrc; k++)
-            if ((valid = pad_valid(p, n->src[k])))
-                src.p[0] = rw3(rw, OP_WHERE, valid, src.p[0],
-                               uop_identity(p->s->ir, (enum op)n->arg.i, (enum dtype)n->dt));
+            if ((valid = pad_valid(p, n->src[k]))) src.p[0] = pad_term(p, n, src.p[0], valid);
     }
     return rw_with(rw, n, src.p);
 }

@@ -56,8 +56,11 @@ enum {
 enum { MOST_TAPS = 16 }; /* of a pooling window that is unrolled */
 enum { SHARED_ROWS = 8, SHARED_WEIGHT = 2 }; /* rows that share gathered indices; least weight of those */
 enum { UNROLL_REDUCE = 8, UNROLL = 4, SHORT_VECTORS = 16, COPY_VECTORS = 64 };
-enum { RARE_STORE = 8 };  /* loads of each */
-enum { SCAN_BYTES = 64 }; /* of each row that a scan down columns takes: a cache line */
+enum { RARE_STORE = 8 }; /* loads of each */
+enum {
+    SCAN_BYTES = 64,  /* of each row that a scan down columns takes: a cache line */
+    SCAN_VECTORS = 8, /* iterations of a loop inside its step */
+};
 /* Loops, in vectors of work. */
 static const struct {
     double loop_overhead, tail_overhead, better_pass;
@@ -381,9 +384,25 @@ static bool scans_columns(const struct view *v, const struct elementwise_plan *f
     for (int i = 0; i < v->naccess; i++) {
         int64_t stride = access_stride(v, &v->access[i], f->axis, f->lanes);
         bool rows = (v->access[i].mask & scanned) != 0;
-        if ((v->access[i].pred && rows) || (stride != 0 && stride != 1)) return false;
+        if (v->access[i].pred && rows && view_depends(v, v->access[i].pred, f->axis)) return false;
+        if (stride != 0 && stride != 1) return false;
     }
     return v->scans == 1 && f->transposed < 0;
+}
+
+/* What is too much to unroll, because of math functions, is a loop inside each step of such a scan: running values are in scratch
+ * memory, their chains overlap, and several cache lines of a row are read at once (3209 x 8209, exp and log: 920 ms, 150). */
+static void write_scan_columns(struct view *v, const struct elementwise_plan *f, int64_t unrolled,
+                               struct str *out) {
+    const char *a = v->axis[f->axis].name;
+    int64_t n = fewer_vectors(v, SCAN_VECTORS), most = f->vectors / unrolled;
+    if (v->est.special == 0 || !v->axis[f->axis].grid || !scans_columns(v, f) || n < 2 || most < n) return;
+    for (int i = 0; i < v->naxis; i++) {
+        if (!v->axis[i].scan) continue;
+        const char *name = view_new_axis(v, a, "c");
+        str_printf(out, " TILE(%s,%lld,%s) ORDER(%s,%s)", a, (long long)n, name, v->axis[i].name, name);
+        return;
+    }
 }
 
 /* Vectors per iteration of the loop along the vector axis. */
@@ -757,6 +776,7 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
         g.axis = t.axis[i], g.loop = v->axis[g.axis].name;
         tile_vector(v, &g, out, u);
     }
+    if (level < 2) write_scan_columns(v, &f, u, out);
     if (level < 3 && streams == 1 && !v->scans && !v->stages) write_other_passes(v, &f, t.ranges, out);
     if (f.transposed >= 0 && level < 3) write_transpose(v, &f, out);
     if (shared >= 0) write_shared_index(v, &f, out, shared);
