@@ -82,16 +82,24 @@ static const uop *windows_of(struct pooling *p, const uop *x, const uop *outside
 
 static uint32_t window_mask(const struct pooling *p) { return ((1u << p->m) - 1) << (2 + p->m); }
 
-/* The row-major index of an element in its window: (1, 1, 1.., k..). */
-static const uop *window_index(struct pooling *p) {
+/* The number of each element in its window, the sum of k * step: (1, 1, 1.., k..). */
+static const uop *window_index(struct pooling *p, const int64_t *step, enum dtype dt) {
     struct tg *g = p->g;
     uint32_t rank = 2 + 2 * p->m;
     const uop *flat = NULL;
     for (uint32_t i = 0; i < p->m; i++) {
-        const uop *k = tg_iota(g, p->size[i], rank, 2 + p->m + i);
-        flat = flat ? t_add(g, tg_op_k(g, OP_MUL, flat, (double)p->size[i]), k) : k;
+        const uop *k = t_cast(g, tg_iota(g, p->size[i], rank, 2 + p->m + i), dt);
+        if (step[i] != 1) k = t_mul(g, k, t_int(g, dt, step[i]));
+        flat = flat ? t_add(g, flat, k) : k;
     }
     return flat;
+}
+
+/* Steps of the row-major index in windows. Returns how many elements a window has. */
+static int64_t window_steps(const struct pooling *p, int64_t *step) {
+    int64_t n = 1;
+    for (uint32_t i = p->m; i--;) step[i] = n, n *= p->size[i];
+    return n;
 }
 
 /* Which elements of windows are elements of x; NULL: all. */
@@ -104,39 +112,123 @@ static const uop *inside(struct pooling *p) {
     return p->around ? windows_of(p, yes, uop_int(g->ir, DT_BOOL, 0)) : NULL;
 }
 
+/* The number of the first element of each window that is one of x: (1, 1, o.., 1..). */
+static const uop *first_inside(struct pooling *p, const int64_t *step, enum dtype dt) {
+    struct tg *g = p->g;
+    const uop *flat = t_int(g, dt, 0);
+    for (uint32_t i = 0; i < p->m; i++) {
+        int64_t d = p->dilation[i];
+        if (p->fill[2 * i] <= 0) continue;
+        const uop *o = tg_iota(g, p->out[i], 2 + 2 * p->m, 2 + i);
+        const uop *k = tg_op_k(g, OP_MUL, o, (double)-p->stride[i]); /* rounded up: elements before x, by d */
+        k = tg_op_k(g, OP_IDIV, tg_op_k(g, OP_ADD, k, (double)(p->fill[2 * i] + d - 1)), (double)d);
+        k = t_cast(g, tg_op_k(g, OP_MAX, k, 0), dt);
+        flat = t_add(g, flat, t_mul(g, k, t_int(g, dt, step[i])));
+    }
+    return flat;
+}
+
+/* Of bools the greatest is "or". */
+static enum op greatest_op(const uop *x) { return x->dt == DT_BOOL ? OP_ADD : OP_MAX; }
+
 struct greatest {
     const uop *win, *value; /* (.., o.., k..); (.., o.., 1..) */
-    const uop *at, *first;  /* indices in windows; that of the first maximum */
 };
 
-static struct greatest greatest(struct pooling *p, const uop *x, bool indices) {
+static struct greatest greatest(struct pooling *p, const uop *x) {
     struct tg *g = p->g;
     struct greatest r;
-    enum op op = x->dt == DT_BOOL ? OP_ADD : OP_MAX; /* of bools the greatest is "or" */
+    enum op op = greatest_op(x);
     r.win = windows_of(p, x, uop_identity(g->ir, op, (enum dtype)x->dt));
     r.value = tg_reduce(g, op, r.win, window_mask(p));
-    if (!indices) return r;
-    const struct shape *s = tg_shape(g, r.win);
-    const uop *in = inside(p), *hit = tg_op2(g, OP_EQ, r.win, tg_to_shape(g, r.value, s));
-    if (dt_is_float((enum dtype)x->dt)) hit = tg_op2(g, OP_OR, hit, tg_op2(g, OP_NE, r.win, r.win));
-    if (in) hit = tg_op2(g, OP_AND, hit, tg_to_shape(g, in, s));
-    r.at = tg_to_shape(g, window_index(p), s);
-    const uop *none = t_int(g, (enum dtype)r.at->dt, INT32_MAX);
-    r.first = tg_reduce(g, OP_MIN, tg_op3(g, OP_WHERE, hit, r.at, none), window_mask(p));
     return r;
 }
 
-/* Which element of each window is the first maximum: as bools, from indices in memory where windows overlap. */
+/* Element k of each window: (.., o.., 1..). */
+static const uop *tap(struct pooling *p, const uop *win, const int64_t *k) {
+    struct t_slice s[SHAPE_MAX] = {{.stop = T_END}, {.stop = T_END}};
+    for (uint32_t i = 0; i < p->m; i++) {
+        s[2 + i] = (struct t_slice){.stop = T_END};
+        s[2 + p->m + i] = (struct t_slice){.start = k[i], .stop = k[i] + 1};
+    }
+    return t_slice(p->g, win, s, 2 + 2 * p->m);
+}
+
+struct best {
+    const uop *value, *at;
+};
+
+/* The first maximum of elements from .. from + n - 1 of each window, and its number: the better of two parts. One of the first part
+ * that is not less than that of the second, or is NaN, is. */
+static struct best first_of_taps(struct pooling *p, const uop *win, const int64_t *step, enum dtype dt,
+                                 int64_t from, int64_t n) {
+    struct tg *g = p->g;
+    if (n == 1) {
+        int64_t inner[SPATIAL_MAX], k[SPATIAL_MAX] = {0}, number = 0;
+        window_steps(p, inner);
+        for (uint32_t i = 0; i < p->m; i++) k[i] = from / inner[i] % p->size[i], number += k[i] * step[i];
+        const uop *x = tap(p, win, k);
+        return (struct best){x, tg_to_shape(g, t_int(g, dt, number), tg_shape(g, x))};
+    }
+    struct best a = first_of_taps(p, win, step, dt, from, n / 2);
+    struct best b = first_of_taps(p, win, step, dt, from + n / 2, n - n / 2);
+    const uop *first = tg_op2(g, OP_LE, b.value, a.value);
+    if (dt_is_float((enum dtype)win->dt)) first = tg_op2(g, OP_OR, first, tg_op2(g, OP_NE, a.value, a.value));
+    return (struct best){tg_op3(g, OP_WHERE, first, a.value, b.value),
+                         tg_op3(g, OP_WHERE, first, a.at, b.at)};
+}
+
+/* In one search: each element is compared once, with its number beside it. Elements outside are the least there is: where nothing is
+ * greater, all elements of x are equal to it, and the first of them counts. */
+static const uop *first_by_taps(struct pooling *p, const uop *win, int64_t n, const int64_t *step,
+                                enum dtype dt) {
+    struct tg *g = p->g;
+    if (tg_is_half(win)) win = t_cast(g, win, DT_F32);
+    struct best r = first_of_taps(p, win, step, dt, 0, n);
+    if (!p->around) return r.at;
+    const struct shape *s = tg_shape(g, r.value);
+    const uop *least = uop_identity(g->ir, greatest_op(r.value), (enum dtype)r.value->dt);
+    const uop *none = tg_op2(g, OP_EQ, r.value, tg_to_shape(g, least, s));
+    return tg_op3(g, OP_WHERE, none, tg_to_shape(g, first_inside(p, step, dt), s), r.at);
+}
+
+/* The number of each window's first maximum, of the elements' numbers (window_index): (.., o.., 1..). In two searches: the value
+ * first, then the least number of what is equal to it. */
+static const uop *first_by_value(struct pooling *p, const struct greatest *m, const int64_t *step,
+                                 enum dtype dt) {
+    struct tg *g = p->g;
+    const struct shape *s = tg_shape(g, m->win);
+    const uop *in = inside(p), *hit = tg_op2(g, OP_EQ, m->win, tg_to_shape(g, m->value, s));
+    if (dt_is_float((enum dtype)m->win->dt)) hit = tg_op2(g, OP_OR, hit, tg_op2(g, OP_NE, m->win, m->win));
+    if (in) hit = tg_op2(g, OP_AND, hit, tg_to_shape(g, in, s));
+    const uop *at = tg_to_shape(g, window_index(p, step, dt), s);
+    const uop *none = t_int(g, dt, dt == DT_I64 ? INT64_MAX : INT32_MAX);
+    return tg_reduce(g, OP_MIN, tg_op3(g, OP_WHERE, hit, at, none), window_mask(p));
+}
+
+/* Larger windows are searched in loops, twice: without loops a kernel has a line for each element, and is planned for long. */
+enum { TAPS_MAX = 27 };
+
+static const uop *first_of(struct pooling *p, const struct greatest *m, const int64_t *step, enum dtype dt) {
+    int64_t inner[SPATIAL_MAX], n = window_steps(p, inner);
+    if (n > TAPS_MAX) return first_by_value(p, m, step, dt);
+    return first_by_taps(p, m->win, n, step, dt);
+}
+
+/* Which element of each window is the first maximum: as bools, from indices in memory where windows overlap. Where they do not, values
+ * and gradients of a window are computed together, and the value is at hand. */
 static const uop *is_first(struct pooling *p, const struct greatest *m) {
     struct tg *g = p->g;
-    const uop *at = m->at, *first = m->first;
-    int64_t window = 1;
-    for (uint32_t i = 0; i < p->m; i++) window *= p->size[i];
+    int64_t step[SPATIAL_MAX], window = window_steps(p, step);
+    enum dtype dt = window <= INT32_MAX ? DT_I32 : DT_I64;
+    const uop *first;
     if (overlap(p)) {
-        enum dtype dt = window <= UINT8_MAX ? DT_U8 : (enum dtype)first->dt;
-        at = tg_to_shape(g, t_cast(g, window_index(p), dt), tg_shape(g, at));
+        first = first_of(p, m, step, dt);
+        if (window <= UINT8_MAX) dt = DT_U8;
         first = t_contiguous(g, t_detach(g, t_cast(g, first, dt)));
-    }
+    } else
+        first = first_by_value(p, m, step, dt);
+    const uop *at = tg_to_shape(g, window_index(p, step, dt), tg_shape(g, m->win));
     return tg_op2(g, OP_EQ, at, tg_to_shape(g, first, tg_shape(g, at)));
 }
 
@@ -145,7 +237,7 @@ const uop *t_max_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_
     x = tg_value(g, x);
     pool_init(&p, g, x, axes, o);
     bool flt = dt_is_float((enum dtype)x->dt);
-    struct greatest m = greatest(&p, p.x, flt);
+    struct greatest m = greatest(&p, p.x);
     if (!flt) return tg_drop(g, m.value, window_mask(&p), false);
     const uop *only = tg_op3(g, OP_WHERE, is_first(&p, &m), m.win, tg_like(g, x, 0));
     const uop *back = tg_reduce(g, OP_ADD, only, window_mask(&p));
@@ -153,35 +245,30 @@ const uop *t_max_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_
     return tg_drop(g, t_grad_through(g, m.value, back), window_mask(&p), false);
 }
 
-/* From an index in each window (N, C, o..) to the flat index in the plane of x: axis by axis, o*stride - before + k*dilation.
+/* Elements are numbered by their distance in the plane, so that nothing is divided: axis by axis, o*stride - before + k*dilation.
  * In 32 bits where the plane allows: few CPUs multiply vectors of 64. */
-static const uop *plane_index(struct pooling *p, const uop *at) {
-    struct tg *g = p->g;
-    const struct shape *x = tg_shape(g, p->x);
-    const uop *flat = NULL;
-    int64_t inner = 1, plane = 1;
-    for (uint32_t i = 0; i < p->m; i++) inner *= p->size[i], plane *= x->d[2 + i];
-    enum dtype dt = plane <= INT32_MAX / 2 ? DT_I32 : DT_I64;
-    at = t_cast(g, at, dt);
-    for (uint32_t i = 0; i < p->m; i++) {
-        inner /= p->size[i];
-        const uop *k = t_mod(g, t_floordiv(g, at, t_int(g, dt, inner)), t_int(g, dt, p->size[i]));
-        const uop *o = t_cast(g, tg_iota(g, p->out[i], x->n, 2 + i), dt);
-        o = t_sub(g, t_mul(g, o, t_int(g, dt, p->stride[i])), t_int(g, dt, p->pad[2 * i]));
-        k = t_add(g, t_mul(g, k, t_int(g, dt, p->dilation[i])), o);
-        flat = flat ? t_add(g, t_mul(g, flat, t_int(g, dt, x->d[2 + i])), k) : k;
-    }
-    return t_cast(g, flat, DT_I64);
-}
-
 const uop *t_max_pool_index(struct tg *g, const uop *x, uint32_t axes, const struct t_pool *o) {
     struct pooling p;
     x = tg_value(g, x);
     pool_init(&p, g, x, axes, o);
-    if (tg_shape(g, p.x) != tg_shape(g, x)) /* the plane is that of x before a crop */
+    const struct shape *s = tg_shape(g, p.x);
+    if (s != tg_shape(g, x)) /* the plane is that of x before a crop */
         tg_bad(g, "indices of maxima with negative padding; crop the tensor first");
-    const uop *at = tg_drop(g, greatest(&p, p.x, true).first, window_mask(&p), false);
-    return plane_index(&p, at);
+    int64_t step[SPATIAL_MAX] = {0}, row[SPATIAL_MAX] = {0}, plane = 1, reach = 1;
+    for (uint32_t i = axes; i--;) {
+        row[i] = plane, step[i] = plane * p.dilation[i];
+        plane *= s->d[2 + i], reach *= s->d[2 + i] + p.fill[2 * i] + RG_MAX(p.fill[2 * i + 1], 0);
+    }
+    enum dtype dt = reach <= INT32_MAX / 2 ? DT_I32 : DT_I64;
+    struct greatest m = greatest(&p, p.x);
+    const uop *at = tg_drop(g, first_of(&p, &m, step, dt), window_mask(&p), false), *window = NULL;
+    for (uint32_t i = 0; i < axes; i++) {
+        const uop *first = t_cast(g, tg_iota(g, p.out[i], s->n, 2 + i), dt);
+        first = t_sub(g, t_mul(g, first, t_int(g, dt, p.stride[i])), t_int(g, dt, p.pad[2 * i]));
+        first = t_mul(g, first, t_int(g, dt, row[i]));
+        window = window ? t_add(g, window, first) : first;
+    }
+    return t_cast(g, t_add(g, at, window), DT_I64);
 }
 
 /* Windows that overlap name one element several times, with equal values: the last is copied, so that it keeps its bits. The gradient

@@ -506,6 +506,117 @@ TEST(conv_kernels_pooling) {
     rg_close(c);
 }
 
+/* ---- indices of maxima ------------------------------------------------------------------------------------- */
+
+struct window_case {
+    int64_t c, n[2], size[2], stride[2], pad[2], dilation[2], out[2];
+    rg_dtype type;
+};
+
+static struct window_case window_case(uint64_t seed) {
+    static const rg_dtype type[] = {RG_F32, RG_BF16, RG_F16, RG_F64, RG_I32, RG_I8, RG_U8, RG_BOOL};
+    struct window_case w = {.c = 1 + (int64_t)(hash_u64(seed) % 5), .type = type[seed % RG_COUNT(type)]};
+    for (uint64_t i = 0; i < 2; i++) {
+        uint64_t r = hash_u64(2 * seed + i + 1000);
+        w.size[i] = 1 + (int64_t)(r % 6), w.stride[i] = 1 + (int64_t)((r >> 8) % 4);
+        w.dilation[i] = 1 + (int64_t)((r >> 16) % 4 == 0);
+        int64_t reach = (w.size[i] - 1) * w.dilation[i] + 1;
+        w.n[i] = RG_MAX(reach, w.dilation[i]) + (int64_t)((r >> 24) % 23);
+        w.pad[i] = (int64_t)((r >> 40) % (uint64_t)(reach / 2 + 1));
+        w.out[i] = (w.n[i] + 2 * w.pad[i] - reach) / w.stride[i] + 1;
+    }
+    return w;
+}
+
+/* The first maximum, NaN before all, of the window at (a, b) of a plane. */
+static int64_t first_maximum(const struct window_case *w, const double *x, int64_t a, int64_t b) {
+    int64_t at = -1;
+    for (int64_t k = 0; k < w->size[0] * w->size[1]; k++) {
+        int64_t i = a * w->stride[0] - w->pad[0] + k / w->size[1] * w->dilation[0],
+                j = b * w->stride[1] - w->pad[1] + k % w->size[1] * w->dilation[1], p = i * w->n[1] + j;
+        if (i < 0 || i >= w->n[0] || j < 0 || j >= w->n[1]) continue;
+        if (at < 0 || (!isnan(x[at]) && (isnan(x[p]) || x[p] > x[at]))) at = p;
+    }
+    return at;
+}
+
+/* Few values, so that many are equal; of floats NaN and whole windows of -inf; of integers the least there is. */
+static double window_value(rg_dtype type, uint64_t r) {
+    bool whole = type == RG_I32 || type == RG_I8 || type == RG_U8 || type == RG_BOOL;
+    double least = type == RG_I32 ? INT32_MIN : type == RG_I8 ? -128 : whole ? 0 : -INFINITY;
+    if (r % 3) return least;
+    if (!whole && r % 41 == 0) return NAN;
+    return (double)((r >> 20) % (type == RG_BOOL ? 2 : 4));
+}
+
+/* Windows of up to 27 elements are searched once, larger ones twice: indices, and where windows overlap gradients, against loops. */
+TEST(conv_indices_of_maxima_as_loops) {
+    const char *const device[2] = {"CPU", "REF"};
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        struct window_case w = window_case(seed);
+        struct err err = {0};
+        struct arena a;
+        arena_init(&a, &err);
+        int64_t plane = w.n[0] * w.n[1], outs = w.out[0] * w.out[1];
+        double *xs = arena_array(&a, double, (size_t)(w.c * plane)),
+               *back = arena_array(&a, double, (size_t)(w.c * plane)),
+               *want = arena_array(&a, double, (size_t)(w.c * plane));
+        int64_t *got = arena_array(&a, int64_t, (size_t)(w.c * outs));
+        for (int64_t i = 0; i < w.c * plane; i++)
+            xs[i] = window_value(w.type, hash_u64(seed * 100003 + (uint64_t)i)), want[i] = 0;
+        for (int64_t i = 0; i < w.c * outs; i++)
+            want[i / outs * plane +
+                 first_maximum(&w, xs + i / outs * plane, i % outs / w.out[1], i % w.out[1])] += 1;
+        for (int d = 0; d < 2; d++) {
+            rg_ctx *c = rg_open(device[d]);
+            rg_tensor x = rg_from(c, RG_F64, xs, RG_SHAPE(1, w.c, w.n[0], w.n[1])), g;
+            rg_pool_opts o = {.size = RG_LIST(w.size, 2),
+                              .stride = RG_LIST(w.stride, 2),
+                              .padding = RG_LIST(w.pad, 2),
+                              .dilation = RG_LIST(w.dilation, 2)};
+            x = rg_contiguous(rg_cast(x, w.type));
+            if (rg_read(rg_max_pool2d_index_at(RG_HERE, x, o), got, (size_t)(w.c * outs) * sizeof *got))
+                FAIL("%s", rg_error(c));
+            for (int64_t i = 0; i < w.c * outs; i++) {
+                int64_t at = first_maximum(&w, xs + i / outs * plane, i % outs / w.out[1], i % w.out[1]);
+                if (got[i] != at)
+                    FAIL("seed %d on %s: index %lld is %lld, expected %lld", (int)seed, device[d],
+                         (long long)i, (long long)got[i], (long long)at);
+            }
+            if (w.type == RG_F32 || w.type == RG_F64 || w.type == RG_BF16 || w.type == RG_F16) {
+                rg_tensor y = rg_cast(rg_max_pool2d_at(RG_HERE, x, o), RG_F64);
+                rg_grad(y, RG_TENSORS(x), &g,
+                        .seed = rg_full(c, RG_F64, 1, RG_SHAPE(1, w.c, w.out[0], w.out[1])));
+                if (rg_read(rg_cast(g, RG_F64), back, (size_t)(w.c * plane) * sizeof *back))
+                    FAIL("%s", rg_error(c));
+                for (int64_t i = 0; i < w.c * plane; i++)
+                    if (back[i] != want[i])
+                        FAIL("seed %d on %s: gradient %lld is %g, expected %g", (int)seed, device[d],
+                             (long long)i, back[i], want[i]);
+            }
+            rg_close(c);
+        }
+        arena_free(&a);
+    }
+}
+
+/* One kernel, and no reduction in it: loops over a window would be two of them. */
+TEST(conv_indices_of_maxima_are_one_search) {
+    static const int64_t size[][2] = {{2, 2}, {3, 3}, {4, 4}, {5, 5}};
+    rg_ctx *c = planner();
+    rg_tensor x = stored(c, RG_SHAPE(8, 32, 64, 64), 1);
+    for (size_t i = 0; i < RG_COUNT(size); i++) {
+        rg_plan_stats s = {0};
+        rg_tensor y = rg_max_pool2d_index(x, RG_LIST(size[i], 2), .stride = RG_INTS(2));
+        CHECK_EQ(rg_schedule_stats(RG_TENSORS(y), &s), RG_OK);
+        CHECK_EQ(s.kernels, 1);
+        double each = s.ops / (double)rg_size(y) / (double)(size[i][0] * size[i][1]);
+        if (each > 1)
+            FAIL("windows of %lld: %g operations of reductions an element", (long long)size[i][0], each);
+    }
+    rg_close(c);
+}
+
 /* MNIST's first layer with batch norm while training: the convolution is stored once, and no other large thing but the result. */
 TEST(conv_kernels_batchnorm) {
     rg_ctx *c = planner();
