@@ -4,6 +4,7 @@
  * points where a choice has to be made (ties, corners, zeros) are tested by value, accuracy near 0 against libm. */
 #include "irtest.h"
 #include "ref/ref.h"
+#include "tensor/internal.h"
 #include "tensor/tensor.h"
 
 enum { BUFS = 6, MOST = 64 };
@@ -247,6 +248,7 @@ static const uop *scan_min(struct fix *f, const uop *x) {
     X(layernorm,    -2,    2,    t_layernorm(g, x, r, t_mul(g, r, s), 1, 1e-5))                                \
     X(rmsnorm,      -2,    2,    t_rmsnorm(g, x, r, 1e-5))                                                     \
     X(cumsum,       -2,    2,    t_exp(g, t_cumsum(g, x, 0)))                                                  \
+    X(decayed,      -2,    2,    tg_decayed(g, x, y, 0))                                                       \
     X(cumprod,      -2,    2,    t_cumprod(g, t_stack(g, (const uop *[]){x, y, x}, 3, 0), 0))                  \
     X(cummax,       -2,    2,    t_square(g, t_cummax(g, x, 1)))                                               \
     X(cummin,       -2,    2,    t_square(g, scan_min(f, x)))                                                  \
