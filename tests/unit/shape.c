@@ -133,7 +133,7 @@ TEST(shape_errors_name_the_node_and_the_reason) {
         {"(FLIP y 0 0)", "not axes, each once"},
         {"(REDUCE_AXES[ADD] y 2)", "not axes, each once"},
         {"(REDUCE_AXES[ADD] z 0)", "not axes, each once"},
-        {"(SCAN_AXIS[ADD] y -1)", "not axes, each once"},
+        {"(SCAN_AXIS[ADD] y -1)", "not an axis"},
         {"(GATHER[1] x x)", "an index is an integer"},
         {"(GATHER[3] x i)", "the axis is one of theirs"},
         {"(GATHER[-1] x i)", "the axis is one of theirs"},
