@@ -215,19 +215,17 @@ static const uop *first_of(struct pooling *p, const struct greatest *m, const in
     return first_by_taps(p, m->win, n, step, dt);
 }
 
-/* Which element of each window is the first maximum: as bools, from indices in memory where windows overlap. Where they do not, values
- * and gradients of a window are computed together, and the value is at hand. */
+/* Which element of each window is the first maximum: as bools, from indices in memory where windows overlap. The value is at hand, and
+ * one search of what is computed on the way (a batch norm) would compute or store it for each comparison. */
 static const uop *is_first(struct pooling *p, const struct greatest *m) {
     struct tg *g = p->g;
     int64_t step[SPATIAL_MAX], window = window_steps(p, step);
     enum dtype dt = window <= INT32_MAX ? DT_I32 : DT_I64;
-    const uop *first;
+    const uop *first = first_by_value(p, m, step, dt);
     if (overlap(p)) {
-        first = first_of(p, m, step, dt);
         if (window <= UINT8_MAX) dt = DT_U8;
         first = t_contiguous(g, t_detach(g, t_cast(g, first, dt)));
-    } else
-        first = first_by_value(p, m, step, dt);
+    }
     const uop *at = tg_to_shape(g, window_index(p, step, dt), tg_shape(g, m->win));
     return tg_op2(g, OP_EQ, at, tg_to_shape(g, first, tg_shape(g, at)));
 }
