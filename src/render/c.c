@@ -267,6 +267,19 @@ static void scatter(struct render *r, const uop *n, struct c_access *p, struct c
     }
 }
 
+/* Several lanes to one element, in order. */
+static void add_lanes(struct render *r, struct c_access *p, struct c_text v, struct c_text pred,
+                      unsigned lanes) {
+    v = named(r, v), pred = pred.s ? named(r, pred) : pred;
+    p->index = named(r, p->index);
+    for (unsigned i = 0; i < lanes; i++) {
+        if (pred.s) line(r, "if (%s) {", lane(r, pred, i)), r->indent++;
+        line(r, "%s = %s;", element(r, p, 0),
+             added(r, p, (struct c_text){.s = lane(r, v, i), .dt = v.dt, .lanes = 1}));
+        if (pred.s) r->indent--, line(r, "}");
+    }
+}
+
 static void masked_store(struct render *r, struct c_access *p, struct c_text v, struct c_text pred) {
     unsigned bytes = dtype_info[p->dt].bytes;
     pred = named(r, mask_width(r, pred, bytes));
@@ -280,6 +293,8 @@ static void store(struct render *r, const uop *n) {
     struct c_text v = operand(r, n->src[1]), pred = {0};
     if (v.dt != p.dt) bad(r, n, "stores a value of another type than the buffer's");
     if (n->nsrc > 2) pred = operand(r, n->src[2]);
+    unsigned lanes = RG_MAX(v.lanes, pred.lanes);
+    if (p.lanes == 1 && lanes > 1 && n->op == OP_STORE_ADD) return add_lanes(r, &p, v, pred, lanes);
     if (pred.lanes > 1 && n->op == OP_STORE && is_maskable(&p)) return masked_store(r, &p, v, pred);
     if (pred.lanes > 1) pred = named(r, pred);
     bool whole = p.lanes == 1 || is_contiguous(&p);

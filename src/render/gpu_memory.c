@@ -236,7 +236,7 @@ void gpu_load(struct gpu *c, const uop *n, struct c_text *out) {
 }
 
 static void store_one(struct gpu *c, const uop *n, const struct gpu_access *p, unsigned i) {
-    const char *at = gpu_element(c, p, i);
+    const char *at = gpu_element(c, p, p->lanes == 1 ? 0 : i); /* several lanes may add to one element */
     struct c_text v = gpu_operand(c, n->src[1], i);
     if (n->op == OP_STORE) {
         line(&c->r, "%s = %s;", at, bare(&c->r, v.s));
@@ -304,7 +304,9 @@ void gpu_store(struct gpu *c, const uop *n) {
     bool by_lane = pred && pred->lanes > 1;
     bool wide = by_lane && n->op == OP_STORE && p.piece * dtype_info[p.dt].bytes == PIECE_BYTES;
     unsigned step = (by_lane && !wide) || n->op == OP_STORE_ADD ? 1 : p.piece;
-    for (unsigned i = 0; i < p.lanes; i += step) {
+    unsigned lanes = p.lanes;
+    if (n->op == OP_STORE_ADD && lanes == 1) lanes = RG_MAX(n->src[1]->lanes, pred ? pred->lanes : 1);
+    for (unsigned i = 0; i < lanes; i += step) {
         if (wide) {
             store_predicated_vector(c, n, &p, pred, i);
             continue;

@@ -90,6 +90,19 @@ CASE(scatter_add_to_an_axis_of_one) {
         IS(rg_cast(rg_scatter_add(y, 0, i, r), RG_F32), -1, 1, 4, -3, 2, -1, -5, 5);
     }
 }
+/* Parts of the index that are the same along the axis: a vector's last lanes all meet one element. */
+CASE(scatter_add_by_a_stacked_index) {
+    rg_tensor a = I64(0, 2), b = I64(1, 1), d = I64(2, 2), x = M(2, 3, 1, 2, 3, 4, 5, 6);
+    rg_tensor s = M(2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100);
+    IS(rg_scatter_add(x, 1, rg_stack(RG_TENSORS(a, b, d), 1), s), 11, 22, 33, 4, 75, 146);
+    IS(rg_scatter_add(x, 1, rg_stack(RG_TENSORS(a, b, d, d, b), 1), s), 11, 72, 73, 4, 175, 236);
+    IS(rg_scatter_reduce(x, 1, rg_stack(RG_TENSORS(a, b, d), 1), s, .how = RG_COMBINE_MAX), 10, 20, 30, 4, 70,
+       80);
+    rg_tensor y = M(2, 3, 1, 2, 3, 4, 5, 6), g;
+    CHECK_EQ(rg_grad(rg_sum(rg_square(rg_gather(y, 1, rg_stack(RG_TENSORS(d, b, d), 1)))), RG_TENSORS(y), &g),
+             0);
+    IS(g, 0, 4, 12, 0, 10, 24);
+}
 CASE(scatter_reduce_to_an_axis_of_one) {
     rg_tensor x = V(4), i = I64(0, 0, 0), s = V(1, 2, 6);
     IS(rg_scatter_reduce(x, 0, i, s, .how = RG_COMBINE_SUM), 13);

@@ -733,6 +733,12 @@ static rg_tensor scatter(const struct sim_case *s, rg_ctx *c, const rg_tensor *i
     return rg_scatter_add(in[0], 0, in[1], in[2]);
 }
 
+/* in: x, three parts of the index, src: the parts are the same along the axis */
+static rg_tensor scatter_stacked(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)s, (void)c;
+    return rg_scatter_add(in[0], 1, rg_stack(RG_TENSORS(in[1], in[2], in[3]), 1), in[4]);
+}
+
 /* A block of a network, trained for a step: in: x, two weights, norm's weight */
 static rg_tensor mlp(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
     (void)s, (void)c;
@@ -771,6 +777,12 @@ TEST_SLOW(simgpu_along, 300) {
          .most = 1e-4},
         {"scatter add", .fn = scatter, .grads = true,
          .in = {{RG_F32, {9, 4}}, {RG_I64, {15, 4}, 9}, {RG_F32, {15, 4}}}, .most = 1e-4},
+        {"scatter add, stacked index", .fn = scatter_stacked,
+         .in = {{RG_F32, {9, 4}}, {RG_I64, {9}, 4}, {RG_I64, {9}, 4}, {RG_I64, {9}, 4}, {RG_F32, {9, 3}}},
+         .most = 1e-4},
+        {"scatter add, stacked index, rows", .fn = scatter_stacked,
+         .in = {{RG_F32, {1, 5}}, {RG_I64, {1}, 5}, {RG_I64, {1}, 5}, {RG_I64, {1}, 5}, {RG_F32, {1, 3}}},
+         .most = 1e-4},
         {"mlp", .fn = mlp, .grads = true, .jit = true,
          .in = {{RG_F32, {24, 32}}, {RG_F32, {32, 64}, 0.2}, {RG_F32, {64, 32}, 0.2}, {RG_F32, {32}}},
          .most = 1e-4},
