@@ -352,15 +352,19 @@ static struct c_text interleave(struct render *r, const uop *n, int ways) {
     return t;
 }
 
-/* Lane i is one element of row i, the same of all rows: a column of their transposition (codegen/lower/coalesce.c). Rows of four
- * words; 4 or 8 of 16-bit elements, 8 of bytes. The compiler shares the shuffles of
+/* Lane i is one element of row i, the same of all rows: a column of their transposition (codegen/lower/coalesce.c). Rows of two
+ * doubles, four words, 4 or 8 of 16-bit elements, 8 or 16 bytes. The compiler shares the shuffles of
  * neighbouring columns. Returns the elements of a row; 0: no column. */
 static unsigned column_width(const uop *n) {
-    unsigned bytes = dtype_info[n->dt].bytes, wide = n->src[0]->nsrc ? n->src[0]->src[0]->lanes : 0;
-    bool all = n->dt != DT_BOOL &&
-               (bytes == 4   ? wide == 4 && (n->lanes == 4 || n->lanes == 8 || n->lanes == 16)
-                : bytes == 2 ? (n->lanes == 4 && (wide == 8 || wide == 4)) || (n->lanes == 8 && wide == 8)
-                             : bytes == 1 && n->lanes == 8 && (wide == 8 || wide == 4));
+    static const struct {
+        uint8_t bytes, lanes, wide;
+    } forms[] = {{8, 4, 2}, {8, 8, 2},  {4, 4, 4},  {4, 8, 4}, {4, 16, 4}, {2, 4, 4},  {2, 4, 8},  {2, 8, 4},
+                 {2, 8, 8}, {2, 16, 4}, {2, 16, 8}, {1, 8, 4}, {1, 8, 8},  {1, 16, 8}, {1, 16, 16}};
+    unsigned wide = n->src[0]->nsrc ? n->src[0]->src[0]->lanes : 0;
+    bool all = false;
+    for (size_t i = 0; i < RG_COUNT(forms) && n->dt != DT_BOOL; i++)
+        all |=
+            forms[i].bytes == dtype_info[n->dt].bytes && forms[i].lanes == n->lanes && forms[i].wide == wide;
     for (uint32_t i = 0; i < n->nsrc && all; i++) {
         const uop *x = n->src[i];
         all = x->op == OP_EXTRACT && x->arg.i == n->src[0]->arg.i && x->src[0]->lanes == wide &&
@@ -370,14 +374,32 @@ static unsigned column_width(const uop *n) {
     return all ? wide : 0;
 }
 
+/* Sixteen narrow elements: a part of a column of words. */
+static struct c_text narrow_column(struct render *r, const uop *n, unsigned wide) {
+    unsigned bytes = dtype_info[n->dt].bytes, byte = (unsigned)n->src[0]->arg.i * bytes;
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
+    struct str s;
+    str_init(&s, r->a);
+    str_printf(&s, "(%s)CV(u%ux16, COLUMN16_%u(u32x16", type_of(r, (enum dtype)n->dt, n->lanes, 0), 8 * bytes,
+               byte / 4);
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        str_printf(&s, ", ROW%u(%s)", wide * bytes, named(r, operand(r, n->src[i]->src[0])).s);
+    str_printf(&s, ") >> %u)", byte % 4 * 8);
+    t.s = s.p;
+    return t;
+}
+
 static struct c_text column(struct render *r, const uop *n, unsigned wide) {
     struct c_text t = {.dt = n->dt, .lanes = n->lanes};
     const char *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
     struct str s;
-    unsigned at = (unsigned)n->src[0]->arg.i;
+    unsigned at = (unsigned)n->src[0]->arg.i, bytes = dtype_info[n->dt].bytes;
+    if (bytes < 4 && n->lanes == 16) return narrow_column(r, n, wide);
     str_init(&s, r->a);
-    if (dtype_info[n->dt].bytes == 4)
+    if (bytes == 4)
         str_printf(&s, "COLUMN%u_%u(%s", n->lanes, at, type);
+    else if (bytes == 8)
+        str_printf(&s, "COLUMN%u_OF2(%s, %u", n->lanes, type, at);
     else
         str_printf(&s, "COLUMN%u_OF%u(%s, %u, %s, %s", n->lanes, wide, type, at,
                    at < wide / 2 ? "LOW" : "HIGH", at % 4 < 2 ? "LOW" : "HIGH");

@@ -76,6 +76,8 @@ static const char basics[] =
 /* COLUMN16_2(T, a, .., p): element 2 of 16 rows of four. Rows i, i + 4, i + 8 .. make one vector, and four of those are transposed
  * within their 16 bytes: two instructions per column. QUAD: element `at` of four vectors, by the same transposition. */
 static const char transposition[] =
+    "#define ROW16(v) ((u32x4)(v))\n" /* a row of narrow elements as words */
+    "#define ROW8(v) ((u32x4)(i64x2){U(i64, __typeof__(v), v), 0})\n"
     "#if __has_builtin(__builtin_shufflevector)\n"
     "#define LOW4(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)\n"
     "#define HIGH4(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)\n"
@@ -119,6 +121,10 @@ static const char transposition[] =
     "#define COLUMN16_3(T, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) ((T)ODD16(HIGH16(JOIN8(JOIN4(a, e), "
     "JOIN4(i, m)), JOIN8(JOIN4(b, f), JOIN4(j, n))), HIGH16(JOIN8(JOIN4(c, g), JOIN4(k, o)), JOIN8(JOIN4(d, "
     "h), JOIN4(l, p)))))\n"
+    "#define JOIN2(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3)\n"
+    "#define COLUMN4_OF2(T, at, a, b, c, d) ((T)__builtin_shufflevector(JOIN2(a, c), JOIN2(b, d), at, 4 + at, 2 + at, 6 + at))\n"
+    "#define COLUMN8_OF2(T, at, a, b, c, d, e, f, g, h) ((T)__builtin_shufflevector(JOIN4(JOIN2(a, c), JOIN2(e, g)), "
+    "JOIN4(JOIN2(b, d), JOIN2(f, h)), at, 8 + at, 2 + at, 10 + at, 4 + at, 12 + at, 6 + at, 14 + at))\n"
     "#define WHOLE4(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5, 2, 6, 3, 7)\n"
     "#define WHOLE8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15)\n"
     "#define ZIPLOW8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)\n"
@@ -137,6 +143,9 @@ static const char transposition[] =
     "#define QUAD(T, N, L, E, at, G, a, b, c, d) ({ __typeof__(a) t_ = E##N(L##N(a, b), L##N(c, d)); "
     "(T)__builtin_shufflevector(t_, t_, G, G + 1, G + 2, G + 3); })\n"
     "#else\n"
+    "#define COLUMN4_OF2(T, at, a, b, c, d) ((T){(a)[at], (b)[at], (c)[at], (d)[at]})\n"
+    "#define COLUMN8_OF2(T, at, a, b, c, d, e, f, g, h) ((T){(a)[at], (b)[at], (c)[at], (d)[at], (e)[at], (f)[at], "
+    "(g)[at], (h)[at]})\n"
     "#define COLUMN4_OF4(T, at, P, Q, a, b, c, d) ((T){(a)[at], (b)[at], (c)[at], (d)[at]})\n"
     "#define COLUMN8_OF4(T, at, P, Q, a, b, c, d, e, f, g, h) ((T){(a)[at], (b)[at], (c)[at], (d)[at], (e)[at], (f)[at], "
     "(g)[at], (h)[at]})\n"
@@ -444,7 +453,7 @@ static const char twice_as_wide[] =
     "#endif\n";
 
 /* Half types. A bfloat16 is the upper half of a float, rounded to nearest even; a quiet NaN stays one. A
- * half without hardware is converted by bit arithmetic: adding 0.5 to a small number rounds it at the
+ * half without instructions for it is converted by bit arithmetic: adding 0.5 to a small number rounds it at the
  * last bit of a subnormal fp16, multiplying by 2^112 rebiases the exponent and normalises subnormals.
  * odd_: double to float such that a further rounding to fewer digits is right (last digit sticky). */
 static const char half_macros[] =
@@ -469,7 +478,30 @@ static const char half_macros[] =
     "    I f32x##N odd_f32x##N(f64x##N a) { f32x##N t = CV(f32x##N, a); f64x##N b = CV(f64x##N, t); \\\n"
     "        i64x##N away = (a > 0) & (b > a) | (a < 0) & (b < a), lost = (a == a) & (b != a); \\\n"
     "        return (f32x##N)(((i32x##N)t + CV(i32x##N, away)) | CV(i32x##N, lost) & 1); }\n"
-    "#ifdef HALF\n"
+    "#if defined(__x86_64__) && defined(__F16C__)\n" /* gcc converts _Float16 lane by lane */
+    "I f32x4 cvtph4(f16x8 a) { f32x4 r; __asm__(\"vcvtph2ps %1, %0\" : \"=v\"(r) : \"v\"(a)); return r; }\n"
+    "I f32x8 up_f16x8(f16x8 a) { f32x8 r; __asm__(\"vcvtph2ps %1, %0\" : \"=v\"(r) : \"v\"(a)); return r; }\n"
+    "I f16x8 cvtps4(f32x4 a) { f16x8 r; __asm__(\"vcvtps2ph $0, %1, %0\" : \"=v\"(r) : \"v\"(a)); return r; }\n"
+    "I f16x8 down_f16x8(f32x8 a) { f16x8 r; __asm__(\"vcvtps2ph $0, %1, %0\" : \"=v\"(r) : \"v\"(a)); return r; }\n"
+    "I f32x2 up_f16x2(f16x2 a) { f32x4 r = cvtph4((f16x8){a[0], a[1], 0, 0, 0, 0, 0, 0}); return (f32x2){r[0], r[1]}; }\n"
+    "I f16x2 down_f16x2(f32x2 a) { f16x8 r = cvtps4((f32x4){a[0], a[1], 0, 0}); return (f16x2){r[0], r[1]}; }\n"
+    "I f32x4 up_f16x4(f16x4 a) { return cvtph4((f16x8)(i64x2){U(i64, f16x4, a), 0}); }\n"
+    "I f16x4 down_f16x4(f32x4 a) { i64x2 r = (i64x2)cvtps4(a); return U(f16x4, i64, r[0]); }\n"
+    "#define HH(N, M) \\\n"
+    "    I f32x##N up_f16x##N(f16x##N a) { union { f16x##N v; f16x##M h[2]; } x = {a}; \\\n"
+    "        union { f32x##M h[2]; f32x##N v; } r = {{up_f16x##M(x.h[0]), up_f16x##M(x.h[1])}}; return r.v; } \\\n"
+    "    I f16x##N down_f16x##N(f32x##N a) { union { f32x##N v; f32x##M h[2]; } x = {a}; \\\n"
+    "        union { f16x##M h[2]; f16x##N v; } r = {{down_f16x##M(x.h[0]), down_f16x##M(x.h[1])}}; return r.v; }\n"
+    "#ifdef __AVX512F__\n"
+    "#define HF16 \\\n"
+    "    I f32x16 up_f16x16(f16x16 a) { f32x16 r; __asm__(\"vcvtph2ps %1, %0\" : \"=v\"(r) : \"v\"(a)); return r; } \\\n"
+    "    I f16x16 down_f16x16(f32x16 a) { f16x16 r; __asm__(\"vcvtps2ph $0, %1, %0\" : \"=v\"(r) : \"v\"(a)); return r; }\n"
+    "#else\n"
+    "#define HF16 HH(16, 8)\n"
+    "#endif\n"
+    "#define HF2\n#define HF4\n#define HF8\n#define HF32 HH(32, 16)\n#define HF64 HH(64, 32)\n"
+    "#define HF(N) HF##N\n"
+    "#elif defined(HALF)\n"
     "#define HF(N) \\\n"
     "    I f32x##N up_f16x##N(f16x##N a) { return CV(f32x##N, a); } \\\n"
     "    I f16x##N down_f16x##N(f32x##N a) { return CV(f16x##N, a); }\n"
@@ -529,9 +561,13 @@ static const char bf16_convert[] =
     "#define down_bf16x4 bfcvt4\n"
     "#define down_bf16x8 bfcvt8\n"
     "#elif defined(__AVX512BF16__)\n"
-    "I bf16x16 bfcvt16(f32x16 a) { u16 tiny; bf16x16 r; __asm__(\"vfpclassps $32, %1, %0\" : \"=k\"(tiny) : \"v\"(a));\n"
-    "    if (__builtin_expect(tiny, 0)) return down_bf16x16(a);\n"
-    "    __asm__(\"vcvtneps2bf16 %1, %0\" : \"=v\"(r) : \"v\"(a)); return r; }\n"
+    "#define BC(N, T, R) \\\n"
+    "    I bf16x##N bfcvt##N(f32x##N a) { T tiny; union { R w; bf16x##N n; } r; __asm__(\"vfpclassps $32, %1, %0\" : \"=k\"(tiny) : \"v\"(a)); \\\n"
+    "        if (__builtin_expect(tiny, 0)) return down_bf16x##N(a); \\\n"
+    "        __asm__(\"vcvtneps2bf16 %1, %0\" : \"=v\"(r.w) : \"v\"(a)); return r.n; }\n"
+    "BC(4, u8, bf16x8) BC(8, u8, bf16x8) BC(16, u16, bf16x16)\n"
+    "#define down_bf16x4 bfcvt4\n"
+    "#define down_bf16x8 bfcvt8\n"
     "#define down_bf16x16 bfcvt16\n"
     "#endif\n";
 

@@ -36,7 +36,7 @@ struct co {
     int vec_bytes;
     bool gpu;           /* loads of less than a register pay, and predicated ones */
     bool threads;       /* a program of a block's threads: its stores are laid out already */
-    struct map strided; /* ids of loads that were lanes of a strided one */
+    struct map strided; /* ids of loads that were lanes of a strided one: its id */
     VEC(struct mem_access) spot;
     uop_vec from, to;
 };
@@ -92,7 +92,7 @@ static const uop *scalarize(struct co *c, const uop *load) {
         if (!lane_at(c, &at, i, &one)) return NULL;
         const uop *to = rw_post(c->rw, affine_build(c->rw->ir, &one, DT_IDX));
         lane[i] = load_as(c->rw->ir, load, mk_index(c->rw->ir, access_buf(load), to, 1));
-        map_put(&c->strided, lane[i]->id, 1);
+        map_put(&c->strided, lane[i]->id, load->id);
     }
     return uop_new(c->rw->ir, OP_BUILD, (enum dtype)load->dt, index->lanes, lane, index->lanes, ARG_NONE);
 }
@@ -135,9 +135,27 @@ static unsigned row_piece(const struct co *c, const struct mem_access *s, unsign
     return n;
 }
 
+/* The same where a vector has several pieces of 16 bytes: rows are transposed by these, however long they are. Not the elements of
+ * fewer strided loads, each of which has several in a row (every second element). */
+static unsigned wide_row_piece(const struct co *c, const struct mem_access *s, unsigned run) {
+    unsigned bytes = dtype_info[s->load->dt].bytes, n = 16 / bytes;
+    if (c->vec_bytes <= 16) return 1;
+    while (n > run) n /= 2;
+    if (n < RG_MIN(16 / bytes, ROW)) return 1;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t of, other;
+        if (!map_get(&c->strided, s[i].load->id, &of)) return 1;
+        for (unsigned k = 0; k < i; k++)
+            if (map_get(&c->strided, s[k].load->id, &other) && other == of) return 1;
+    }
+    return n;
+}
+
 /* How many of `run` consecutive elements from s on one load takes, a power of two up to lanes; 1: no vector. */
 static unsigned piece_of(const struct co *c, const struct mem_access *s, unsigned run, unsigned lanes) {
     const uop *at = access_offset(s->load);
+    unsigned row = c->gpu ? 1 : wide_row_piece(c, s, run);
+    if (row > 1) return row;
     if (run == lanes && (s->load->op == OP_LOAD || uop_divides(at, lanes))) return lanes;
     if (!c->gpu) return row_piece(c, s, run);
     if (dtype_info[s->load->dt].bytes >= LEAST_PIECE) return 1;
