@@ -169,8 +169,8 @@ static const char *vector_lvalue(struct render *r, const struct c_access *p, boo
 }
 
 /* { f(0), f(1), .. } where each lane is read if its predicate is true. */
-static struct c_text gather(struct render *r, const struct c_access *p, const struct c_text *pred,
-                            struct c_text alt) {
+static struct c_text gather_lanes(struct render *r, const struct c_access *p, const struct c_text *pred,
+                                  struct c_text alt) {
     struct c_text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL};
     struct str s;
     if (p->index.lanes == 1) { /* the index is written once for each lane */
@@ -189,6 +189,44 @@ static struct c_text gather(struct render *r, const struct c_access *p, const st
     return t;
 }
 
+/* Indices of a gather or scatter (GATHER, MGATHER, MSCATTER in c_pre.c): a vector of i32. NULL: there is none of that form. Constants: only where lanes
+ * are predicated; without, a load has its address in the instruction. */
+static const char *gather_index(struct render *r, const struct c_access *p, bool predicated) {
+    unsigned bytes = dtype_info[p->dt].bytes, lanes = bytes == 8 ? 8 : p->lanes;
+    bool constant = p->node != NULL;
+    struct str s;
+    if (p->index.lanes != p->lanes || p->lanes != lanes || (lanes != 8 && lanes != 16)) return NULL;
+    if (p->dt == DT_BOOL && predicated) return NULL;
+    str_init(&s, r->a);
+    str_printf(&s, "((i32x%u){", lanes);
+    for (unsigned i = 0; i < lanes; i++) {
+        int64_t v = 0;
+        constant = constant && const_lane(p->node, i, &v) && v == (int32_t)v;
+        str_printf(&s, "%s%lld", i ? ", " : "", (long long)v);
+    }
+    str_add(&s, "})");
+    if (constant) return predicated ? s.p : NULL;
+    return dtype_info[p->index.dt].bytes == 4 ? p->index.s : NULL;
+}
+
+static struct c_text gather(struct render *r, const struct c_access *p, const struct c_text *pred,
+                            struct c_text alt) {
+    struct c_text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL};
+    const char *x = gather_index(r, p, pred), *type = type_of(r, p->dt, p->lanes, 0);
+    unsigned bytes = dtype_info[p->dt].bytes;
+    if (!x) return gather_lanes(r, p, pred, alt);
+    if (p->dt == DT_BOOL) {
+        t.s = fmt(r, "(i8x%u)(GATHER1x%u(u8x%u, %s, %s) != 0)", p->lanes, p->lanes, p->lanes, p->base, x);
+    } else if (!pred) {
+        t.s = fmt(r, "GATHER%ux%u(%s, %s, %s)", bytes, p->lanes, type, p->base, x);
+    } else {
+        struct c_text m = named(r, mask_width(r, *pred, RG_MAX(bytes, 4)));
+        t.s = fmt(r, "MGATHER%ux%u(%s, %s, %s, %s, %s)", bytes, p->lanes, type, p->base, x, m.s,
+                  named(r, splat(r, alt, p->lanes, 0)).s);
+    }
+    return t;
+}
+
 static struct c_text read_access(struct render *r, const struct c_access *p) {
     struct c_text t = {
         .dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL && p->lanes > 1};
@@ -201,11 +239,8 @@ static struct c_text read_access(struct render *r, const struct c_access *p) {
     return t;
 }
 
-/* Has it a masked form (ML, MS in c_pre.c)? Consecutive elements of 4 or 8 bytes. */
-static bool is_maskable(const struct c_access *p) {
-    unsigned bytes = dtype_info[p->dt].bytes;
-    return is_contiguous(p) && p->dt != DT_BOOL && (bytes == 4 || bytes == 8);
-}
+/* Has it a masked form (ML, MS in c_pre.c)? Consecutive elements. */
+static bool is_maskable(const struct c_access *p) { return is_contiguous(p) && p->dt != DT_BOOL; }
 
 static struct c_text masked_load(struct render *r, struct c_access *p, struct c_text pred,
                                  struct c_text alt) {
@@ -251,7 +286,14 @@ static const char *added(struct render *r, const struct c_access *p, struct c_te
 /* Lane by lane, in order: two lanes may add to the same element. */
 static void scatter(struct render *r, const uop *n, struct c_access *p, struct c_text v,
                     const struct c_text *pred) {
-    v = named(r, v);
+    unsigned bytes = dtype_info[p->dt].bytes;
+    const char *to = pred && n->op == OP_STORE && bytes >= 4 ? gather_index(r, p, true) : NULL;
+    v = named(r, to ? splat(r, v, p->lanes, 0) : v);
+    if (to) {
+        line(r, "MSCATTER%ux%u(%s, %s, %s, %s)", bytes, p->lanes, p->base, to,
+             named(r, mask_width(r, *pred, bytes)).s, v.s);
+        return;
+    }
     p->index = named(r, p->index);
     for (unsigned i = 0; i < p->lanes; i++) {
         const char *at = element(r, p, i), *x = lane(r, v, i);

@@ -394,6 +394,56 @@ static const char masks_x86[] =
     "__builtin_ia32_cvtq2mask512((zq)(m))))\n"
     "#define MS8x8(p, m, v) __builtin_ia32_storeupd512_mask((void *)(p), (f64x8)(v), "
     "__builtin_ia32_cvtq2mask512((zq)(m)));\n"
+    "#if defined(__AVX512BW__) && defined(__AVX512VL__)\n"
+    "#undef ML2x16\n#undef MS2x16\n#undef ML1x16\n#undef MS1x16\n#undef ML2x8\n#undef MS2x8\n"
+    "#define MB(T, V, Q, p, m, a) ((T)__builtin_ia32_loaddqu##Q##_mask((const void *)(p), (V)(a), m))\n"
+    "#define ML2x16(T, p, m, a) MB(T, i16x16, hi256, p, __builtin_ia32_cvtw2mask256(m), a)\n"
+    "#define ML2x8(T, p, m, a) MB(T, i16x8, hi128, p, __builtin_ia32_cvtw2mask128(m), a)\n"
+    "#define ML1x16(T, p, m, a) MB(T, qx16, qi128, p, __builtin_ia32_cvtb2mask128((qx16)(m)), a)\n"
+    "#define MS2x16(p, m, v) __builtin_ia32_storedquhi256_mask((void *)(p), (i16x16)(v), __builtin_ia32_cvtw2mask256(m));\n"
+    "#define MS2x8(p, m, v) __builtin_ia32_storedquhi128_mask((void *)(p), (i16x8)(v), __builtin_ia32_cvtw2mask128(m));\n"
+    "#define MS1x16(p, m, v) __builtin_ia32_storedquqi128_mask((void *)(p), (qx16)(v), __builtin_ia32_cvtb2mask128((qx16)(m)));\n"
+    "typedef char qx16 __attribute__((vector_size(16)));\n"
+    "#endif\n"
+    "#endif\n";
+
+/* Gathers and scatters of AVX-512. Narrow elements: the aligned word that each lies in. */
+static const char gathers_x86[] =
+    "#if !defined(__aarch64__) && WIDE >= 64 && defined(__AVX512VL__)\n"
+    "V(i32, 8) V(u32, 8) V(u16, 8) V(u8, 8) V(u16, 16) V(u8, 16)\n"
+    "#undef GATHER4x16\n#undef GATHER2x16\n#undef GATHER1x16\n#undef GATHER4x8\n#undef GATHER2x8\n#undef GATHER1x8\n#undef GATHER8x8\n"
+    "#undef MSCATTER4x16\n#undef MSCATTER4x8\n#undef MSCATTER8x8\n"
+    "#define MSCATTER4x16(p, x, m, v) __builtin_ia32_scattersiv16si((void *)(p), GK16(m), x, (i32x16)(v), 4);\n"
+    "#define MSCATTER4x8(p, x, m, v) __builtin_ia32_scattersiv8si((void *)(p), GK8(m), x, (i32x8)(v), 4);\n"
+    "#define MSCATTER8x8(p, x, m, v) __builtin_ia32_scattersiv8di((void *)(p), (u8)__builtin_ia32_cvtq2mask512((zq)(m)), x, (zq)(v), 8);\n"
+    "#undef MGATHER4x16\n#undef MGATHER2x16\n#undef MGATHER1x16\n#undef MGATHER4x8\n#undef MGATHER2x8\n#undef MGATHER1x8\n#undef MGATHER8x8\n"
+    "#define GK16 (u16)__builtin_ia32_cvtd2mask512\n"
+    "#define GK8 (u8)__builtin_ia32_cvtd2mask256\n"
+    "#define GW16(p, x, k, a, s) ((u32x16)__builtin_ia32_gathersiv16si((i32x16)(a), (const void *)(p), x, k, s))\n"
+    "#define GW8(p, x, k, a, s) ((u32x8)__builtin_ia32_gather3siv8si((i32x8)(a), (const void *)(p), x, k, s))\n"
+    "#define GQ(p, x, k, a) __builtin_ia32_gathersiv8di((zq)(a), (const void *)(p), x, k, 8)\n"
+    "#define GN(N) \\\n"
+    "    I u16x##N gather_u16x##N(const void *p, i32x##N x, i32x##N m, u16x##N a) { i32x##N e = x + (i32)((u64)p >> 1 & 1); \\\n"
+    "        u32x##N w = GW##N((u64)p & ~3ul, e & ~1, GK##N(m), x ^ x, 2) >> (u32x##N)((e & 1) << 4); \\\n"
+    "        return CV(u16x##N, SEL(u32x##N, i32x##N, m, w, CV(u32x##N, a))); } \\\n"
+    "    I u8x##N gather_u8x##N(const void *p, i32x##N x, i32x##N m, u8x##N a) { i32x##N e = x + (i32)((u64)p & 3); \\\n"
+    "        u32x##N w = GW##N((u64)p & ~3ul, e & ~3, GK##N(m), x ^ x, 1) >> (u32x##N)((e & 3) << 3); \\\n"
+    "        return CV(u8x##N, SEL(u32x##N, i32x##N, m, w, CV(u32x##N, a))); }\n"
+    "GN(8) GN(16)\n"
+    "#define GATHER4x16(T, p, x) ((T)GW16(p, x, (u16)-1, (x) ^ (x), 4))\n"
+    "#define GATHER4x8(T, p, x) ((T)GW8(p, x, (u8)-1, (x) ^ (x), 4))\n"
+    "#define GATHER8x8(T, p, x) ((T)GQ(p, x, (u8)-1, (zq){0}))\n"
+    "#define GATHER2x16(T, p, x) ((T)gather_u16x16(p, x, (x) == (x), (u16x16){0}))\n"
+    "#define GATHER2x8(T, p, x) ((T)gather_u16x8(p, x, (x) == (x), (u16x8){0}))\n"
+    "#define GATHER1x16(T, p, x) ((T)gather_u8x16(p, x, (x) == (x), (u8x16){0}))\n"
+    "#define GATHER1x8(T, p, x) ((T)gather_u8x8(p, x, (x) == (x), (u8x8){0}))\n"
+    "#define MGATHER4x16(T, p, x, m, a) ((T)GW16(p, x, GK16(m), a, 4))\n"
+    "#define MGATHER4x8(T, p, x, m, a) ((T)GW8(p, x, GK8(m), a, 4))\n"
+    "#define MGATHER8x8(T, p, x, m, a) ((T)GQ(p, x, (u8)__builtin_ia32_cvtq2mask512((zq)(m)), a))\n"
+    "#define MGATHER2x16(T, p, x, m, a) ((T)gather_u16x16(p, x, m, (u16x16)(a)))\n"
+    "#define MGATHER2x8(T, p, x, m, a) ((T)gather_u16x8(p, x, m, (u16x8)(a)))\n"
+    "#define MGATHER1x16(T, p, x, m, a) ((T)gather_u8x16(p, x, m, (u8x16)(a)))\n"
+    "#define MGATHER1x8(T, p, x, m, a) ((T)gather_u8x8(p, x, m, (u8x8)(a)))\n"
     "#endif\n";
 
 /* NEON has no masked accesses: a register of four whose lanes agree is loaded, stored or left whole, a mixed one lane by lane. */
@@ -622,8 +672,22 @@ static void masked_macros(struct str *o, int n) {
     str_printf(o, "})\n#define MS%d(p, m, v) {", n);
     for (int i = 0; i < n; i++) str_printf(o, " if ((m)[%d]) (p)[%d] = (v)[%d];", i, i, i);
     str_add(o, " }\n");
-    for (int bytes = 4; bytes <= 8; bytes += 4)
+    for (int bytes = 1; bytes <= 8; bytes *= 2)
         str_printf(o, "#define ML%dx%d ML%d\n#define MS%dx%d MS%d\n", bytes, n, n, bytes, n, n);
+}
+
+/* Loads and stores of n elements anywhere, lane by lane. */
+static void gather_macros(struct str *o, int n) {
+    str_printf(o, "#define GATHER%d(T, p, x) ((T){", n);
+    for (int i = 0; i < n; i++) str_printf(o, "%s(p)[(x)[%d]]", i ? ", " : "", i);
+    str_printf(o, "})\n#define MGATHER%d(T, p, x, m, a) ((T){", n);
+    for (int i = 0; i < n; i++) str_printf(o, "%s(m)[%d] ? (p)[(x)[%d]] : (a)[%d]", i ? ", " : "", i, i, i);
+    str_printf(o, "})\n#define MSCATTER%d(p, x, m, v) {", n);
+    for (int i = 0; i < n; i++) str_printf(o, " if ((m)[%d]) (p)[(x)[%d]] = (v)[%d];", i, i, i);
+    str_printf(o, " }\n#define MSCATTER4x%d MSCATTER%d\n#define MSCATTER8x%d MSCATTER%d\n", n, n, n, n);
+    for (int bytes = 1; bytes <= 8; bytes *= 2)
+        str_printf(o, "#define GATHER%dx%d GATHER%d\n#define MGATHER%dx%d MGATHER%d\n", bytes, n, n, bytes, n,
+                   n);
 }
 
 /* .. of n elements of 4 bytes on NEON. */
@@ -636,7 +700,7 @@ static void neon_masks(struct str *o, int n) {
 
 struct needs {
     int lanes;
-    bool half_types, masked, matrix, columns;
+    bool half_types, masked, matrix, columns, gathers;
 };
 
 static void preamble(struct str *o, struct needs need) {
@@ -649,6 +713,7 @@ static void preamble(struct str *o, struct needs need) {
         for (int i = 0; i < n; i++) str_add(o, i ? ", x" : "x");
         str_add(o, "})\n");
         if (need.masked) masked_macros(o, n);
+        if (need.gathers && (n == 8 || n == 16)) gather_macros(o, n);
     }
     str_add(o, scalars);
     str_add(o, vectors);
@@ -667,6 +732,7 @@ static void preamble(struct str *o, struct needs need) {
         for (int n = 4; n <= lanes; n *= 2) neon_masks(o, n);
         str_add(o, "#endif\n");
     }
+    if (need.gathers) str_add(o, gathers_x86);
     if (need.half_types) {
         str_add(o, half_macros);
         for (int n = 4; n <= lanes; n *= 2) str_printf(o, "BF(%d) HF(%d) EF(%d)\n", n, n, n);
@@ -675,7 +741,9 @@ static void preamble(struct str *o, struct needs need) {
     if (need.matrix) str_add(o, matrix_macros);
 }
 
-void render_c_preamble(struct str *o) { preamble(o, (struct needs){MAX_LANES, true, true, true, true}); }
+void render_c_preamble(struct str *o) {
+    preamble(o, (struct needs){MAX_LANES, true, true, true, true, true});
+}
 
 /* The greatest N in names like f32xN; a hexadecimal number may look like one, which costs nothing. */
 static int widest(const char *s) {
@@ -689,15 +757,17 @@ static int widest(const char *s) {
 }
 
 void render_c_preamble_for(struct str *o, const char *const *text, uint32_t n) {
+    static const char *const masked[] = {"ML1x", "ML2x", "ML4x", "ML8x", "MS1x",
+                                         "MS2x", "MS4x", "MS8x", NULL};
     struct needs need = {.lanes = 4};
     for (uint32_t i = 0; i < n; i++) {
         need.lanes = RG_MAX(need.lanes, widest(text[i]));
-        need.masked |= strstr(text[i], "ML4x") || strstr(text[i], "ML8x") || strstr(text[i], "MS4x") ||
-                       strstr(text[i], "MS8x");
+        for (const char *const *m = masked; *m; m++) need.masked |= strstr(text[i], *m) != NULL;
+        need.gathers |= strstr(text[i], "GATHER") || strstr(text[i], "MSCATTER");
         need.half_types |= strstr(text[i], "f16") != NULL || strstr(text[i], "f8e") != NULL;
         need.matrix |= strstr(text[i], "mma_") != NULL;
         need.columns |= strstr(text[i], "COLUMN") || strstr(text[i], "QUAD(");
     }
-    if (need.matrix) need.lanes = RG_MAX(need.lanes, 16);
+    if (need.matrix || need.gathers || need.masked) need.lanes = RG_MAX(need.lanes, 16);
     preamble(o, need);
 }
