@@ -19,7 +19,7 @@
  * Tests: tests/unit/attention.c, tests/unit/heuristic.c */
 #include "tune/choose/choose.h"
 
-enum { TERMS = 4 };
+enum { TERMS = 4, LEAST_LANES = 4 };
 
 struct attention_rows {
     int m;           /* the axis of the tile */
@@ -199,6 +199,7 @@ bool recipe_attention(struct view *v, int level, struct str *out) {
     struct attention_rows w;
     if (level > 3 || !find_rows(v, &w)) return false;
     w.lanes = w.m < 0 ? 0 : view_lanes(v, w.m);
+    while (w.lanes > LEAST_LANES && v->axis[w.m].size < w.lanes) w.lanes /= 2;
     bool few = w.m < 0 || v->axis[w.m].size < w.lanes;
     if ((few || !is_shared(v, &w)) && level < 1 && write_few_queries(v, &w, out)) return true;
     if (few) return false;
@@ -213,10 +214,8 @@ bool recipe_attention(struct view *v, int level, struct str *out) {
         tile = view_new_axis(v, m->name, "r");
         str_printf(out, " TILE(%s,%lld,%s) TILE(%s,%d,%s) VEC(%s) UNROLL(%s)", m->name,
                    (long long)(w.nv * w.lanes), tile, tile, w.lanes, lane, lane, tile);
-    } else if (m->size > w.lanes) {
-        str_printf(out, " TILE(%s,%d,%s) VEC(%s)", m->name, w.lanes, lane, lane);
     } else {
-        return false;
+        str_printf(out, " TILE(%s,%d,%s) VEC(%s)", m->name, w.lanes, lane, lane);
     }
     if (level < 2) tile_axis(v, out, w.row, w.urow, "REG");
     tile_axis(v, out, w.out, w.uout, "UNROLL");
