@@ -422,12 +422,12 @@ static struct c_text narrow_column(struct render *r, const uop *n, unsigned wide
     struct c_text t = {.dt = n->dt, .lanes = n->lanes};
     struct str s;
     str_init(&s, r->a);
-    str_printf(&s, "(%s)CV(u%ux16, COLUMN16_%u(u32x16", type_of(r, (enum dtype)n->dt, n->lanes, 0), 8 * bytes,
-               byte / 4);
+    str_printf(&s, "COLUMN16_%u(u32x16", byte / 4);
     for (uint32_t i = 0; i < n->nsrc; i++)
         str_printf(&s, ", ROW%u(%s)", wide * bytes, named(r, operand(r, n->src[i]->src[0])).s);
-    str_printf(&s, ") >> %u)", byte % 4 * 8);
-    t.s = s.p;
+    str_printf(&s, ") >> %u", byte % 4 * 8);
+    t.s = fmt(r, "(%s)%s", type_of(r, (enum dtype)n->dt, n->lanes, 0),
+              converted(r, DT_U32, bytes == 1 ? DT_U8 : DT_U16, n->lanes, s.p));
     return t;
 }
 

@@ -24,7 +24,8 @@ static struct c_text simple(struct render *r, struct c_text v, enum dtype to) {
     const char *t = type(r, to, v.lanes);
     bool same_bits = v.lanes > 1 && dt_is_int((enum dtype)v.dt) && dt_is_int(to) &&
                      dtype_info[v.dt].bytes == dtype_info[to].bytes;
-    return like(v, fmt(r, v.lanes == 1 || same_bits ? "(%s)%s" : "CV(%s, %s)", t, v.s), to);
+    if (v.lanes > 1 && !same_bits) return like(v, converted(r, (enum dtype)v.dt, to, v.lanes, v.s), to);
+    return like(v, fmt(r, "(%s)%s", t, v.s), to);
 }
 
 static struct c_text call(struct render *r, const char *fn, enum dtype suffix, struct c_text v,

@@ -118,10 +118,40 @@ static const char *unumber(struct render *r, enum dtype d, unsigned lanes, uint6
     return lanes == 1 ? s : fmt(r, "S%u(%s, %s)", storage_lanes(lanes), int_type(r, d, lanes, false), s);
 }
 
+/* CVT in c_pre.c: a step. */
+static const char *step(struct render *r, enum dtype from, enum dtype to, unsigned lanes, const char *s) {
+    return fmt(r, "CVT(%s, %s, %u, %s)", elem_type(from), elem_type(to), storage_lanes(lanes), s);
+}
+
+static enum dtype int_of(unsigned bytes, bool is_signed) {
+    switch (bytes) {
+    case 1: return is_signed ? DT_I8 : DT_U8;
+    case 2: return is_signed ? DT_I16 : DT_U16;
+    case 4: return is_signed ? DT_I32 : DT_U32;
+    default: return is_signed ? DT_I64 : DT_U64;
+    }
+}
+
+/* Integers grow and shrink by a factor of two at a time, narrow ones become floats by way of 32 bits: what machines have
+ * instructions for. gcc takes other conversions apart lane by lane. */
+const char *converted(struct render *r, enum dtype from, enum dtype to, unsigned lanes, const char *s) {
+    unsigned bytes = dtype_info[from].bytes, last = dt_is_int(to) ? dtype_info[to].bytes : RG_MAX(bytes, 4);
+    if (!dt_is_int(from)) return step(r, from, to, lanes, s);
+    bool is_signed = dtype_info[from].kind != DK_UINT;
+    while (bytes != last) {
+        unsigned next = bytes < last ? 2 * bytes : bytes / 2;
+        s = step(r, int_of(bytes, is_signed), int_of(next, is_signed), lanes, s);
+        bytes = next;
+    }
+    enum dtype got = int_of(bytes, is_signed);
+    if (!dt_is_int(to)) return step(r, got, to, lanes, s);
+    return got == to ? s : fmt(r, "(%s)%s", type_of(r, to, lanes, 0), s);
+}
+
 struct c_text mask_width(struct render *r, struct c_text v, unsigned bytes) {
     if (v.mask == bytes) return v;
     struct c_text t = v;
-    t.s = fmt(r, "CV(%s, %s)", type_of(r, DT_BOOL, v.lanes, bytes), v.s);
+    t.s = converted(r, int_of(v.mask, true), int_of(bytes, true), v.lanes, v.s);
     t.mask = (uint8_t)bytes;
     t.atom = false;
     return t;

@@ -34,7 +34,11 @@ static const char basics[] =
     "#define CONSTANT const\n"
     "#endif\n"
     "#define U(D, S, x) (((union { S s; D d; }){.s = (x)}).d)\n"
-    "#define CV(T, x) __builtin_convertvector(x, T)\n"
+    "#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)\n" /* gcc 12 takes vectors of two registers apart */
+    "#define CVT(S, D, N, a) cvt_##S##_##D##_##N(a)\n"
+    "#else\n"
+    "#define CVT(S, D, N, a) __builtin_convertvector(a, D##x##N)\n"
+    "#endif\n"
     "#define SEL(T, M, m, a, b) ((T)(((m) & (M)(a)) | (~(m) & (M)(b))))\n"
     "#define ROL(x, n) ((x) << (n) | (x) >> (32 - (n)))\n"
     "#ifndef __has_builtin\n"
@@ -425,10 +429,10 @@ static const char gathers_x86[] =
     "#define GN(N) \\\n"
     "    I u16x##N gather_u16x##N(const void *p, i32x##N x, i32x##N m, u16x##N a) { i32x##N e = x + (i32)((u64)p >> 1 & 1); \\\n"
     "        u32x##N w = GW##N((u64)p & ~3ul, e & ~1, GK##N(m), x ^ x, 2) >> (u32x##N)((e & 1) << 4); \\\n"
-    "        return CV(u16x##N, SEL(u32x##N, i32x##N, m, w, CV(u32x##N, a))); } \\\n"
+    "        return CVT(u32, u16, N, SEL(u32x##N, i32x##N, m, w, CVT(u16, u32, N, a))); } \\\n"
     "    I u8x##N gather_u8x##N(const void *p, i32x##N x, i32x##N m, u8x##N a) { i32x##N e = x + (i32)((u64)p & 3); \\\n"
     "        u32x##N w = GW##N((u64)p & ~3ul, e & ~3, GK##N(m), x ^ x, 1) >> (u32x##N)((e & 3) << 3); \\\n"
-    "        return CV(u8x##N, SEL(u32x##N, i32x##N, m, w, CV(u32x##N, a))); }\n"
+    "        return CVT(u16, u8, N, CVT(u32, u16, N, SEL(u32x##N, i32x##N, m, w, CVT(u16, u32, N, CVT(u8, u16, N, a))))); }\n"
     "GN(8) GN(16)\n"
     "#define GATHER4x16(T, p, x) ((T)GW16(p, x, (u16)-1, (x) ^ (x), 4))\n"
     "#define GATHER4x8(T, p, x) ((T)GW8(p, x, (u8)-1, (x) ^ (x), 4))\n"
@@ -508,7 +512,7 @@ static const char twice_as_wide[] =
  * odd_: double to float such that a further rounding to fewer digits is right (last digit sticky). */
 static const char half_macros[] =
     "#define BD(N) I bf16x##N down_bf16x##N(f32x##N a) { u32x##N u = (u32x##N)a; \\\n"
-    "        u32x##N r = (u + 0x7fff + (u >> 16 & 1)) >> 16, q = u >> 16 | 0x40; return CV(bf16x##N, "
+    "        u32x##N r = (u + 0x7fff + (u >> 16 & 1)) >> 16, q = u >> 16 | 0x40; return CVT(u32, u16, N, "
     "SEL(u32x##N, u32x##N, (u32x##N)(a == a), r, q)); }\n"
     "#define BD2 BD(2)\n#define BD32 BD(32)\n#define BD64 BD(64)\n"
     "#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)\n" /* BFCVTN rounds and quiets in the same way */
@@ -524,10 +528,10 @@ static const char half_macros[] =
     "#define BD4 BD(4)\n#define BD8 BD(8)\n#define BD16 BD(16)\n"
     "#endif\n"
     "#define BF(N) BD##N \\\n"
-    "    I f32x##N up_bf16x##N(bf16x##N a) { return (f32x##N)(CV(u32x##N, a) << 16); } \\\n"
-    "    I f32x##N odd_f32x##N(f64x##N a) { f32x##N t = CV(f32x##N, a); f64x##N b = CV(f64x##N, t); \\\n"
+    "    I f32x##N up_bf16x##N(bf16x##N a) { return (f32x##N)(CVT(u16, u32, N, a) << 16); } \\\n"
+    "    I f32x##N odd_f32x##N(f64x##N a) { f32x##N t = CVT(f64, f32, N, a); f64x##N b = CVT(f32, f64, N, t); \\\n"
     "        i64x##N away = (a > 0) & (b > a) | (a < 0) & (b < a), lost = (a == a) & (b != a); \\\n"
-    "        return (f32x##N)(((i32x##N)t + CV(i32x##N, away)) | CV(i32x##N, lost) & 1); }\n"
+    "        return (f32x##N)(((i32x##N)t + CVT(i64, i32, N, away)) | CVT(i64, i32, N, lost) & 1); }\n"
     "#if defined(__x86_64__) && defined(__F16C__)\n" /* gcc converts _Float16 lane by lane */
     "I f32x4 cvtph4(f16x8 a) { f32x4 r; __asm__(\"vcvtph2ps %1, %0\" : \"=v\"(r) : \"v\"(a)); return r; }\n"
     "I f32x8 up_f16x8(f16x8 a) { f32x8 r; __asm__(\"vcvtph2ps %1, %0\" : \"=v\"(r) : \"v\"(a)); return r; }\n"
@@ -553,11 +557,11 @@ static const char half_macros[] =
     "#define HF(N) HF##N\n"
     "#elif defined(HALF)\n"
     "#define HF(N) \\\n"
-    "    I f32x##N up_f16x##N(f16x##N a) { return CV(f32x##N, a); } \\\n"
-    "    I f16x##N down_f16x##N(f32x##N a) { return CV(f16x##N, a); }\n"
+    "    I f32x##N up_f16x##N(f16x##N a) { return CVT(f16, f32, N, a); } \\\n"
+    "    I f16x##N down_f16x##N(f32x##N a) { return CVT(f32, f16, N, a); }\n"
     "#else\n"
     "#define HF(N) \\\n"
-    "    I f32x##N up_f16x##N(f16x##N a) { u32x##N h = CV(u32x##N, a), em = (h & 0x7fff) << 13; \\\n"
+    "    I f32x##N up_f16x##N(f16x##N a) { u32x##N h = CVT(u16, u32, N, a), em = (h & 0x7fff) << 13; \\\n"
     "        u32x##N r = (u32x##N)((f32x##N)em * 0x1p112f) | (u32x##N)(em >= 0x0f800000) & 0x7f800000; "
     "return (f32x##N)(r | (h & 0x8000) << 16); } \\\n"
     "    I f16x##N down_f16x##N(f32x##N x) { u32x##N b = (u32x##N)x, a = b & 0x7fffffff, n = a + "
@@ -565,27 +569,27 @@ static const char half_macros[] =
     "        u32x##N s = (u32x##N)((f32x##N)a + 0.5f) - 0x3f000000, w = 0x7c00 + ((u32x##N)(a > "
     "0x7f800000) & 0x200); \\\n"
     "        u32x##N small = (u32x##N)(a < 0x38800000), big = (u32x##N)(a >= 0x47800000); \\\n"
-    "        return CV(f16x##N, small & s | big & w | ~(small | big) & n | b >> 16 & 0x8000); }\n"
+    "        return CVT(u32, u16, N, small & s | big & w | ~(small | big) & n | b >> 16 & 0x8000); }\n"
     "#endif\n"
     /* One byte: e5m2 is the upper byte of a half; e4m3 is a half of another bias, 2^8 smaller, and NaN where all bits are ones. Down: a
      * constant is added at which the last bit of a subnormal is the last bit of the float, or the dropped bits are rounded as integers. */
     "#define EF(N) \\\n"
-    "    I f32x##N up_f8e5m2x##N(f8e5m2x##N a) { return up_f16x##N((f16x##N)(CV(u16x##N, a) << 8)); } \\\n"
-    "    I f32x##N up_f8e4m3x##N(f8e4m3x##N a) { u16x##N u = CV(u16x##N, a), m = u & 0x7f; \\\n"
+    "    I f32x##N up_f8e5m2x##N(f8e5m2x##N a) { return up_f16x##N((f16x##N)(CVT(u8, u16, N, a) << 8)); } \\\n"
+    "    I f32x##N up_f8e4m3x##N(f8e4m3x##N a) { u16x##N u = CVT(u8, u16, N, a), m = u & 0x7f; \\\n"
     "        f32x##N v = up_f16x##N((f16x##N)(m << 7 | (u & 0x80) << 8)) * 256.0f; \\\n"
-    "        return (f32x##N)((u32x##N)v | (u32x##N)(CV(u32x##N, m) == 0x7f) & 0x7fc00000); } \\\n"
+    "        return (f32x##N)((u32x##N)v | (u32x##N)(CVT(u16, u32, N, m) == 0x7f) & 0x7fc00000); } \\\n"
     "    I f8e4m3x##N down_f8e4m3x##N(f32x##N x) { u32x##N b = (u32x##N)x, a = b & 0x7fffffff; \\\n"
     "        u32x##N n = (a + 0x7ffff + (a >> 20 & 1) >> 20) - 0x3c0, s = (u32x##N)((f32x##N)a + 16384.0f) - "
     "0x46800000; \\\n"
     "        u32x##N small = (u32x##N)(a < 0x3c800000), big = (u32x##N)(a > 0x43e80000), w = 0x7e + "
     "((u32x##N)(a > 0x7f800000) & 1); \\\n"
-    "        return CV(f8e4m3x##N, small & s | big & w | ~(small | big) & n | b >> 24 & 0x80); } \\\n"
+    "        return CVT(u16, u8, N, CVT(u32, u16, N, small & s | big & w | ~(small | big) & n | b >> 24 & 0x80)); } \\\n"
     "    I f8e5m2x##N down_f8e5m2x##N(f32x##N x) { u32x##N b = (u32x##N)x, a = b & 0x7fffffff; \\\n"
     "        u32x##N n = (a + 0xfffff + (a >> 21 & 1) >> 21) - 0x1c0, s = (u32x##N)((f32x##N)a + 128.0f) - "
     "0x43000000; \\\n"
     "        u32x##N small = (u32x##N)(a < 0x38800000), big = (u32x##N)(a >= 0x47800000), w = 0x7c + "
     "((u32x##N)(a > 0x7f800000) & 2); \\\n"
-    "        return CV(f8e5m2x##N, small & s | big & w | ~(small | big) & n | b >> 24 & 0x80); }\n"
+    "        return CVT(u16, u8, N, CVT(u32, u16, N, small & s | big & w | ~(small | big) & n | b >> 24 & 0x80)); }\n"
     "BF(2) HF(2) EF(2)\n"
     "#define EF1(T) I f32 up_##T(T a) { return up_##T##x2((T##x2){a, 0})[0]; } I T down_##T(f32 a) { return "
     "down_##T##x2((f32x2){a, 0})[0]; }\n"
@@ -698,12 +702,77 @@ static void neon_masks(struct str *o, int n) {
     str_printf(o, "#define MS4x%d(p, m, v) mstore%d((p), (i32x%d)(m), (f32x%d)(v));\n", n, n, n, n);
 }
 
+/* Conversions of vectors (CVT) for gcc on aarch64: register by register. */
+static const struct conversion {
+    const char *from, *to;
+    uint8_t from_bytes, to_bytes;
+    const char *insn; /* of one register; NULL: the compiler's */
+} conversions[] = {
+    {"i8", "i16", 1, 2, "sxtl %0.8h, %1.8b"},
+    {"u8", "u16", 1, 2, "uxtl %0.8h, %1.8b"},
+    {"i16", "i32", 2, 4, "sxtl %0.4s, %1.4h"},
+    {"u16", "u32", 2, 4, "uxtl %0.4s, %1.4h"},
+    {"i32", "i64", 4, 8, "sxtl %0.2d, %1.2s"},
+    {"u32", "u64", 4, 8, "uxtl %0.2d, %1.2s"},
+    {"i16", "i8", 2, 1, "xtn %0.8b, %1.8h"},
+    {"u16", "u8", 2, 1, "xtn %0.8b, %1.8h"},
+    {"i32", "i16", 4, 2, "xtn %0.4h, %1.4s"},
+    {"u32", "u16", 4, 2, "xtn %0.4h, %1.4s"},
+    {"i64", "i32", 8, 4, "xtn %0.2s, %1.2d"},
+    {"u64", "u32", 8, 4, "xtn %0.2s, %1.2d"},
+    {"i32", "f32", 4, 4, "scvtf %0.4s, %1.4s"},
+    {"u32", "f32", 4, 4, "ucvtf %0.4s, %1.4s"},
+    {"i64", "f64", 8, 8, "scvtf %0.2d, %1.2d"},
+    {"u64", "f64", 8, 8, "ucvtf %0.2d, %1.2d"},
+    {"f32", "f64", 4, 8, "fcvtl %0.2d, %1.2s"},
+    {"f64", "f32", 8, 4, "fcvtn %0.2s, %1.2d"},
+    {"f16", "f32", 2, 4, "fcvtl %0.4s, %1.4h"},
+    {"f32", "f16", 4, 2, "fcvtn %0.4h, %1.4s"},
+    {"i32", "f64", 4, 8, NULL},
+    {"u32", "f64", 4, 8, NULL},
+    {"i64", "f32", 8, 4, NULL},
+    {"u64", "f32", 8, 4, NULL},
+};
+
+static void conversion(struct str *o, const struct conversion *c, int lanes) {
+    for (int n = 2; n <= lanes; n *= 2) {
+        int bytes = n * RG_MAX(c->from_bytes, c->to_bytes);
+        str_printf(o, "I %sx%d cvt_%s_%s_%d(%sx%d a) { ", c->to, n, c->from, c->to, n, c->from, n);
+        if (bytes > 16)
+            str_printf(o,
+                       "union { %sx%d v; %sx%d h[2]; } x = {a}; union { %sx%d h[2]; %sx%d v; } r = "
+                       "{{cvt_%s_%s_%d(x.h[0]), cvt_%s_%s_%d(x.h[1])}}; return r.v; }\n",
+                       c->from, n, c->from, n / 2, c->to, n / 2, c->to, n, c->from, c->to, n / 2, c->from,
+                       c->to, n / 2);
+        else if (bytes == 16 && c->insn)
+            str_printf(o, "%sx%d r; __asm__(\"%s\" : \"=w\"(r) : \"w\"(a)); return r; }\n", c->to, n,
+                       c->insn);
+        else
+            str_printf(o, "return __builtin_convertvector(a, %sx%d); }\n", c->to, n);
+    }
+}
+
+/* Those that the text names; text NULL: all. */
+static void conversions_of(struct str *o, const char *const *text, uint32_t n, int lanes) {
+    str_add(o, "#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)\n");
+    for (size_t k = 0; k < RG_COUNT(conversions); k++) {
+        const struct conversion *c = &conversions[k];
+        char name[32];
+        bool found = !text;
+        snprintf(name, sizeof name, "CVT(%s, %s,", c->from, c->to);
+        for (uint32_t i = 0; i < n && !found; i++) found = strstr(text[i], name) != NULL;
+        if (found) conversion(o, c, lanes);
+    }
+    str_add(o, "#endif\n");
+}
+
 struct needs {
     int lanes;
     bool half_types, masked, matrix, columns, gathers;
 };
 
-static void preamble(struct str *o, struct needs need) {
+/* The preamble of these texts; text NULL: of any. */
+static void preamble(struct str *o, struct needs need, const char *const *text, uint32_t n_text) {
     if (need.half_types) need.lanes = RG_MAX(need.lanes, 16); /* bf16_convert */
     int lanes = need.lanes;
     str_add(o, basics);
@@ -715,6 +784,7 @@ static void preamble(struct str *o, struct needs need) {
         if (need.masked) masked_macros(o, n);
         if (need.gathers && (n == 8 || n == 16)) gather_macros(o, n);
     }
+    conversions_of(o, need.half_types ? NULL : text, n_text, lanes);
     str_add(o, scalars);
     str_add(o, vectors);
     str_add(o, portable);
@@ -742,7 +812,7 @@ static void preamble(struct str *o, struct needs need) {
 }
 
 void render_c_preamble(struct str *o) {
-    preamble(o, (struct needs){MAX_LANES, true, true, true, true, true});
+    preamble(o, (struct needs){MAX_LANES, true, true, true, true, true}, NULL, 0);
 }
 
 /* The greatest N in names like f32xN; a hexadecimal number may look like one, which costs nothing. */
@@ -769,5 +839,5 @@ void render_c_preamble_for(struct str *o, const char *const *text, uint32_t n) {
         need.columns |= strstr(text[i], "COLUMN") || strstr(text[i], "QUAD(");
     }
     if (need.matrix || need.gathers || need.masked) need.lanes = RG_MAX(need.lanes, 16);
-    preamble(o, need);
+    preamble(o, need, text, n);
 }

@@ -52,6 +52,8 @@ unsigned storage_lanes(unsigned lanes); /* rounded up to a power of two */
 void close_lanes(struct str *, unsigned lanes);
 const char *type_of(struct render *, enum dtype, unsigned lanes, unsigned mask);
 const char *elem_type(enum dtype);
+/* A vector of integers, or of f32 and f64, as another type. */
+const char *converted(struct render *, enum dtype from, enum dtype to, unsigned lanes, const char *s);
 struct c_text constant(struct render *, enum dtype, union arg);
 struct c_text splat(struct render *, struct c_text, unsigned lanes, unsigned mask);
 struct c_text mask_width(struct render *, struct c_text, unsigned bytes);
