@@ -246,7 +246,7 @@ static struct c_text masked_load(struct render *r, struct c_access *p, struct c_
                                  struct c_text alt) {
     struct c_text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes};
     unsigned bytes = dtype_info[p->dt].bytes;
-    pred = named(r, mask_width(r, pred, bytes));
+    pred = named(r, mask_width(r, pred, RG_MAX(bytes, 4)));
     alt = named(r, splat(r, alt, p->lanes, 0));
     p->index = named(r, p->index);
     t.s = fmt(r, "ML%ux%u(%s, (%s + %s), %s, %s)", bytes, p->lanes, type_of(r, p->dt, p->lanes, 0), p->base,
@@ -324,7 +324,7 @@ static void add_lanes(struct render *r, struct c_access *p, struct c_text v, str
 
 static void masked_store(struct render *r, struct c_access *p, struct c_text v, struct c_text pred) {
     unsigned bytes = dtype_info[p->dt].bytes;
-    pred = named(r, mask_width(r, pred, bytes));
+    pred = named(r, mask_width(r, pred, RG_MAX(bytes, 4)));
     v = named(r, splat(r, v, p->lanes, 0));
     p->index = named(r, p->index);
     line(r, "MS%ux%u((%s + %s), %s, %s)", bytes, p->lanes, p->base, p->index.s, pred.s, v.s);
