@@ -120,7 +120,7 @@ static const char *unumber(struct render *r, enum dtype d, unsigned lanes, uint6
 
 /* CVT in c_pre.c: a step. */
 static const char *step(struct render *r, enum dtype from, enum dtype to, unsigned lanes, const char *s) {
-    return fmt(r, "CVT(%s, %s, %u, %s)", elem_type(from), elem_type(to), storage_lanes(lanes), s);
+    return fmt(r, "CVT(%s, %s, %u, (%s))", elem_type(from), elem_type(to), storage_lanes(lanes), s);
 }
 
 static enum dtype int_of(unsigned bytes, bool is_signed) {
@@ -476,8 +476,11 @@ static struct c_text compare(struct render *r, enum op op, unsigned lanes, const
     if (is_half(d)) a = cast_text(r, a, DT_F32), b = cast_text(r, b, DT_F32), d = DT_F32;
     if (lanes == 1) return made(fmt(r, "(%s %s %s)", a.s, sign, b.s), DT_BOOL, 1, 0);
     if (d != DT_BOOL) {
-        const char *m = int_type(r, d, lanes, true);
-        return made(fmt(r, "(%s)(%s %s %s)", m, a.s, sign, b.s), DT_BOOL, lanes, dtype_info[d].bytes);
+        const char *name = op == OP_LT ? "lt" : op == OP_LE ? "le" : op == OP_EQ ? "eq" : "ne";
+        unsigned bytes = dtype_info[d].bytes;
+        return made(fmt(r, "CMP(%s, %s, %u, %s, %s, (%s), (%s))", elem_type(d), name, storage_lanes(lanes),
+                        elem_type(int_of(bytes, true)), sign, a.s, b.s),
+                    DT_BOOL, lanes, bytes);
     }
     const char *x = op == OP_LT   ? fmt(r, "(~%s & %s)", a.s, b.s)
                     : op == OP_LE ? fmt(r, "(~%s | %s)", a.s, b.s)

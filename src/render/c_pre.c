@@ -34,7 +34,14 @@ static const char basics[] =
     "#define CONSTANT const\n"
     "#endif\n"
     "#define U(D, S, x) (((union { S s; D d; }){.s = (x)}).d)\n"
-    "#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)\n" /* gcc 12 takes vectors of two registers apart */
+    "#if defined(__GNUC__) && !defined(__clang__)\n" /* takes comparisons of vectors of two registers apart; CVT: on aarch64 too */
+    "#define CMP(S, NAME, N, M, OP, a, b) cmp_##S##_##NAME##_##N(a, b)\n"
+    "#define IS_GCC 1\n"
+    "#else\n"
+    "#define CMP(S, NAME, N, M, OP, a, b) ((M##x##N)((a) OP (b)))\n"
+    "#define IS_GCC 0\n"
+    "#endif\n"
+    "#if defined(__aarch64__) && IS_GCC\n"
     "#define CVT(S, D, N, a) cvt_##S##_##D##_##N(a)\n"
     "#else\n"
     "#define CVT(S, D, N, a) __builtin_convertvector(a, D##x##N)\n"
@@ -525,7 +532,13 @@ static const char half_macros[] =
     "r; \\\n"
     "    r.h[0] = down_bf16x8(x.h[0]); r.h[1] = down_bf16x8(x.h[1]); return r.v; }\n"
     "#else\n"
-    "#define BD4 BD(4)\n#define BD8 BD(8)\n#define BD16 BD(16)\n"
+    "#define BD4 BD(4)\n#define BD8 BD(8)\n"
+    "#if IS_GCC && WIDE < 64\n"
+    "#define BD16 I bf16x16 down_bf16x16(f32x16 a) { union { f32x16 v; f32x8 h[2]; } x = {a}; \\\n"
+    "    union { bf16x8 h[2]; bf16x16 v; } r = {{down_bf16x8(x.h[0]), down_bf16x8(x.h[1])}}; return r.v; }\n"
+    "#else\n"
+    "#define BD16 BD(16)\n"
+    "#endif\n"
     "#endif\n"
     "#define BF(N) BD##N \\\n"
     "    I f32x##N up_bf16x##N(bf16x##N a) { return (f32x##N)(CVT(u16, u32, N, a) << 16); } \\\n"
@@ -752,16 +765,52 @@ static void conversion(struct str *o, const struct conversion *c, int lanes) {
     }
 }
 
+/* Is `name` in one of the texts? No text: yes. */
+static bool is_named(const char *const *text, uint32_t n, const char *name) {
+    bool found = !text;
+    for (uint32_t i = 0; i < n && !found; i++) found = strstr(text[i], name) != NULL;
+    return found;
+}
+
 /* Those that the text names; text NULL: all. */
 static void conversions_of(struct str *o, const char *const *text, uint32_t n, int lanes) {
-    str_add(o, "#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)\n");
+    str_add(o, "#if defined(__aarch64__) && IS_GCC\n");
     for (size_t k = 0; k < RG_COUNT(conversions); k++) {
         const struct conversion *c = &conversions[k];
         char name[32];
-        bool found = !text;
         snprintf(name, sizeof name, "CVT(%s, %s,", c->from, c->to);
-        for (uint32_t i = 0; i < n && !found; i++) found = strstr(text[i], name) != NULL;
-        if (found) conversion(o, c, lanes);
+        if (is_named(text, n, name)) conversion(o, c, lanes);
+    }
+    str_add(o, "#endif\n");
+}
+
+/* Comparisons (CMP) for gcc: register by register. */
+static void comparisons_of(struct str *o, const char *const *text, uint32_t n_text, int lanes) {
+    static const char *const type[] = {"i8", "u8", "i16", "u16", "i32", "u32", "f32", "i64", "u64", "f64"};
+    static const char *const mask[] = {"i8", "i8", "i16", "i16", "i32", "i32", "i32", "i64", "i64", "i64"};
+    static const uint8_t bytes[] = {1, 1, 2, 2, 4, 4, 4, 8, 8, 8};
+    static const char *const op[][2] = {{"lt", "<"}, {"le", "<="}, {"eq", "=="}, {"ne", "!="}};
+    str_add(o, "#if IS_GCC\n");
+    for (size_t k = 0; k < RG_COUNT(type) * RG_COUNT(op); k++) {
+        const char *t = type[k / RG_COUNT(op)], *m = mask[k / RG_COUNT(op)];
+        const char *const *p = op[k % RG_COUNT(op)];
+        char name[32];
+        snprintf(name, sizeof name, "CMP(%s, %s,", t, p[0]);
+        if (!is_named(text, n_text, name)) continue;
+        for (int n = 2; n <= lanes; n *= 2) {
+            str_printf(o, "I %sx%d cmp_%s_%s_%d(%sx%d a, %sx%d b) {\n", m, n, t, p[0], n, t, n, t, n);
+            if (n > 2)
+                str_printf(
+                    o,
+                    "#if %d > WIDE\n"
+                    "if (__builtin_constant_p(a) && __builtin_constant_p(b)) return (%sx%d)(a %s b);\n"
+                    "union { %sx%d v; %sx%d h[2]; } x = {a}, y = {b}; union { %sx%d h[2]; %sx%d v; } r = "
+                    "{{cmp_%s_%s_%d(x.h[0], y.h[0]), cmp_%s_%s_%d(x.h[1], y.h[1])}}; return r.v; }\n"
+                    "#else\n",
+                    n * bytes[k / RG_COUNT(op)], m, n, p[1], t, n, t, n / 2, m, n / 2, m, n, t, p[0], n / 2,
+                    t, p[0], n / 2);
+            str_printf(o, "return (%sx%d)(a %s b); }\n%s", m, n, p[1], n > 2 ? "#endif\n" : "");
+        }
     }
     str_add(o, "#endif\n");
 }
@@ -796,6 +845,7 @@ static void preamble(struct str *o, struct needs need, const char *const *text, 
         if (n <= 8) str_add(o, "#if WIDE < 64\n");
         str_printf(o, "HW(f64, i64, u64, %d, %d)\n%s", n, n / 2, n <= 8 ? "#endif\n" : "");
     }
+    comparisons_of(o, text, n_text, lanes);
     if (need.masked) {
         str_add(o, masks_x86);
         str_add(o, masks_neon);
