@@ -152,11 +152,22 @@ static double tolerance(rg_dtype dt) {
     return dt == RG_F64 ? 1e-11 : dt == RG_F32 ? 5e-5 : dt == RG_F16 ? 8e-3 : dt == RG_BF16 ? 4e-2 : 0;
 }
 
-/* The greatest difference, by the tolerance: relative to the value, and to the greatest of its tensor. */
-static double compare(const void *a, const void *b, rg_dtype dt, rg_dtype of, size_t n, size_t *where) {
-    double scale = 0, worst = 0, tol = RG_MAX(tolerance(dt), type_is_float(dt) ? tolerance(of) : 0);
+static double greatest(const void *b, rg_dtype dt, size_t n) {
+    double most = 0;
     for (size_t i = 0; i < n; i++)
-        if (isfinite(get_value(b, dt, i))) scale = RG_MAX(scale, fabs(get_value(b, dt, i)));
+        if (isfinite(get_value(b, dt, i))) most = RG_MAX(most, fabs(get_value(b, dt, i)));
+    return most;
+}
+
+#define CANCELLED 0.2 /* of the greatest output: the scale of a tensor whose terms cancel to zeros */
+
+/* The greatest difference, by the tolerance: relative to the value, and to the greatest of its tensor; of one of zeros, such as the
+ * gradient of a softmax of one score, to the greatest of all outputs. */
+static double compare(const void *a, const void *b, rg_dtype dt, rg_dtype of, size_t n, double all,
+                      size_t *where) {
+    double scale = greatest(b, dt, n), worst = 0,
+           tol = RG_MAX(tolerance(dt), type_is_float(dt) ? tolerance(of) : 0);
+    if (scale == 0) scale = CANCELLED * all;
     for (size_t i = 0; i < n; i++) {
         double x = get_value(a, dt, i), y = get_value(b, dt, i), bad;
         if (x == y || (isnan(x) && isnan(y))) continue;
@@ -173,14 +184,28 @@ static void say(struct result *r, enum outcome outcome, const char *what, rg_ctx
     if (c) rg_clear_error(c);
 }
 
-static bool check_output(rg_tensor mine, rg_tensor ref, const struct draw *d, int k, struct result *r) {
+/* The greatest of the float outputs. */
+static double scale_of(const rg_tensor *ref, int outputs) {
+    double most = 0;
+    for (int i = 0; i < outputs; i++) {
+        size_t bytes = (size_t)rg_bytes(ref[i]);
+        void *b = type_is_float(rg_dtype_of(ref[i])) ? calloc(bytes + 8, 1) : NULL;
+        if (b && !rg_read(ref[i], b, bytes))
+            most = RG_MAX(most, greatest(b, rg_dtype_of(ref[i]), (size_t)rg_size(ref[i])));
+        free(b);
+    }
+    return most;
+}
+
+static bool check_output(rg_tensor mine, rg_tensor ref, const struct draw *d, int k, double all,
+                         struct result *r) {
     size_t bytes = (size_t)rg_bytes(ref), n = (size_t)rg_size(ref), at = 0;
     void *a = calloc(bytes + 8, 1), *b = calloc(bytes + 8, 1);
     rg_dtype dt = rg_dtype_of(ref);
     if (!a || !b || rg_read(mine, a, bytes) || rg_read(ref, b, bytes)) {
         say(r, FAILED, "check: ", rg_status_of(rg_ctx_of(mine)) ? rg_ctx_of(mine) : rg_ctx_of(ref));
     } else {
-        double bad = compare(a, b, dt, d->dt, n, &at);
+        double bad = compare(a, b, dt, d->dt, n, all, &at);
         r->error = RG_MAX(r->error, bad);
         if (bad > 1) {
             char text[TEXT_MOST / 2];
@@ -208,7 +233,9 @@ static void check(rg_ctx *device, rg_ctx *ref, const struct options *o, int inde
         say(r, FAILED, "check: ", device);
     else if (rg_realize_all(RG_ARRAY(mine, (size_t)p.outputs)))
         say(r, FAILED, "check: ", device);
-    for (int i = 0; i < p.outputs && r->outcome == FINE; i++) check_output(mine[i], expected[i], &d, i, r);
+    double all = r->outcome == FINE ? scale_of(expected, p.outputs) : 0;
+    for (int i = 0; i < p.outputs && r->outcome == FINE; i++)
+        check_output(mine[i], expected[i], &d, i, all, r);
     rg_end(s), rg_end(t);
 }
 
