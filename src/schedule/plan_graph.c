@@ -295,6 +295,22 @@ static const uop *copy_scan(struct copy *c, const uop *x) {
     return split;
 }
 
+static const uop *below_reshapes(const uop *x) {
+    while (x->op == OP_RESHAPE) x = x->src[0];
+    return x;
+}
+
+static bool is_scan_in_blocks(const struct copy *c, const uop *x) {
+    return !c->g->opts->gpu && x->op == OP_RESHAPE && below_reshapes(x)->op == OP_SCAN_AXIS;
+}
+
+/* The blocks are cast, then reshaped: their kernel stores what it casts (narrow_scans). */
+static const uop *cast_blocks(struct copy *c, const uop *n, const uop *x) {
+    const struct shape *s = sg_shape(c->g, x);
+    return graph_shaped(c->g->ir, OP_RESHAPE, uop_cast(c->g->ir, below_reshapes(x), (enum dtype)n->dt), s->d,
+                        s->n);
+}
+
 /* A long reduction, split in two. */
 static const uop *copy_reduction(struct copy *c, const uop *x) {
     const uop *part = NULL;
@@ -544,6 +560,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     default: break;
     }
     if (is_byte_product(c, n, src)) return copy_byte_product(c, n, src);
+    if (n->op == OP_CAST && is_scan_in_blocks(c, src[0])) return cast_blocks(c, n, src[0]);
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
     if (n->op == OP_SCAN_AXIS) return copy_scan(c, x);
     if (n->op != OP_REDUCE_AXES) return x;
