@@ -30,6 +30,63 @@ static const uop *back(struct tg *g, const uop *rows, const uop *x, int64_t axis
     return scalar_stays ? t_squeeze(g, rows, 0) : rows;
 }
 
+/* ---- short rows: a sorting network, fused with what is around it ------------------------------------------ */
+
+enum { SHORT = 8 };
+
+/* Element i of the axis: its value and, if asked for, its index. */
+struct element {
+    const uop *value, *index;
+};
+
+/* Does b come before a, which stands before it? NaN is the greatest; equal ones stay as they are. */
+static const uop *out_of_order(struct tg *g, const uop *a, const uop *b, bool descending) {
+    const uop *x = descending ? b : a, *y = descending ? a : b; /* x > y */
+    if (!dt_is_float((enum dtype)a->dt)) return tg_op2(g, OP_LT, y, x);
+    const uop *more = tg_op1(g, OP_NOT, tg_op2(g, OP_LE, x, y));
+    return tg_op2(g, OP_AND, more, tg_op2(g, OP_EQ, y, y));
+}
+
+static void exchange(struct tg *g, struct element *a, struct element *b, bool descending) {
+    const uop *swap = out_of_order(g, a->value, b->value, descending);
+    struct element x = *a, y = *b;
+    a->value = tg_op3(g, OP_WHERE, swap, y.value, x.value);
+    b->value = tg_op3(g, OP_WHERE, swap, x.value, y.value);
+    if (!x.index) return;
+    a->index = tg_op3(g, OP_WHERE, swap, y.index, x.index);
+    b->index = tg_op3(g, OP_WHERE, swap, x.index, y.index);
+}
+
+static bool is_short(struct tg *g, const uop *x, int64_t axis) {
+    const struct shape *s = tg_shape(g, x);
+    return s->n && shape_size(s) && s->d[tg_axis(g, x, axis)] <= SHORT;
+}
+
+static const uop *pick(struct tg *g, const uop *x, uint32_t axis, int64_t i) {
+    struct t_slice s[SHAPE_MAX];
+    for (uint32_t k = 0; k <= axis; k++) s[k] = (struct t_slice){.stop = T_END};
+    s[axis] = (struct t_slice){.start = i, .stop = i + 1};
+    return t_squeeze(g, t_slice(g, x, s, axis + 1), axis);
+}
+
+/* The first k elements of each row, in order: adjacent ones are exchanged, which keeps equal ones in theirs. */
+static const uop *short_rows(struct tg *g, const uop *x, int64_t axis, bool descending, int64_t k,
+                             bool indices) {
+    uint32_t at = tg_axis(g, x, axis);
+    int64_t n = tg_shape(g, x)->d[at];
+    tg_no_f8(g, OP_CALL, x);
+    struct element e[SHORT];
+    const uop *out[SHORT];
+    for (int64_t i = 0; i < n; i++) {
+        e[i] = (struct element){.value = pick(g, x, at, i)};
+        if (indices) e[i].index = uop_int(g->ir, DT_I32, i);
+    }
+    for (int64_t first = 0; first < RG_MIN(k, n - 1); first++)
+        for (int64_t i = n - 1; i > first; i--) exchange(g, &e[i - 1], &e[i], descending);
+    for (int64_t i = 0; i < k; i++) out[i] = indices ? t_cast(g, e[i].index, DT_I64) : e[i].value;
+    return t_stack(g, out, (uint32_t)k, at);
+}
+
 static const uop *values(struct tg *g, const char *name, const char *indices, const uop *r,
                          const int64_t *num, uint32_t n) {
     const uop *v = call(g, name, (enum dtype)r->dt, r, num, n);
@@ -37,11 +94,19 @@ static const uop *values(struct tg *g, const char *name, const char *indices, co
     return t_grad_through(g, v, t_gather(g, r, -1, call(g, indices, DT_I64, r, num, n)));
 }
 
+static const uop *short_values(struct tg *g, const uop *x, int64_t axis, bool descending, int64_t k) {
+    const uop *v = short_rows(g, x, axis, descending, k, false);
+    if (!dt_is_float((enum dtype)x->dt)) return v;
+    return t_grad_through(g, v, t_gather(g, x, axis, short_rows(g, x, axis, descending, k, true)));
+}
+
 static bool is_one(struct tg *g, const uop *r) { return tg_shape(g, r)->d[tg_shape(g, r)->n - 1] == 1; }
 
 const uop *t_sort(struct tg *g, const uop *x, int64_t axis, bool descending) {
     int64_t down = descending;
     const uop *r = rows(g, x, axis);
+    if (!is_one(g, r) && is_short(g, tg_value(g, x), axis))
+        return short_values(g, tg_value(g, x), axis, descending, tg_shape(g, r)->d[tg_shape(g, r)->n - 1]);
     return is_one(g, r) ? tg_value(g, x) : back(g, values(g, "sort", "argsort", r, &down, 1), x, axis, true);
 }
 
@@ -50,6 +115,8 @@ const uop *t_argsort(struct tg *g, const uop *x, int64_t axis, bool descending) 
     const uop *r = rows(g, x, axis);
     const struct shape *s = tg_shape(g, tg_value(g, x));
     if (is_one(g, r)) return t_full(g, uop_int(g->ir, DT_I64, 0), s->d, s->n);
+    if (is_short(g, tg_value(g, x), axis))
+        return short_rows(g, tg_value(g, x), axis, descending, s->d[tg_axis(g, x, axis)], true);
     return back(g, call(g, "argsort", DT_I64, r, &down, 1), x, axis, true);
 }
 
@@ -65,6 +132,7 @@ static const uop *top_rows(struct tg *g, const uop *x, int64_t k, int64_t axis) 
 const uop *t_topk(struct tg *g, const uop *x, int64_t k, int64_t axis, bool smallest) {
     const uop *r = top_rows(g, x, k, axis);
     if (k == 1 && is_one(g, r)) return tg_value(g, x);
+    if (k && is_short(g, tg_value(g, x), axis)) return short_values(g, tg_value(g, x), axis, !smallest, k);
     return back(g, values(g, "topk", "topk_index", r, (int64_t[]){!smallest, k}, 2), x, axis, k == 1);
 }
 
@@ -72,5 +140,7 @@ const uop *t_topk_index(struct tg *g, const uop *x, int64_t k, int64_t axis, boo
     const uop *r = top_rows(g, x, k, axis);
     const struct shape *s = tg_shape(g, tg_value(g, x));
     if (k == 1 && is_one(g, r)) return t_full(g, uop_int(g->ir, DT_I64, 0), s->d, s->n);
+    if (k && is_short(g, tg_value(g, x), axis))
+        return short_rows(g, tg_value(g, x), axis, !smallest, k, true);
     return back(g, call(g, "topk_index", DT_I64, r, (int64_t[]){!smallest, k}, 2), x, axis, k == 1);
 }
