@@ -59,7 +59,7 @@ static void build_column(struct access_test *t, const uop *g, const uop *from, c
     store(p, to, op2(p, OP_MUL, g, uop_int(&ir, DT_I32, t->lanes)), v, t->lanes);
 }
 
-/* b0 = b1 at some places; b2: indices. */
+/* b0 = b1 at some indices; b2: indices. */
 static void build(struct access_test *t) {
     struct prog *p = &t->p;
     unsigned n = t->lanes;
