@@ -35,7 +35,7 @@ static const uop *back(struct tg *g, const uop *rows, const uop *x, int64_t axis
 enum { SHORT = 8 };
 
 /* Element i of the axis: its value and, if asked for, its index. */
-struct element {
+struct ranked {
     const uop *value, *index;
 };
 
@@ -47,9 +47,9 @@ static const uop *out_of_order(struct tg *g, const uop *a, const uop *b, bool de
     return tg_op2(g, OP_AND, more, tg_op2(g, OP_EQ, y, y));
 }
 
-static void exchange(struct tg *g, struct element *a, struct element *b, bool descending) {
+static void exchange(struct tg *g, struct ranked *a, struct ranked *b, bool descending) {
     const uop *swap = out_of_order(g, a->value, b->value, descending);
-    struct element x = *a, y = *b;
+    struct ranked x = *a, y = *b;
     a->value = tg_op3(g, OP_WHERE, swap, y.value, x.value);
     b->value = tg_op3(g, OP_WHERE, swap, x.value, y.value);
     if (!x.index) return;
@@ -75,10 +75,10 @@ static const uop *short_rows(struct tg *g, const uop *x, int64_t axis, bool desc
     uint32_t at = tg_axis(g, x, axis);
     int64_t n = tg_shape(g, x)->d[at];
     tg_no_f8(g, OP_CALL, x);
-    struct element e[SHORT];
+    struct ranked e[SHORT];
     const uop *out[SHORT];
     for (int64_t i = 0; i < n; i++) {
-        e[i] = (struct element){.value = pick(g, x, at, i)};
+        e[i] = (struct ranked){.value = pick(g, x, at, i)};
         if (indices) e[i].index = uop_int(g->ir, DT_I32, i);
     }
     for (int64_t first = 0; first < RG_MIN(k, n - 1); first++)
