@@ -469,6 +469,41 @@ static bool store_rows(struct region *x) {
     return any;
 }
 
+/* Outputs of kernel k. */
+static uint32_t outputs_of(const struct plan_problem *p, const struct plan_result *r, uint32_t k,
+                           uint32_t *out) {
+    uint32_t n = 0;
+    for (uint32_t v = 0; v < p->n; v++)
+        if (r->stored[v] && r->kernel[v] == k) out[n++] = v;
+    return n;
+}
+
+/* Stores that no other kernel reads: the search keeps some that were read when it chose them. What it costs a kernel to store one
+ * fewer is asked for. */
+static void drop_unread(struct arena *a, const struct plan_problem *p, struct plan_result *r) {
+    uint32_t *out = arena_array(a, uint32_t, p->n);
+    uint8_t *needs = arena_array(a, uint8_t, p->n), *read = arena_array(a, uint8_t, p->n);
+    double *seconds = arena_array(a, double, r->kernels);
+    for (uint32_t k = 0; k < r->kernels; k++) {
+        uint32_t n = outputs_of(p, r, k, out);
+        memset(needs, 0, p->n);
+        seconds[k] = p->cost(p->cx, out, n, r->stored, needs);
+        for (uint32_t v = 0; v < p->n; v++) read[v] |= needs[v];
+    }
+    for (uint32_t v = 0; v < p->n; v++) {
+        uint32_t k = r->kernel[v];
+        if (!r->stored[v] || p->forced[v] || read[v]) continue;
+        r->stored[v] = 0;
+        uint32_t n = outputs_of(p, r, k, out);
+        double less = n ? p->cost(p->cx, out, n, r->stored, NULL) : INFINITY;
+        r->stored[v] = !(less <= seconds[k]);
+        if (r->stored[v]) continue;
+        r->kernel[v] = UINT32_MAX;
+        r->seconds -= seconds[k] - less;
+        seconds[k] = less;
+    }
+}
+
 static void solve(struct region *x, struct plan_result *out) {
     struct plan_problem p;
     struct plan_result best[PLANS_MOST];
@@ -490,6 +525,7 @@ static void solve(struct region *x, struct plan_result *out) {
     if (!ok || !n) err_throw(g->ir->err, RG_EINTERNAL, "plan: no legal plan for a region of %u units", x->n);
     if (g->opts->log) log_region(x, &p, best, n);
     *out = best[RG_MIN((uint32_t)g->opts->rank, n - 1)];
+    if (g->opts->mode == PLAN_COST) drop_unread(g->a, &p, out);
     if (g->opts->inspect) g->opts->inspect(g->opts->inspect_cx, &p, out);
 }
 
