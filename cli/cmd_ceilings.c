@@ -76,6 +76,10 @@ static void print_table(const struct ceilings *c) {
         print_pair(r->theory_all, r->all, r->cost);
         printf(" %6.0f%%  %s\n", 100 * r->spread, r->how);
     }
+    double l3 = c->model.theory[MODEL_L3_SIZE], ours = c->model.measured[MODEL_L3_SIZE];
+    if (ours > 0 && ours < l3)
+        printf("\nL3: %.0f of its %.0f MB keep what is read again; the rest is shared with others.\n",
+               ours / 1e6, l3 / 1e6);
     printf("\nHow often a loaded value must be used (multiplied and added) before arithmetic is the "
            "limit:\n%-14s",
            "");

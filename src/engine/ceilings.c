@@ -435,6 +435,26 @@ static void measure_memory(struct probe *p, enum level l, enum kind k) {
     model_measured(m, k == READ ? MODEL_DRAM_READ : MODEL_DRAM_COPY, c->all);
 }
 
+/* How much of the shared cache is ours: a virtual machine is told its size, but shares it with others. Halved while
+ * reading that much again and again is nearer to the rate of memory than to that of the cache. */
+static void measure_l3_size(struct probe *p) {
+    struct model *m = &p->out->model;
+    double cache = model_value(m, MODEL_L3_RATE) * p->threads, far = model_value(m, MODEL_DRAM_READ);
+    double size = m->theory[MODEL_L3_SIZE], least = 2 * (double)(level_bytes(p, L3) * (size_t)p->threads);
+    if (!m->measured[MODEL_L3_RATE] || !m->measured[MODEL_DRAM_READ] || cache <= far) return;
+    for (; size > least; size /= 2) {
+        size_t bytes = (size_t)(0.75 * size / p->threads) & ~(size_t)4095;
+        struct ceiling_work w = {
+            .fn = p->memory[READ]->fn, .var = {(int64_t)bytes, 1}, .mem = p->mem, .mem2 = p->mem};
+        w.step = bytes, w.wrap = (size_t)p->threads, w.amount = (double)bytes, w.times = &w.var[1];
+        if (bytes * (size_t)p->threads > p->size) continue;
+        measure(p, &w, 1, 0); /* chooses the repetitions */
+        double rate = measure(p, &w, p->threads, 0).best;
+        if (rate * rate >= cache * far) break;
+    }
+    model_measured(m, MODEL_L3_SIZE, size);
+}
+
 /* Several times the shared cache, touched. */
 static void take_memory(struct probe *p) {
     double l3 = p->out->model.theory[MODEL_L3_SIZE],
@@ -520,6 +540,7 @@ static void measure_all(void *arg) {
         if (p->unit[i]) measure_unit(p, i);
     for (int l = 0; l < LEVELS; l++)
         for (int k = 0; k < KINDS; k++) measure_memory(p, (enum level)l, (enum kind)k);
+    measure_l3_size(p);
     measure_costs(p);
 }
 

@@ -483,7 +483,7 @@ static struct c_text mixed(struct render *r, const uop *n, const uop *const *row
     str_init(&s, r->a), str_init(&all, r->a);
     for (unsigned i = 0; i < 16; i++)
         str_printf(&all, ", %s", named(r, operand(r, row[RG_MIN(i, rows - 1)])).s);
-    str_printf(&s, "MIX16(%s, COLUMN16_%d(%s%s), COLUMN16_%d(%s%s)", type, first, type, all.p,
+    str_printf(&s, "MIX(%s, COLUMN16_%d(%s%s), COLUMN16_%d(%s%s)", type, first, type, all.p,
                RG_MIN(first + 1, 3), type, all.p);
     for (uint32_t i = 0; i < 16; i++) {
         unsigned k = 0;
@@ -525,25 +525,64 @@ static struct c_text quad(struct render *r, const uop *n) {
     return t;
 }
 
-/* Lanes of one vector of eight doubles. gcc 12 and 13 take such a permutation for one inside 128-bit lanes (vpermilpd) where only
- * its third and fourth element cross them, and give lanes 2 and 3 for 6 and 7: as integers it is right. */
-static bool permutes_doubles(const uop *n) {
-    bool all = n->dt == DT_F64 && n->lanes >= 4;
-    for (uint32_t i = 0; i < n->nsrc && all; i++)
-        all = n->src[i]->op == OP_EXTRACT && n->src[i]->src[0] == n->src[0]->src[0] &&
-              n->src[0]->src[0]->lanes == 8;
-    return all;
+/* Lanes of up to four vectors: the distinct ones; 0: it is no such shuffle. */
+static unsigned shuffle_sources(const uop *n, const uop *from[4]) {
+    unsigned k, found = 0;
+    if (n->lanes < 4 || storage_lanes(n->lanes) != n->lanes || n->dt == DT_BOOL) return 0;
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        const uop *x = n->src[i];
+        unsigned lanes = x->op == OP_EXTRACT ? x->src[0]->lanes : 0;
+        if (lanes < 4 || storage_lanes(lanes) != lanes || lanes != n->src[0]->src[0]->lanes) return 0;
+        for (k = 0; k < found && from[k] != x->src[0];) k++;
+        if (k == 4) return 0;
+        if (k == found) from[found++] = x->src[0];
+    }
+    return found;
 }
 
-static struct c_text permuted_doubles(struct render *r, const uop *n) {
-    struct c_text v = named(r, operand(r, n->src[0]->src[0]));
-    struct c_text t = {.dt = n->dt, .lanes = n->lanes, .moving = v.moving};
+/* Lanes of two of the vectors; those of others are any. */
+static const char *mix(struct render *r, const uop *n, const char *type, const uop *const *from,
+                       const char *const *name, unsigned found) {
+    unsigned lanes = from[0]->lanes;
     struct str s;
     str_init(&s, r->a);
-    str_printf(&s, "((f64x%u)(i64x%u){", n->lanes, n->lanes);
-    for (uint32_t i = 0; i < n->nsrc; i++)
-        str_printf(&s, "%s((i64x8)%s)[%d]", i ? ", " : "", v.s, (int)n->src[i]->arg.i);
-    close_lanes(&s, n->lanes), str_add(&s, ")");
+    str_printf(&s, "MIX(%s, %s, %s", type, name[0], name[found - 1]);
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        const uop *x = n->src[i];
+        bool second = found > 1 && x->src[0] == from[1];
+        unsigned at = second || x->src[0] == from[0] ? (unsigned)x->arg.i : 0;
+        str_printf(&s, ", %u", at + (second ? lanes : 0));
+    }
+    str_add(&s, ")");
+    return s.p;
+}
+
+/* Pairs are shuffled, then the pairs of pairs are blended. Doubles as integers: gcc 12 and 13 take permutations of eight for ones
+ * inside 128-bit lanes (vpermilpd) where only the third and fourth element cross them. */
+static struct c_text shuffle(struct render *r, const uop *n, const uop *const *from, unsigned found) {
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
+    const char *name[4], *pair[2], *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
+    for (unsigned k = 0; k < found; k++) {
+        struct c_text v = named(r, operand(r, from[k]));
+        t.moving |= v.moving;
+        name[k] = n->dt == DT_F64 ? fmt(r, "(i64x%u)%s", from[k]->lanes, v.s) : v.s;
+    }
+    pair[0] = mix(r, n, type, from, name, RG_MIN(found, 2));
+    t.s = pair[0];
+    if (found <= 2) return t;
+    for (unsigned k = 0; k < 2; k++) {
+        const char *s = k ? mix(r, n, type, from + 2, name + 2, found - 2) : pair[0];
+        pair[k] = named(r, (struct c_text){.s = s, .dt = n->dt, .lanes = n->lanes}).s;
+        if (n->dt == DT_F64) pair[k] = fmt(r, "(i64x%u)%s", n->lanes, pair[k]);
+    }
+    struct str s;
+    str_init(&s, r->a);
+    str_printf(&s, "MIX(%s, %s, %s", type, pair[0], pair[1]);
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        bool second = n->src[i]->src[0] != from[0] && n->src[i]->src[0] != from[1];
+        str_printf(&s, ", %u", i + (second ? n->lanes : 0));
+    }
+    str_add(&s, ")");
     t.s = s.p;
     return t;
 }
@@ -554,10 +593,10 @@ static struct c_text build(struct render *r, const uop *n) {
     unsigned wide = column_width(n);
     if (wide) return column(r, n, wide);
     if (is_quad(n)) return quad(r, n);
-    if (permutes_doubles(n)) return permuted_doubles(r, n);
-    const uop *row[16];
-    unsigned rows = mixed_rows(n, row);
+    const uop *row[16], *from[4];
+    unsigned rows = mixed_rows(n, row), found = shuffle_sources(n, from);
     if (rows > 8) return mixed(r, n, row, rows);
+    if (found) return shuffle(r, n, from, found);
     struct c_text t = {.dt = n->dt, .lanes = n->lanes, .mask = n->dt == DT_BOOL && n->lanes > 1};
     struct str s;
     if (n->lanes == 1) return operand(r, n->src[0]);

@@ -496,12 +496,16 @@ static struct c_text where(struct render *r, enum dtype d, unsigned lanes, const
         struct c_text a = splat(r, s[1], lanes, mask), b = splat(r, s[2], lanes, mask);
         return made(fmt(r, "(%s ? %s : %s)", c.s, a.s, b.s), d, lanes, mask);
     }
-    unsigned mask = d == DT_BOOL ? c.mask : dtype_info[d].bytes;
-    c = named(r, mask_width(r, c, mask));
+    unsigned mask = d == DT_BOOL ? c.mask : dtype_info[d].bytes, width = c.mask;
+    struct c_text any = width == mask ? c : named(r, c);
+    c = named(r, mask_width(r, any, mask));
     struct c_text a = splat(r, s[1], lanes, d == DT_BOOL ? mask : 0);
     struct c_text b = splat(r, s[2], lanes, d == DT_BOOL ? mask : 0);
     const char *m = type_of(r, DT_BOOL, lanes, mask), *t = type_of(r, d, lanes, mask);
-    const char *x = fmt(r, "SEL(%s, %s, %s, %s, %s)", t, m, c.s, a.s, b.s);
+    const char *x = width == mask
+                        ? fmt(r, "SEL(%s, %s, %s, %s, %s)", t, m, c.s, a.s, b.s)
+                        : fmt(r, "BLEND(%s, %u, %u, %s, %u, %s, %s, %s, %s)", t, width, mask,
+                              elem_type(int_of(mask, true)), storage_lanes(lanes), any.s, c.s, a.s, b.s);
     return made(x, d, lanes, d == DT_BOOL ? mask : 0);
 }
 
@@ -573,12 +577,29 @@ struct c_text op_text(struct render *r, const uop *n, const struct c_text *src) 
     return x;
 }
 
-/* Lane l with lane l + half, again and again: the order that ref/linear.c has. */
+/* The lower and the upper half of a vector. */
+static struct c_text half_lanes(struct render *r, struct c_text v, bool upper) {
+    unsigned n = v.lanes / 2;
+    struct c_text t = {.dt = v.dt, .lanes = (uint8_t)n};
+    struct str s;
+    str_init(&s, r->a);
+    str_printf(&s, "MIX(%s, %s, %s", type_of(r, (enum dtype)v.dt, n, 0), v.s, v.s);
+    for (unsigned l = 0; l < n; l++) str_printf(&s, ", %u", l + (upper ? n : 0));
+    str_add(&s, ")");
+    t.s = s.p;
+    return named(r, t);
+}
+
+/* Lane l with lane l + half, again and again: the order that ref/linear.c has. By vectors while there are more than four. */
 struct c_text hred_text(struct render *r, enum op op, struct c_text v) {
     struct c_text e[MAX_LANES * 4];
     bool moving = v.moving;
-    unsigned n = v.lanes;
     v = named(r, v);
+    while (v.lanes > 4 && v.lanes % 2 == 0 && v.dt != DT_BOOL && storage_lanes(v.lanes) == v.lanes) {
+        struct c_text pair[2] = {half_lanes(r, v, false), half_lanes(r, v, true)};
+        v = named(r, op_plain(r, op, (enum dtype)v.dt, v.lanes / 2, pair, 2));
+    }
+    unsigned n = v.lanes;
     for (unsigned l = 0; l < n; l++) {
         e[l] = lane_text(r, v, l);
         e[l].node = NULL;

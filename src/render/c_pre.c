@@ -34,24 +34,31 @@ static const char basics[] =
     "#define CONSTANT const\n"
     "#endif\n"
     "#define U(D, S, x) (((union { S s; D d; }){.s = (x)}).d)\n"
-    "#if defined(__GNUC__) && !defined(__clang__)\n" /* takes comparisons of vectors of two registers apart; CVT: on aarch64 too */
+    "#if defined(__GNUC__) && !defined(__clang__)\n" /* takes comparisons of vectors of two registers apart, and conversions */
     "#define CMP(S, NAME, N, M, OP, a, b) cmp_##S##_##NAME##_##N(a, b)\n"
     "#define IS_GCC 1\n"
     "#else\n"
     "#define CMP(S, NAME, N, M, OP, a, b) ((M##x##N)((a) OP (b)))\n"
     "#define IS_GCC 0\n"
     "#endif\n"
-    "#if defined(__aarch64__) && IS_GCC\n"
+    "#if IS_GCC\n"
     "#define CVT(S, D, N, a) cvt_##S##_##D##_##N(a)\n"
     "#else\n"
     "#define CVT(S, D, N, a) __builtin_convertvector(a, D##x##N)\n"
     "#endif\n"
     "#define SEL(T, M, m, a, b) ((T)(((m) & (M)(a)) | (~(m) & (M)(b))))\n"
+    /* a mask of other elements than the values: in a mask register, or converted (n) */
+    "#if IS_GCC && defined(__AVX512BW__) && defined(__AVX512VL__)\n"
+    "#define BLEND(T, M, D, E, N, m, n, a, b) ((T)blend_##M##_##D##_##N(m, n, (E##x##N)(a), (E##x##N)(b)))\n"
+    "#else\n"
+    "#define BLEND(T, M, D, E, N, m, n, a, b) SEL(T, E##x##N, n, a, b)\n"
+    "#endif\n"
     "#define ROL(x, n) ((x) << (n) | (x) >> (32 - (n)))\n"
     "#ifndef __has_builtin\n"
     "#define __has_builtin(x) 0\n"
     "#endif\n"
     "#if __has_builtin(__builtin_shufflevector)\n"
+    "#define MIX(T, a, b, ...) ((T)__builtin_shufflevector(a, b, __VA_ARGS__))\n"
     "#define ZIP16(T, a, b) ((T)__builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, "
     "6, 22, 7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31))\n"
     "#define ZIP32(T, a, b) ((T)__builtin_shufflevector(a, b, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, "
@@ -59,6 +66,10 @@ static const char basics[] =
     "19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, "
     "63))\n"
     "#else\n"
+    "#define MIX(T, a, b, ...) ({ union { __typeof__(a) t[2]; __typeof__((a)[0]) e[2 * sizeof(a) / sizeof((a)[0])]; } x_ = {{(a), (b)}}; \\\n"
+    "    const int i_[] = {__VA_ARGS__}; union { T t; __typeof__((a)[0]) e[sizeof i_ / sizeof *i_]; } z_; \\\n"
+    "    for (int k_ = 0; k_ < (int)(sizeof i_ / sizeof *i_); k_++) z_.e[k_] = x_.e[i_[k_]]; \\\n"
+    "    z_.t; })\n"
     "#define ZIP(T, N, a, b) ({ __typeof__(a) x_ = (a), y_ = (b); union { __typeof__(x_[0]) e[2 * N]; T t; } z_; \\\n"
     "    for (int i_ = 0; i_ < N; i_++) z_.e[2 * i_] = x_[i_], z_.e[2 * i_ + 1] = y_[i_]; z_.t; })\n"
     "#define ZIP16(T, a, b) ZIP(T, 16, a, b)\n"
@@ -150,7 +161,6 @@ static const char transposition[] =
     "WHOLE8(WHOLE4(b, f), WHOLE4(d, h))))\n"
     "#define COLUMN8_OF8(T, at, P, Q, a, b, c, d, e, f, g, h) HALF16(T, at, ZIP##Q##16(ZIP##P##16(WHOLE8(a, e), WHOLE8(c, g)), "
     "ZIP##P##16(WHOLE8(b, f), WHOLE8(d, h))))\n"
-    "#define MIX16(T, a, b, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, i10, i11, i12, i13, i14, i15) ((T)__builtin_shufflevector(a, b, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, i10, i11, i12, i13, i14, i15))\n"
     "#define QUAD(T, N, L, E, at, G, a, b, c, d) ({ __typeof__(a) t_ = E##N(L##N(a, b), L##N(c, d)); "
     "(T)__builtin_shufflevector(t_, t_, G, G + 1, G + 2, G + 3); })\n"
     "#else\n"
@@ -162,8 +172,6 @@ static const char transposition[] =
     "(g)[at], (h)[at]})\n"
     "#define COLUMN4_OF8 COLUMN4_OF4\n"
     "#define COLUMN8_OF8 COLUMN8_OF4\n"
-    "#define MIX16(T, a, b, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, i10, i11, i12, i13, i14, i15) ({ union { T t[2]; __typeof__((a)[0]) e[32]; } x_ = {{(a), (b)}}; "
-    "(T){x_.e[i0], x_.e[i1], x_.e[i2], x_.e[i3], x_.e[i4], x_.e[i5], x_.e[i6], x_.e[i7], x_.e[i8], x_.e[i9], x_.e[i10], x_.e[i11], x_.e[i12], x_.e[i13], x_.e[i14], x_.e[i15]}; })\n"
     "#define QUAD(T, N, L, E, at, G, a, b, c, d) ((T){(a)[at], (b)[at], (c)[at], (d)[at]})\n"
     "#define COLUMN4_0(T, a, b, c, d) ((T){(a)[0], (b)[0], (c)[0], (d)[0]})\n"
     "#define COLUMN4_1(T, a, b, c, d) ((T){(a)[1], (b)[1], (c)[1], (d)[1]})\n"
@@ -715,54 +723,97 @@ static void neon_masks(struct str *o, int n) {
     str_printf(o, "#define MS4x%d(p, m, v) mstore%d((p), (i32x%d)(m), (f32x%d)(v));\n", n, n, n, n);
 }
 
-/* Conversions of vectors (CVT) for gcc on aarch64: register by register. */
+struct needs {
+    int lanes;
+    bool half_types, masked, matrix, columns, gathers;
+};
+
+/* Conversions of vectors (CVT) for gcc: register by register. */
 static const struct conversion {
     const char *from, *to;
     uint8_t from_bytes, to_bytes;
-    const char *insn; /* of one register; NULL: the compiler's */
+    const char *neon, *x86; /* of one register; NULL: the compiler's */
 } conversions[] = {
-    {"i8", "i16", 1, 2, "sxtl %0.8h, %1.8b"},
-    {"u8", "u16", 1, 2, "uxtl %0.8h, %1.8b"},
-    {"i16", "i32", 2, 4, "sxtl %0.4s, %1.4h"},
-    {"u16", "u32", 2, 4, "uxtl %0.4s, %1.4h"},
-    {"i32", "i64", 4, 8, "sxtl %0.2d, %1.2s"},
-    {"u32", "u64", 4, 8, "uxtl %0.2d, %1.2s"},
-    {"i16", "i8", 2, 1, "xtn %0.8b, %1.8h"},
-    {"u16", "u8", 2, 1, "xtn %0.8b, %1.8h"},
-    {"i32", "i16", 4, 2, "xtn %0.4h, %1.4s"},
-    {"u32", "u16", 4, 2, "xtn %0.4h, %1.4s"},
-    {"i64", "i32", 8, 4, "xtn %0.2s, %1.2d"},
-    {"u64", "u32", 8, 4, "xtn %0.2s, %1.2d"},
-    {"i32", "f32", 4, 4, "scvtf %0.4s, %1.4s"},
-    {"u32", "f32", 4, 4, "ucvtf %0.4s, %1.4s"},
-    {"i64", "f64", 8, 8, "scvtf %0.2d, %1.2d"},
-    {"u64", "f64", 8, 8, "ucvtf %0.2d, %1.2d"},
-    {"f32", "f64", 4, 8, "fcvtl %0.2d, %1.2s"},
-    {"f64", "f32", 8, 4, "fcvtn %0.2s, %1.2d"},
-    {"f16", "f32", 2, 4, "fcvtl %0.4s, %1.4h"},
-    {"f32", "f16", 4, 2, "fcvtn %0.4h, %1.4s"},
-    {"i32", "f64", 4, 8, NULL},
-    {"u32", "f64", 4, 8, NULL},
-    {"i64", "f32", 8, 4, NULL},
-    {"u64", "f32", 8, 4, NULL},
+    {"i8", "i16", 1, 2, "sxtl %0.8h, %1.8b", "vpmovsxbw"},
+    {"u8", "u16", 1, 2, "uxtl %0.8h, %1.8b", "vpmovzxbw"},
+    {"i16", "i32", 2, 4, "sxtl %0.4s, %1.4h", "vpmovsxwd"},
+    {"u16", "u32", 2, 4, "uxtl %0.4s, %1.4h", "vpmovzxwd"},
+    {"i32", "i64", 4, 8, "sxtl %0.2d, %1.2s", "vpmovsxdq"},
+    {"u32", "u64", 4, 8, "uxtl %0.2d, %1.2s", "vpmovzxdq"},
+    {"i16", "i8", 2, 1, "xtn %0.8b, %1.8h", "vpmovwb"},
+    {"u16", "u8", 2, 1, "xtn %0.8b, %1.8h", "vpmovwb"},
+    {"i32", "i16", 4, 2, "xtn %0.4h, %1.4s", "vpmovdw"},
+    {"u32", "u16", 4, 2, "xtn %0.4h, %1.4s", "vpmovdw"},
+    {"i64", "i32", 8, 4, "xtn %0.2s, %1.2d", "vpmovqd"},
+    {"u64", "u32", 8, 4, "xtn %0.2s, %1.2d", "vpmovqd"},
+    {"i32", "f32", 4, 4, "scvtf %0.4s, %1.4s", NULL},
+    {"u32", "f32", 4, 4, "ucvtf %0.4s, %1.4s", NULL},
+    {"i64", "f64", 8, 8, "scvtf %0.2d, %1.2d", NULL},
+    {"u64", "f64", 8, 8, "ucvtf %0.2d, %1.2d", NULL},
+    {"f32", "f64", 4, 8, "fcvtl %0.2d, %1.2s", NULL},
+    {"f64", "f32", 8, 4, "fcvtn %0.2s, %1.2d", NULL},
+    {"f16", "f32", 2, 4, "fcvtl %0.4s, %1.4h", NULL},
+    {"f32", "f16", 4, 2, "fcvtn %0.4h, %1.4s", NULL},
+    {"i32", "f64", 4, 8, NULL, NULL},
+    {"u32", "f64", 4, 8, NULL, NULL},
+    {"i64", "f32", 8, 4, NULL, NULL},
+    {"u64", "f32", 8, 4, NULL, NULL},
 };
 
+/* n lanes by the instruction of a register, else by halves, else as the compiler does it. */
 static void conversion(struct str *o, const struct conversion *c, int lanes) {
     for (int n = 2; n <= lanes; n *= 2) {
-        int bytes = n * RG_MAX(c->from_bytes, c->to_bytes);
-        str_printf(o, "I %sx%d cvt_%s_%s_%d(%sx%d a) { ", c->to, n, c->from, c->to, n, c->from, n);
+        int bytes = n * RG_MAX(c->from_bytes, c->to_bytes), least = n * RG_MIN(c->from_bytes, c->to_bytes);
+        str_printf(o, "I %sx%d cvt_%s_%s_%d(%sx%d a) {\n", c->to, n, c->from, c->to, n, c->from, n);
         if (bytes > 16)
             str_printf(o,
+                       "#if %d > WIDE\n"
                        "union { %sx%d v; %sx%d h[2]; } x = {a}; union { %sx%d h[2]; %sx%d v; } r = "
-                       "{{cvt_%s_%s_%d(x.h[0]), cvt_%s_%s_%d(x.h[1])}}; return r.v; }\n",
-                       c->from, n, c->from, n / 2, c->to, n / 2, c->to, n, c->from, c->to, n / 2, c->from,
-                       c->to, n / 2);
-        else if (bytes == 16 && c->insn)
-            str_printf(o, "%sx%d r; __asm__(\"%s\" : \"=w\"(r) : \"w\"(a)); return r; }\n", c->to, n,
-                       c->insn);
-        else
-            str_printf(o, "return __builtin_convertvector(a, %sx%d); }\n", c->to, n);
+                       "{{cvt_%s_%s_%d(x.h[0]), cvt_%s_%s_%d(x.h[1])}}; return r.v; }\n"
+                       "#else\n",
+                       bytes, c->from, n, c->from, n / 2, c->to, n / 2, c->to, n, c->from, c->to, n / 2,
+                       c->from, c->to, n / 2);
+        if (bytes == 16 && c->neon)
+            str_printf(o,
+                       "#if defined(__aarch64__)\n"
+                       "%sx%d r; __asm__(\"%s\" : \"=w\"(r) : \"w\"(a)); return r;\n"
+                       "#endif\n",
+                       c->to, n, c->neon);
+        if (bytes >= 16 && bytes <= 64 && least >= 8 && c->x86)
+            str_printf(
+                o,
+                "#if defined(%s)\n"
+                "if (!__builtin_constant_p(a)) { %sx%d r; __asm__(\"%s %%1, %%0\" : \"=v\"(r) : \"v\"(a)); "
+                "return r; }\n"
+                "#endif\n",
+                c->from_bytes < c->to_bytes ? "__AVX2__" : "__AVX512BW__", c->to, n, c->x86);
+        str_printf(o, "return __builtin_convertvector(a, %sx%d); }\n%s", c->to, n,
+                   bytes > 16 ? "#endif\n" : "");
     }
+}
+
+/* BLEND for gcc by a mask register of AVX-512. */
+static void blends(struct str *o, int lanes) {
+    static const char letter[] = "bwdq", *const type[] = {"i8", "i16", "i32", "i64"};
+    str_add(o, "#if IS_GCC && defined(__AVX512BW__) && defined(__AVX512VL__)\n");
+    for (int mask = 0; mask < 4; mask++)
+        for (int of = 0; of < 4; of++)
+            for (int n = 2; n <= lanes && mask != of; n *= 2) {
+                int widest = n << RG_MAX(mask, of), least = n << RG_MIN(mask, of);
+                str_printf(o, "I %sx%d blend_%d_%d_%d(%sx%d m, %sx%d n, %sx%d a, %sx%d b) { ", type[of], n,
+                           1 << mask, 1 << of, n, type[mask], n, type[of], n, type[of], n, type[of], n);
+                if (widest <= 64 && least >= 8)
+                    str_printf(
+                        o,
+                        "u%d k; %sx%d r; (void)n; __asm__(\"vpmov%c2m %%1, %%0\" : \"=k\"(k) : \"v\"(m)); "
+                        "__asm__(\"vpblendm%c %%1, %%2, %%0%%{%%3%%}\" : \"=v\"(r) : \"v\"(a), \"v\"(b), "
+                        "\"Yk\"(k)); return r; }\n",
+                        RG_MAX(n, 8), type[of], n, letter[mask], letter[of]);
+                else
+                    str_printf(o, "(void)m; return SEL(%sx%d, %sx%d, n, a, b); }\n", type[of], n, type[of],
+                               n);
+            }
+    str_add(o, "#endif\n");
 }
 
 /* Is `name` in one of the texts? No text: yes. */
@@ -773,13 +824,15 @@ static bool is_named(const char *const *text, uint32_t n, const char *name) {
 }
 
 /* Those that the text names; text NULL: all. */
-static void conversions_of(struct str *o, const char *const *text, uint32_t n, int lanes) {
-    str_add(o, "#if defined(__aarch64__) && IS_GCC\n");
+static void conversions_of(struct str *o, const char *const *text, uint32_t n, const struct needs *need) {
+    str_add(o, "#if IS_GCC\n");
     for (size_t k = 0; k < RG_COUNT(conversions); k++) {
         const struct conversion *c = &conversions[k];
         char name[32];
         snprintf(name, sizeof name, "CVT(%s, %s,", c->from, c->to);
-        if (is_named(text, n, name)) conversion(o, c, lanes);
+        if (is_named(text, n, name) || (need->masked && strstr(masks_x86, name)) ||
+            (need->half_types && strstr(half_macros, name)))
+            conversion(o, c, need->lanes);
     }
     str_add(o, "#endif\n");
 }
@@ -815,11 +868,6 @@ static void comparisons_of(struct str *o, const char *const *text, uint32_t n_te
     str_add(o, "#endif\n");
 }
 
-struct needs {
-    int lanes;
-    bool half_types, masked, matrix, columns, gathers;
-};
-
 /* The preamble of these texts; text NULL: of any. */
 static void preamble(struct str *o, struct needs need, const char *const *text, uint32_t n_text) {
     if (need.half_types) need.lanes = RG_MAX(need.lanes, 16); /* bf16_convert */
@@ -833,7 +881,6 @@ static void preamble(struct str *o, struct needs need, const char *const *text, 
         if (need.masked) masked_macros(o, n);
         if (need.gathers && (n == 8 || n == 16)) gather_macros(o, n);
     }
-    conversions_of(o, need.half_types ? NULL : text, n_text, lanes);
     str_add(o, scalars);
     str_add(o, vectors);
     str_add(o, portable);
@@ -845,6 +892,8 @@ static void preamble(struct str *o, struct needs need, const char *const *text, 
         if (n <= 8) str_add(o, "#if WIDE < 64\n");
         str_printf(o, "HW(f64, i64, u64, %d, %d)\n%s", n, n / 2, n <= 8 ? "#endif\n" : "");
     }
+    conversions_of(o, text, n_text, &need);
+    if (is_named(text, n_text, "BLEND(")) blends(o, lanes);
     comparisons_of(o, text, n_text, lanes);
     if (need.masked) {
         str_add(o, masks_x86);

@@ -1,5 +1,5 @@
 /* Tests of src/render/c*.c: every form of a vector's access to memory, on every type and width: consecutive, strided and indexed
- * lanes, with and without predicates, columns of transposed rows. What is moved is compared bit by bit. Buffers begin at an odd
+ * lanes, with and without predicates, columns of transposed rows, lanes of several vectors, lanes by a mask of 32 or 64 bits. What is moved is compared bit by bit. Buffers begin at an odd
  * element and end with their page, behind which nothing may be read: gathers of narrow elements load whole words. */
 #include "device/cpu/internal.h"
 #include "prog.h"
@@ -19,14 +19,18 @@ static const enum dtype types[] = {DT_BOOL, DT_I8,  DT_U8,  DT_U16, DT_F16,
                                    DT_BF16, DT_I32, DT_F32, DT_I64, DT_F64};
 static const unsigned widths[] = {4, 8, 16};
 
-enum form { CONSECUTIVE, STRIDED, INDEXED, INDEXED_ALL, COLUMN, FORMS };
-static const char *const form_name[] = {"consecutive", "strided", "indexed", "indexed_all", "column"};
+enum form { CONSECUTIVE, STRIDED, INDEXED, INDEXED_ALL, SELECTED, COLUMN, SHUFFLED };
+static const char *const form_name[] = {"consecutive", "strided", "indexed", "indexed_all",
+                                        "selected",    "column",  "shuffled"};
 
 struct access_test {
     struct prog p;
     enum form form;
     enum dtype dt;
-    unsigned lanes, wide, at; /* wide, at: of a column, the elements of a row and which of them */
+    unsigned lanes;
+    unsigned wide,
+        at; /* of a column, the elements of a row and which of them; of a shuffle, vectors and a seed; of a selection, the
+                          bytes of a mask's elements */
 };
 
 static int count_of(const struct access_test *t) { return (int)t->lanes * GRID; }
@@ -59,6 +63,39 @@ static void build_column(struct access_test *t, const uop *g, const uop *from, c
     store(p, to, op2(p, OP_MUL, g, uop_int(&ir, DT_I32, t->lanes)), v, t->lanes);
 }
 
+/* The vector and the lane of it that lane i of a shuffle is: all vectors have one at least. */
+static unsigned shuffled_from(const struct access_test *t, unsigned i) {
+    return i < t->wide ? i : (i * (5 + t->at) + t->at / 2) % t->wide;
+}
+
+static unsigned shuffled_lane(const struct access_test *t, unsigned i) {
+    return (i * (3 + 2 * t->at) + t->at) % t->lanes;
+}
+
+static void build_shuffle(struct access_test *t, const uop *g, const uop *from, const uop *to) {
+    struct prog *p = &t->p;
+    const uop *lane[16], *v[4];
+    const uop *first = op2(p, OP_MUL, g, uop_int(&ir, DT_I32, t->lanes * t->wide));
+    for (unsigned k = 0; k < t->wide; k++)
+        v[k] = load(p, from, op2(p, OP_ADD, first, uop_int(&ir, DT_I32, k * t->lanes)), t->lanes);
+    for (unsigned i = 0; i < t->lanes; i++)
+        lane[i] = push(p, uop_mk(&ir, OP_EXTRACT, &v[shuffled_from(t, i)], 1, ARG_INT(shuffled_lane(t, i))));
+    const uop *all = push(p, uop_new(&ir, OP_BUILD, t->dt, t->lanes, lane, t->lanes, ARG_NONE));
+    store(p, to, op2(p, OP_MUL, g, uop_int(&ir, DT_I32, t->lanes)), all, t->lanes);
+}
+
+/* By a comparison of indices, as 32 or 64 bits. */
+static void build_selection(struct access_test *t, const uop *first, const uop *from, const uop *to,
+                            const uop *index) {
+    struct prog *p = &t->p;
+    unsigned n = t->lanes;
+    enum dtype dt = t->wide == 8 ? DT_I64 : DT_I32;
+    const uop *x = load(p, index, first, n), *v = load(p, from, first, n);
+    if (t->wide == 8) x = opn(p, OP_CAST, DT_I64, n, x, NULL, NULL, ARG_NONE);
+    const uop *live = op2(p, OP_LT, x, uop_int(&ir, dt, count_of(t) / 2));
+    store(p, to, first, push(p, uop3(&ir, OP_WHERE, live, v, zero_of(t->dt))), n);
+}
+
 /* b0 = b1 at some indices; b2: indices. */
 static void build(struct access_test *t) {
     struct prog *p = &t->p;
@@ -69,12 +106,17 @@ static void build(struct access_test *t) {
     const uop *to = param(p, t->dt, 0, MOST), *from = param(p, t->dt, 1, MOST),
               *index = param(p, DT_I32, 2, MOST);
     const uop *g = range(p, DT_I32, GRID, AX_GRID);
-    if (t->form == COLUMN) {
-        build_column(t, g, from, to);
+    if (t->form >= COLUMN) {
+        (t->form == COLUMN ? build_column : build_shuffle)(t, g, from, to);
         finish(p);
         return;
     }
     const uop *first = op2(p, OP_MUL, g, uop_int(&ir, DT_I32, n));
+    if (t->form == SELECTED) {
+        build_selection(t, first, from, to, index);
+        finish(p);
+        return;
+    }
     const uop *each = op2(p, OP_ADD, first, lanes_of(n));
     const uop *live = op2(p, OP_LT, each, uop_int(&ir, DT_I32, count_of(t) - 2));
     if (t->form == INDEXED || t->form == INDEXED_ALL) {
@@ -102,7 +144,9 @@ static void move(const struct access_test *t, char *to, int at, const char *from
 }
 
 static void expect(const struct access_test *t, char *to, const char *from, const int *index) {
-    for (int i = 0; i < count_of(t); i++) switch (t->form) {
+    for (int i = 0; i < count_of(t); i++) {
+        unsigned lane = (unsigned)i % t->lanes, group = (unsigned)i / t->lanes;
+        switch (t->form) {
         case CONSECUTIVE:
             if (i < count_of(t) - 2) move(t, to, i, from, i);
             break;
@@ -111,14 +155,20 @@ static void expect(const struct access_test *t, char *to, const char *from, cons
             break;
         case INDEXED: move(t, to, i, from, index[i] < count_of(t) / 2 ? index[i] : -1); break;
         case INDEXED_ALL: move(t, to, i, from, index[i]); break;
+        case SELECTED: move(t, to, i, from, index[i] < count_of(t) / 2 ? i : -1); break;
+        case SHUFFLED:
+            move(t, to, i, from,
+                 (int)((group * t->wide + shuffled_from(t, lane)) * t->lanes + shuffled_lane(t, lane)));
+            break;
         default: move(t, to, i, from, i * (int)t->wide + (int)t->at);
         }
+    }
 }
 
 /* Elements that a program reads and writes. */
 static int extent(const struct access_test *t) {
     int n = count_of(t);
-    return t->form == COLUMN        ? n * (int)t->wide
+    return t->form >= COLUMN        ? n * (int)t->wide
            : t->form == STRIDED     ? STRIDE * (n - 3) + 1
            : t->form == CONSECUTIVE ? n - 2
                                     : n;
@@ -156,8 +206,13 @@ static void check(const struct access_test *t, const struct ekernel *k) {
 static int add_tests(struct access_test *t, enum dtype dt, unsigned lanes) {
     int n = 0;
     unsigned bytes = dtype_info[dt].bytes;
-    for (int f = 0; f < COLUMN; f++)
+    for (int f = 0; f < SELECTED; f++)
         t[n++] = (struct access_test){.form = (enum form)f, .dt = dt, .lanes = lanes};
+    for (unsigned wide = 4; wide <= 8; wide += 4)
+        t[n++] = (struct access_test){.form = SELECTED, .dt = dt, .lanes = lanes, .wide = wide};
+    for (unsigned wide = 1; wide <= 4; wide++)
+        t[n++] = (struct access_test){
+            .form = SHUFFLED, .dt = dt, .lanes = lanes, .wide = wide, .at = wide + lanes / 4};
     for (unsigned row = 8; row <= 16 && dt != DT_BOOL; row += 8)
         for (unsigned at = 0; at<row / bytes; at += row / bytes> 4 ? 3 : 1)
             if (row > bytes)
@@ -166,7 +221,7 @@ static int add_tests(struct access_test *t, enum dtype dt, unsigned lanes) {
     return n;
 }
 
-enum { EACH = 20, N = RG_COUNT(types) * RG_COUNT(widths) * EACH };
+enum { EACH = 26, N = RG_COUNT(types) * RG_COUNT(widths) * EACH };
 
 static int build_all(struct access_test *t) {
     int n = 0;

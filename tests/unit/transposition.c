@@ -1,4 +1,5 @@
-/* Tests of transposition in registers (codegen/lower/coalesce.c, render/c.c: columns, quads, mixed columns).
+/* Tests of transposition in registers (codegen/lower/coalesce.c, render/c.c: columns, quads, mixed columns,
+ * shuffles).
  * Kernels that pack rows across memory, or store vectors across rows, are scheduled for vectors of 16, 32 and 64 bytes and compiled for
  * this machine, whatever it has: results equal the interpreter's of the plain program within the bound of docs/semantics.md, and for
  * wide vectors the text has the shuffles instead of one load or store per element. */
@@ -88,6 +89,20 @@ static struct packed_case *open_stores(int vec_bytes, int positions) {
     return open_packed(vec_bytes, text, opts, 20);
 }
 
+/* out[i] = a[stride * i + first] + b[i / repeat]: elements that share vectors with others. */
+static struct packed_case *open_strided(int vec_bytes, int stride, int first, int repeat, int64_t n) {
+    char text[1024], opts[256];
+    snprintf(text, sizeof text,
+             "kernel strided\na = (PARAM<f32>[0 a] %lld)\nb = (PARAM<f32>[1 b] %lld)\n"
+             "out = (PARAM<f32>[2 out] %lld)\ni = (RANGE[i GRID 0] %lld)\n"
+             "(SINK (STORE (INDEX out i) (ADD (LOAD (INDEX a (ADD (MUL i %d) %d))) (LOAD (INDEX b (IDIV i "
+             "%d))))))\n",
+             (long long)(stride * (n - 1) + first + 1), (long long)((n - 1) / repeat + 1), (long long)n,
+             (long long)n, stride, first, repeat);
+    snprintf(opts, sizeof opts, "TILE(i,%d,i_v) VEC(i_v) TILE(i,2,i_u) UNROLL(i_u)", vec_bytes / 4);
+    return open_packed(vec_bytes, text, opts, 2);
+}
+
 static void run_packed(struct engine *en, struct packed_case *t, const struct ekernel *code) {
     struct io_mem want, got;
     struct ref_buf b[3];
@@ -148,8 +163,18 @@ TEST(transposition_packs_rows_by_columns) {
 
 TEST(transposition_of_rows_that_are_no_power_of_two) {
     struct packed_case *t[] = {open_gemm(64, 14, 64, false), open_gemm(64, 13, 67, false)};
-    for (int i = 0; i < 2; i++) expect_text(t[i], "MIX16(");
+    for (int i = 0; i < 2; i++) expect_text(t[i], "MIX(f32x16, COLUMN16_");
     run_all(t, 2);
+}
+
+/* Every second to fourth element, pairs and fours of the same one; the last vector ends with the last element. */
+TEST(strided_elements_share_vectors) {
+    struct packed_case *t[] = {open_strided(16, 2, 0, 2, 64),  open_strided(16, 3, 1, 4, 61),
+                               open_strided(32, 2, 1, 2, 96),  open_strided(32, 4, 0, 4, 85),
+                               open_strided(64, 2, 0, 2, 160), open_strided(64, 3, 2, 4, 129),
+                               open_strided(64, 4, 3, 2, 128), open_strided(64, 2, 5, 4, 97)};
+    for (int i = 0; i < 8; i++) expect_text(t[i], "MIX(");
+    run_all(t, 8);
 }
 
 TEST(transposition_stores_rows_by_quads) {

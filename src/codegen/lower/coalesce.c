@@ -6,13 +6,16 @@
  * become four row vectors and a transposition in registers, and the eight broadcast operands of a register tile two
  * vectors used lane by lane.
  *
+ * What is left of strided loads (every second element, repeated ones) is covered by vectors and shuffled, where several
+ * elements share one: they begin and end between the first and the last element of a row.
+ *
  * Strided stores likewise: where the lanes of several fill whole rows, the rows are stored instead, again a
  * transposition in registers.
  *
  * Predicated loads are merged if predicate and default are the same and the vector is aligned to its size: else each
  * keeps its predicate.
  * On a GPU 16-bit floats and bytes are also loaded as 4 and 8 bytes, where aligned.
- * No element is accessed that was not before. Scratch that the same block writes is left alone.
+ * No element is accessed that was not before, except between two that were. Scratch that the same block writes is left alone.
  * Requires: tree_expand. */
 #include "codegen/internal.h"
 
@@ -36,7 +39,7 @@ struct co {
     int vec_bytes;
     bool gpu;           /* loads of less than a register pay, and predicated ones */
     bool threads;       /* a program of a block's threads: its stores are laid out already */
-    struct map strided; /* ids of loads that were lanes of a strided one: its id */
+    struct map strided; /* ids of loads that were lanes of a strided one: its id << 8 | lanes */
     VEC(struct mem_access) spot;
     uop_vec from, to;
 };
@@ -92,7 +95,7 @@ static const uop *scalarize(struct co *c, const uop *load) {
         if (!lane_at(c, &at, i, &one)) return NULL;
         const uop *to = rw_post(c->rw, affine_build(c->rw->ir, &one, DT_IDX));
         lane[i] = load_as(c->rw->ir, load, mk_index(c->rw->ir, access_buf(load), to, 1));
-        map_put(&c->strided, lane[i]->id, load->id);
+        map_put(&c->strided, lane[i]->id, (uint64_t)load->id << 8 | index->lanes);
     }
     return uop_new(c->rw->ir, OP_BUILD, (enum dtype)load->dt, index->lanes, lane, index->lanes, ARG_NONE);
 }
@@ -163,8 +166,42 @@ static unsigned piece_of(const struct co *c, const struct mem_access *s, unsigne
     return lanes * dtype_info[s->load->dt].bytes < LEAST_PIECE ? 1 : lanes;
 }
 
+/* Elements of strided loads in one row, none of which has a vector yet: vectors over them, each of `lanes` elements at most and with
+ * a quarter of them or more in use. */
+static void cover(struct co *c, const struct mem_access *s, uint32_t n, unsigned lanes) {
+    struct ir *ir = c->rw->ir;
+    int64_t end = s[n - 1].at.k + 1;
+    while (lanes > end - s[0].at.k) lanes /= 2;
+    if (lanes < ROW) return;
+    for (uint32_t i = 0, inside; i < n; i += inside) {
+        struct affine at = s[i].at;
+        at.k = RG_MIN(at.k, end - (int64_t)lanes);
+        for (inside = 1; i + inside < n && s[i + inside].at.k < at.k + lanes;) inside++;
+        if (inside < RG_MAX(lanes / 4, 2)) continue;
+        const uop *to = rw_post(c->rw, affine_build(ir, &at, DT_IDX));
+        const uop *wide = load_as(ir, s[i].load, mk_index(ir, s[i].buf, to, lanes));
+        for (uint32_t k = i; k < i + inside; k++) {
+            vec_push(c->a, &c->from, s[k].load);
+            vec_push(c->a, &c->to, uop_mk(ir, OP_EXTRACT, &wide, 1, ARG_INT(s[k].at.k - at.k)));
+        }
+    }
+}
+
+static void cover_rows(struct co *c, const struct mem_access *s, uint32_t n) {
+    for (uint32_t i = 0, row; i < n; i += row) {
+        uint64_t of = 0, other;
+        for (row = 1; i + row < n && same_row(&s[i], &s[i + row]); row++) {}
+        if (!map_get(&c->strided, s[i].load->id, &of)) continue;
+        bool alike = (of & 255) * dtype_info[s[i].load->dt].bytes >= 8;
+        for (uint32_t k = 1; k < row && alike; k++)
+            alike = map_get(&c->strided, s[i + k].load->id, &other) && (of & 255) == (other & 255);
+        if (alike) cover(c, &s[i], row, of & 255);
+    }
+}
+
 static void group_spots(struct co *c) {
-    struct mem_access *s = c->spot.p;
+    struct mem_access *s = c->spot.p, *left = arena_array(c->a, struct mem_access, c->spot.n + 1);
+    uint32_t n = 0;
     if (c->spot.n) qsort(s, c->spot.n, sizeof *s, by_row);
     for (uint32_t i = 0; i < c->spot.n;) {
         unsigned lanes = (unsigned)c->vec_bytes / dtype_info[s[i].load->dt].bytes, run = 1;
@@ -172,9 +209,13 @@ static void group_spots(struct co *c) {
                s[i + run].at.k == s[i].at.k + run)
             run++;
         unsigned piece = piece_of(c, &s[i], run, lanes);
-        if (piece > 1) widen(c, &s[i], piece);
+        if (piece > 1)
+            widen(c, &s[i], piece);
+        else
+            left[n++] = s[i];
         i += piece;
     }
+    if (!c->gpu) cover_rows(c, left, n);
 }
 
 /* ---- strided stores ---------------------------------------------------------------------------------*/
