@@ -760,7 +760,7 @@ static const struct conversion {
     {"u64", "f32", 8, 4, NULL, NULL},
 };
 
-/* n lanes by the instruction of a register, else by halves, else as the compiler does it. */
+/* n lanes by the instruction of a register, else half by half, else as the compiler does it. */
 static void conversion(struct str *o, const struct conversion *c, int lanes) {
     for (int n = 2; n <= lanes; n *= 2) {
         int bytes = n * RG_MAX(c->from_bytes, c->to_bytes), least = n * RG_MIN(c->from_bytes, c->to_bytes);
