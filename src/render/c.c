@@ -532,7 +532,7 @@ static unsigned shuffle_sources(const uop *n, const uop *from[4]) {
     for (uint32_t i = 0; i < n->nsrc; i++) {
         const uop *x = n->src[i];
         unsigned lanes = x->op == OP_EXTRACT ? x->src[0]->lanes : 0;
-        if (lanes < 4 || storage_lanes(lanes) != lanes || lanes != n->src[0]->src[0]->lanes) return 0;
+        if (lanes < 4 || storage_lanes(lanes) != lanes) return 0;
         for (k = 0; k < found && from[k] != x->src[0];) k++;
         if (k == 4) return 0;
         if (k == found) from[found++] = x->src[0];
@@ -540,10 +540,22 @@ static unsigned shuffle_sources(const uop *n, const uop *from[4]) {
     return found;
 }
 
-/* Lanes of two of the vectors; those of others are any. */
+/* A vector of n lanes, the first of which are v's. */
+static struct c_text widened(struct render *r, struct c_text v, unsigned n) {
+    struct c_text t = {.dt = v.dt, .lanes = (uint8_t)n, .moving = v.moving};
+    struct str s;
+    if (v.lanes == n) return v;
+    str_init(&s, r->a);
+    str_printf(&s, "MIX(%s, %s, %s", type_of(r, (enum dtype)v.dt, n, 0), v.s, v.s);
+    for (unsigned i = 0; i < n; i++) str_printf(&s, ", %u", i % v.lanes);
+    str_add(&s, ")");
+    t.s = s.p;
+    return named(r, t);
+}
+
+/* Lanes of two of the vectors, each of as many `lanes`; those of others are any. */
 static const char *mix(struct render *r, const uop *n, const char *type, const uop *const *from,
-                       const char *const *name, unsigned found) {
-    unsigned lanes = from[0]->lanes;
+                       const char *const *name, unsigned found, unsigned lanes) {
     struct str s;
     str_init(&s, r->a);
     str_printf(&s, "MIX(%s, %s, %s", type, name[0], name[found - 1]);
@@ -562,16 +574,18 @@ static const char *mix(struct render *r, const uop *n, const char *type, const u
 static struct c_text shuffle(struct render *r, const uop *n, const uop *const *from, unsigned found) {
     struct c_text t = {.dt = n->dt, .lanes = n->lanes};
     const char *name[4], *pair[2], *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
+    unsigned lanes = 0;
+    for (unsigned k = 0; k < found; k++) lanes = RG_MAX(lanes, from[k]->lanes);
     for (unsigned k = 0; k < found; k++) {
-        struct c_text v = named(r, operand(r, from[k]));
+        struct c_text v = widened(r, named(r, operand(r, from[k])), lanes);
         t.moving |= v.moving;
-        name[k] = n->dt == DT_F64 ? fmt(r, "(i64x%u)%s", from[k]->lanes, v.s) : v.s;
+        name[k] = n->dt == DT_F64 ? fmt(r, "(i64x%u)%s", lanes, v.s) : v.s;
     }
-    pair[0] = mix(r, n, type, from, name, RG_MIN(found, 2));
+    pair[0] = mix(r, n, type, from, name, RG_MIN(found, 2), lanes);
     t.s = pair[0];
     if (found <= 2) return t;
     for (unsigned k = 0; k < 2; k++) {
-        const char *s = k ? mix(r, n, type, from + 2, name + 2, found - 2) : pair[0];
+        const char *s = k ? mix(r, n, type, from + 2, name + 2, found - 2, lanes) : pair[0];
         pair[k] = named(r, (struct c_text){.s = s, .dt = n->dt, .lanes = n->lanes}).s;
         if (n->dt == DT_F64) pair[k] = fmt(r, "(i64x%u)%s", n->lanes, pair[k]);
     }

@@ -299,6 +299,12 @@ static struct c_text div_text(struct render *r, enum op op, enum dtype d, unsign
         return made(fmt(r, "(%s)(%s >> %s)", t, a.s, number(r, d, lanes, shift)), d, lanes, 0);
     if (shift >= 0) return made(fmt(r, "(%s)(%s & %s)", t, a.s, number(r, d, lanes, by - 1)), d, lanes, 0);
     if (lanes == 1) return made(div_scalar(r, op, d, named(r, a), named(r, b)), d, 1, 0);
+    if (!by && storage_lanes(lanes) == lanes && (dtype_info[d].bytes < 4 || d == DT_I32)) { /* by doubles */
+        const char *x[2] = {splat(r, a, lanes, 0).s, splat(r, b, lanes, 0).s};
+        for (int i = 0; i < 2; i++) x[i] = converted(r, d, DT_I32, lanes, x[i]);
+        const char *q = fmt(r, "%s_i32x%u(%s, %s)", op == OP_IDIV ? "div" : "mod", lanes, x[0], x[1]);
+        return made(fmt(r, "(%s)%s", t, converted(r, DT_I32, d, lanes, q)), d, lanes, 0);
+    }
     bool positive = !is_signed(d) ? by != 0 : span_of(a).lo >= 0 && span_of(b).lo > 0;
     if (!positive || storage_lanes(lanes) != lanes) return by_lane(r, op, d, lanes, src, 2);
     const char *u = int_type(r, d, lanes, false);

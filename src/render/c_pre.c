@@ -792,6 +792,34 @@ static void conversion(struct str *o, const struct conversion *c, int lanes) {
     }
 }
 
+/* Division of 32-bit integers, rounded down, and what remains, by the quotient of doubles: it has 21 bits more, so that none reaches
+ * the next integer. x / 0 and x mod 0 are 0. */
+static void divisions(struct str *o, int lanes) {
+    for (int n = 2; n <= lanes; n *= 2) {
+        static const char *const name[] = {"div", "mod"};
+        for (int i = 0; i < 2; i++) {
+            str_printf(o, "I i32x%d %s_i32x%d(i32x%d a, i32x%d b) {\n", n, name[i], n, n, n);
+            if (n > 2)
+                str_printf(o,
+                           "#if %d > WIDE\n"
+                           "union { i32x%d v; i32x%d h[2]; } x = {a}, y = {b}, r = {.h = {%s_i32x%d(x.h[0], "
+                           "y.h[0]), %s_i32x%d(x.h[1], y.h[1])}}; return r.v; }\n"
+                           "#else\n",
+                           8 * n, n, n / 2, name[i], n / 2, name[i], n / 2);
+            str_printf(o,
+                       "i32x%d none = (i32x%d)(b == 0), less = (i32x%d)(b == -1); "
+                       "f64x%d q = floor_f64x%d(__builtin_convertvector(a, f64x%d) / "
+                       "__builtin_convertvector(b | (none & 1), "
+                       "f64x%d)); i32x%d r = ~none & SEL(i32x%d, i32x%d, less, (i32x%d)(0 - (u32x%d)a), "
+                       "__builtin_convertvector(q, i32x%d)); return ",
+                       n, n, n, n, n, n, n, n, n, n, n, n, n);
+            str_printf(o, i ? "~none & (i32x%d)((u32x%d)a - (u32x%d)r * (u32x%d)b); }\n" : "r; }\n", n, n, n,
+                       n);
+            if (n > 2) str_add(o, "#endif\n");
+        }
+    }
+}
+
 /* BLEND for gcc by a mask register of AVX-512. */
 static void blends(struct str *o, int lanes) {
     static const char letter[] = "bwdq", *const type[] = {"i8", "i16", "i32", "i64"};
@@ -894,6 +922,7 @@ static void preamble(struct str *o, struct needs need, const char *const *text, 
     }
     conversions_of(o, text, n_text, &need);
     if (is_named(text, n_text, "BLEND(")) blends(o, lanes);
+    if (is_named(text, n_text, "div_i32x") || is_named(text, n_text, "mod_i32x")) divisions(o, lanes);
     comparisons_of(o, text, n_text, lanes);
     if (need.masked) {
         str_add(o, masks_x86);

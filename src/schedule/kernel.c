@@ -146,11 +146,14 @@ static void cut_outputs(struct kernel_builder *b) {
     }
 }
 
-/* A REDUCE over IDIV/MOD of a merged range must bind the range itself: rebuilt around the substitution. */
+/* A REDUCE over IDIV/MOD of a merged range must bind the range itself: rebuilt around the substitution. Any two of its ranges: those
+ * of a transposed tensor may be in another order than in memory. */
 static bool merge_one_reduce(struct kernel_builder *b, const uop *red) {
-    for (uint32_t i = 1; i + 1 < red->nsrc; i++) {
-        const uop *outer = red->src[i], *inner = red->src[i + 1];
-        if (outer->op != OP_RANGE || inner->op != OP_RANGE) continue;
+    uint32_t ranges = red->nsrc - 1;
+    for (uint32_t pair = 0; pair < ranges * ranges; pair++) {
+        const uop *outer = red->src[1 + pair % ranges],
+                  *inner = red->src[1 + (pair % ranges + 1 + pair / ranges) % ranges];
+        if (outer == inner || outer->op != OP_RANGE || inner->op != OP_RANGE) continue;
         uop_vec topo = {0};
         uop_topo(b->a, &b->sink, 1, &topo);
         int64_t n = inner->src[0]->arg.i, size;

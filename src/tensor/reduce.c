@@ -60,12 +60,22 @@ const uop *tg_keep_op(struct tg *g, enum op op, const uop *x, const uop *y) {
     return tg_op2(g, op, x, beside(g, y, x));
 }
 
+/* What sums of up to n elements of x are computed in: narrow integers whose sums fit in 32 bits need no more. */
+static enum dtype sum_in(const uop *x, int64_t n) {
+    int64_t most = x->dt == DT_BOOL                     ? 1
+                   : x->dt == DT_I8 || x->dt == DT_U8   ? 255
+                   : x->dt == DT_I16 || x->dt == DT_U16 ? 65535
+                                                        : INT64_MAX;
+    return n > 1 && n <= INT32_MAX / most ? DT_I32 : t_sum_dtype((enum dtype)x->dt);
+}
+
 /* ---- plain reductions ------------------------------------------------------------------------------------- */
 
 const uop *t_sum(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
     x = tg_value(g, x);
     uint32_t mask = tg_axes(g, x, axes, n);
-    return tg_drop(g, tg_reduce(g, OP_ADD, t_cast(g, x, t_sum_dtype((enum dtype)x->dt)), mask), mask, keep);
+    const uop *in = t_cast(g, x, sum_in(x, count_of(tg_shape(g, x), mask)));
+    return t_cast(g, tg_drop(g, tg_reduce(g, OP_ADD, in, mask), mask, keep), t_sum_dtype((enum dtype)x->dt));
 }
 
 const uop *t_prod(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
@@ -243,7 +253,9 @@ const uop *tg_scan(struct tg *g, enum op op, const uop *x, int64_t axis, enum dt
 
 const uop *t_cumsum(struct tg *g, const uop *x, int64_t axis) {
     x = tg_value(g, x);
-    return tg_scan(g, OP_ADD, x, axis, t_sum_dtype((enum dtype)x->dt));
+    const struct shape *s = tg_shape(g, x);
+    int64_t n = s->n ? s->d[tg_axis(g, x, axis)] : 1;
+    return t_cast(g, tg_scan(g, OP_ADD, x, axis, sum_in(x, n)), t_sum_dtype((enum dtype)x->dt));
 }
 
 const uop *t_cumprod(struct tg *g, const uop *x, int64_t axis) {

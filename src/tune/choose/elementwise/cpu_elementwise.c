@@ -19,13 +19,14 @@
 
 /* Costs of choose_vector, in vector loads. Tuned on the golden kernels (tests/golden). */
 static const struct {
-    double store, pooled, transposed, transposed_narrow, gathered, scattered_add, reduce, reduce_short,
-        better_axis, better_pass;
+    double store, pooled, interleaved, transposed, transposed_narrow, gathered, scattered_add, reduce,
+        reduce_short, better_axis, better_pass;
 } vec_cost = {
     .store = 1.5,           /* per vector */
     .pooled = 1.5,          /* vectors built from few loads */
+    .interleaved = 0.75,    /* per element of the stride: loads of whole vectors, shuffled */
     .transposed = 3,        /* strided, transposed in registers */
-    .transposed_narrow = 1, /* per element of 1 or 2 bytes: lane by lane */
+    .transposed_narrow = 5, /* elements of 1 or 2 bytes .. */
     .gathered = 2,          /* per element */
     .scattered_add = 8,     /* per element */
     .reduce = 6,            /* a horizontal reduction */
@@ -39,7 +40,9 @@ enum {
     MOST_LANES = 16,
     CHAINED_VECTORS = 4, /* registers per vector that hide a long dependent chain */
     CHAIN_BODY = 20,     /* weight of one */
-    MOST_POOL = 4        /* elements that share a load */
+    LEAST_ROW = 16,      /* bytes of rows that are transposed in registers .. */
+    NARROW_ROW = 8,      /* .. of elements of 1 or 2 bytes */
+    MOST_POOL = 4        /* elements that share a load, or whose vectors are shuffled */
 };
 /* Weights of ops, relative to each other. */
 static const struct {
@@ -108,6 +111,12 @@ static int unit_axis(const struct view *v, const struct access_view *s, int not 
     return -1;
 }
 
+/* .. and long enough for rows to transpose. */
+static bool has_rows(const struct view *v, const struct access_view *s, int axis) {
+    int unit = unit_axis(v, s, axis);
+    return unit >= 0 && v->axis[unit].size * s->bytes >= (s->bytes < 4 ? NARROW_ROW : LEAST_ROW);
+}
+
 /* An access depends on one of the twins at most. */
 static int which_twin(const struct view *v, const struct twins *t, const struct access_view *s) {
     for (int i = 0; i < t->n; i++)
@@ -160,8 +169,10 @@ static double vector_cost(const struct view *v, int first, int lanes) {
             cost += w * touch;
         else if (is_pooled(v, s, axis))
             cost += w * vec_cost.pooled * touch;
-        else if (stride != NO_STRIDE && !s->pred && unit_axis(v, s, axis) >= 0)
-            cost += w * (s->bytes < 4 ? vec_cost.transposed_narrow : vec_cost.transposed * touch);
+        else if (stride >= 2 && stride <= MOST_POOL && !s->pred && !s->store)
+            cost += w * vec_cost.interleaved * (double)stride * touch;
+        else if (stride != NO_STRIDE && !s->pred && has_rows(v, s, axis))
+            cost += w * RG_MIN((s->bytes < 4 ? vec_cost.transposed_narrow : vec_cost.transposed) * touch, 1);
         else
             cost += w * (s->add ? vec_cost.scattered_add : vec_cost.gathered);
     }
@@ -412,6 +423,9 @@ static int64_t unroll_of(const struct view *v, const struct elementwise_plan *f)
     int64_t want = a->reduce ? UNROLL_REDUCE / RG_MIN(sums_along(v, f->axis), 4) : UNROLL;
     if (v->est.special > 0) want = RG_MAX(want, 8); /* math functions: interleave dependent chains */
     if (concatenates(v, f->axis)) want = 2;
+    if (v->reduces && !a->reduce && f->transposed < 0 &&
+        f->registers <= 1) /* down columns: whole cache lines */
+        want = RG_MAX(want, SCAN_BYTES / (f->lanes * narrowest(v, f->axis)));
     if (f->registers > 1) want = RG_MAX(want / f->registers, 1);
     if (f->transposed >= 0 || v->scans)
         want = scans_columns(v, f) ? SCAN_BYTES / (f->lanes * narrowest(v, f->axis)) : 1;
