@@ -47,7 +47,8 @@ enum {
     CHUNK = 64,    /* terms that a warp takes at once */
     TILE_M = 64,   /* of other products */
     TILE_N = 128,
-    LEAST_SIDE = 32,        /* both of a product of few results that is tiled */
+    LEAST_SIDE = 32,        /* both of a product of few results that is tiled .. */
+    LONG_TERMS = 1 << 14,   /* .. or the terms of its sums */
     PART_LEAST = 1024,      /* terms of a sum that are worth a block .. */
     PART_LEAST_FMA = 256,   /* .. of a tile by FMAs: some ten microseconds .. */
     PART_LEAST_HEADS = 128, /* .. of a batch of skinny GEMMs */
@@ -557,7 +558,7 @@ static int64_t gemm_splits(struct split_state *s, const uop *n, const struct sha
     while (matrix->op == OP_EXPAND || matrix->op == OP_CAST) matrix = matrix->src[0];
     bool along = memory_axis(s, matrix, 12) == n->src[1]->arg.i;
     bool heads = batch > 1 && !along && few <= FEW_ACROSS && many * element_bytes(matrix) >= STRIP_BYTES;
-    if (!depth || (many < TILE_N && few < LEAST_SIDE && !heads)) return 1;
+    if (!depth || (many < TILE_N && few < LEAST_SIDE && !heads && (few < 2 || depth < LONG_TERMS))) return 1;
     if (heads) least = PART_LEAST_HEADS; /* values of attention in decoding */
     if (few > (along ? FEW_ALONG : FEW_ACROSS)) {
         if (narrow) return splitk_parts(s->gpu, size, batch, depth);

@@ -25,6 +25,11 @@ static const struct few {
     {{.m = 1, .n = 1024, .k = 512, .dt = "f32"}, false},
     {{.m = 3, .n = 512, .k = 512, .dt = "f32"}, false},
     {{.m = 1, .n = 1024, .k = 256, .dt = "bf16", .of = "i8"}, false},
+    {{.m = 7, .n = 127, .k = 2600, .dt = "f32"}, false}, /* rows that are not aligned */
+    {{.m = 3, .n = 333, .k = 1201, .dt = "bf16"}, false},
+    {{.m = 16, .n = 268, .k = 1181, .tb = true, .dt = "f32"}, false}, /* K-major */
+    {{.m = 5, .n = 264, .k = 1023, .tb = true, .dt = "bf16"}, false},
+    {{.m = 9, .n = 263, .k = 1024, .tb = true, .dt = "f32"}, false},
 };
 
 static struct product chosen_for(const struct few *f, int capability) {
@@ -42,7 +47,7 @@ static struct product chosen_for(const struct few *f, int capability) {
 TEST_SLOW(few_rows_heuristic, 120) {
     for (size_t i = 0; i < RG_COUNT(few); i++) {
         struct product x = chosen_for(&few[i], 90);
-        if (!strstr(x.opts, "THREAD(k") || !strstr(x.opts, "R)") != !few[i].instruction)
+        if ((!strstr(x.opts, "THREAD(k") && !strstr(x.opts, "COOP(k")) || !strstr(x.opts, "R)") != !few[i].instruction)
             FAIL("%lld x %lld: %s", (long long)x.m, (long long)x.n, x.opts);
         product_check(&x, NULL);
     }

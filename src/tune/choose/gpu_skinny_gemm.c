@@ -10,13 +10,15 @@
  *   K-major matrix    a lane has 32 consecutive bytes along k of one column, four lanes a line of 128 bytes
  *   N-major matrix    a lane has 16 consecutive bytes of columns, one for each of 8 or 16 instructions, eight lanes a line
  * (Lines that two warps read half each come from DRAM a sixth slower: docs/measurements/2026-11-16-h200-notes.md.)
- * Anything else that is N-major: FMAs; a thread has the columns of its 16 bytes and takes k round-robin.
+ * Anything else that is N-major: FMAs; a thread has the columns of its 16 bytes, or one if rows are not aligned, and takes k
+ * round-robin. K-major: threads of a block share k, with a register tile of all rows by some columns.
  * Tests: tests/unit/gpu_skinny_gemm.c, tests/unit/gpu_threads.c, tests/unit/cuda.c */
 #include "tune/choose/choose.h"
 
 #define MAX_ROWS 32          /* more are tiled in shared memory (gpu_gemm.c) .. */
 #define MAX_ROWS_NMAJOR 16   /* .. and of an N-major matrix if there is wgmma */
 #define MAX_ACCUMULATORS 64  /* of a thread, by FMAs */
+#define MAX_DOTS 16          /* rows, by FMAs, of a K-major matrix */
 #define MIN_MATRIX (1 << 18) /* elements of all matrices of a batch */
 #define MIN_K 256            /* terms that warps share .. */
 #define MIN_K_LINE 64 /* .. or of a K-major matrix, a line for each column: scores of grouped queries */
@@ -164,17 +166,37 @@ static bool write_mma(struct skinny_gemm *x) {
 /* N-major: consecutive threads load consecutive 16-byte chunks of a row of the strip, the others further rows. */
 static bool write_fma(struct skinny_gemm *x) {
     struct view *v = x->v;
-    int64_t pieces = 8, deep = THREADS / pieces, steps = k_split(x->depth, deep, 8);
-    if (!is_contiguous(x, x->col) || x->n % x->lanes || x->m * x->lanes > MAX_ACCUMULATORS) return false;
-    if (x->n < pieces * x->lanes || x->depth < deep * steps) return false;
+    int lanes = (int)power_below(x->n, x->lanes);
+    int64_t pieces = 8 * x->lanes / lanes, deep = THREADS / pieces, steps = k_split(x->depth, deep, 8);
+    if (!is_contiguous(x, x->col) || (lanes > 1 && lanes < x->lanes) || x->m * lanes > MAX_ACCUMULATORS) return false;
+    if (x->n < pieces * lanes || x->depth < deep * steps) return false;
     const char *m = row_name(x), *n = v->axis[x->col].name, *k = v->axis[x->k].name;
     const char *n1 = view_new_axis(v, n, "c"), *n2 = view_new_axis(v, n, "d"), *k1 = view_new_axis(v, k, "w"),
                *k2 = view_new_axis(v, k, "u");
-    str_printf(&x->s, " TILE(%s,%d,%s) TILE(%s,%d,%s)", n, (int)(pieces * x->lanes), n1, n1, x->lanes, n2);
+    str_printf(&x->s, " TILE(%s,%d,%s)", n, (int)(pieces * lanes), n1);
+    if (lanes > 1) str_printf(&x->s, " TILE(%s,%d,%s)", n1, lanes, n2);
     str_printf(&x->s, " TILE(%s,%d,%s)", k, (int)(deep * steps), k1);
     if (steps > 1) str_printf(&x->s, " TILE(%s,%d,%s) UNROLL(%s)", k1, (int)steps, k2, k2);
-    str_printf(&x->s, " THREAD(%s) THREAD(%s) ORDER(%s,%s) VEC(%s)", k1, n1, k1, n1, n2);
+    str_printf(&x->s, " THREAD(%s) THREAD(%s) ORDER(%s,%s)", k1, n1, k1, n1);
+    if (lanes > 1) str_printf(&x->s, " VEC(%s)", n2);
     if (m) str_printf(&x->s, " REG(%s)", m);
+    return true;
+}
+
+/* K-major, both operands: consecutive threads load consecutive terms, 16 bytes each if rows are aligned. */
+static bool write_dots(struct skinny_gemm *x) {
+    struct view *v = x->v;
+    int64_t cols = power_below(x->n, 8), blocks = (int64_t)gpu_whole(v->gpu, gpu_cost.blocks_coop);
+    if (x->m < 2 || x->m > MAX_DOTS || x->depth < MIN_K || !is_contiguous(x, x->k) ||
+        access_stride(v, x->few_load, x->k, x->lanes) != 1)
+        return false;
+    while (cols > 1 && (x->m * cols > MAX_ACCUMULATORS || x->batch * x->n / cols < blocks)) cols /= 2;
+    const char *m = row_name(x), *n = v->axis[x->col].name, *k = v->axis[x->k].name;
+    const char *n1 = view_new_axis(v, n, "c"), *k1 = view_new_axis(v, k, "u");
+    str_printf(&x->s, " REG(%s)", m);
+    if (cols > 1) str_printf(&x->s, " TILE(%s,%d,%s) REG(%s)", n, (int)cols, n1, n1);
+    if (x->depth % x->lanes == 0) str_printf(&x->s, " TILE(%s,%d,%s) UNROLL(%s)", k, x->lanes, k1, k1);
+    str_printf(&x->s, " COOP(%s)", k);
     return true;
 }
 
@@ -186,5 +208,6 @@ const char *gpu_skinny_gemm(struct view *v) {
         return "";
     bool found = v->gpu->cc >= 80 && write_mma(&x);
     if (!found) x.s.n = 0, found = write_fma(&x);
+    if (!found) x.s.n = 0, found = write_dots(&x);
     return found && view_legal(v, x.s.p + 1) ? x.s.p + 1 : "";
 }
