@@ -21,6 +21,7 @@ enum {
     WHOLE = 4,             /* elements of a row's vectors */
     ROWS_CPU = 64,         /* rows or columns that occupy any number of cores */
     COLUMN_LEAST = 16,     /* terms of a block down columns */
+    LONG_CHAIN = 256,      /* steps of a thread of a GPU that take longer than three kernels */
     COLUMNS_CPU = 1 << 12, /* columns that do, in vectors */
 };
 
@@ -46,7 +47,8 @@ static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer
                             bool decays) {
     int64_t want, exact;
     bool lanes = !s->gpu && inner == 1 && outer < LANE_ROWS && n * outer < WORTH_IT;
-    if (n * outer * inner < (lanes ? WORTH_LANES : WORTH_IT)) return 0;
+    bool chain = s->gpu && decays && n >= LONG_CHAIN; /* a thread has a block of it, its steps in a row */
+    if (!chain && n * outer * inner < (lanes ? WORTH_LANES : WORTH_IT)) return 0;
     if (inner == 1 && !(s->gpu && decays)) {
         int64_t rows = s->gpu ? 2 * s->gpu->sms : ROWS_CPU, least = lanes ? LANE_LEAST : ROW_LEAST;
         if (outer >= rows || n < 2 * least) return 0;
