@@ -37,7 +37,9 @@ enum {
     TOP_LENGTH = 1 << 17, /* .. of this length are cut .. */
     TOP_CHUNKS = 1024,    /* .. into chunks .. */
     TOP_MOST = 256,       /* .. if no more elements are wanted .. */
-    TOP_FOUND = 1 << 16,  /* .. and chunks find as many as one block selects from */
+    TOP_FOUND = 1 << 16,  /* .. and chunks find as many; these are cut again .. */
+    TOP_AGAIN = 1 << 13,  /* .. where they are more than a block selects from soon */
+    TOP_EACH = 16,        /* elements of a chunk for each one that is wanted */
     GEMV_LEAST = 1 << 18, /* elements of its matrix .. */
     GEMV_ROWS_LEAST = 64  /* .. and rows of it */
 };
@@ -135,17 +137,17 @@ static const uop *sorted_last(struct copy *c, enum dtype dt, bool descending) {
 }
 
 /* The first k of few long rows, which a GPU would sort: of chunks, a block each, and then of what these found. NULL: rows are many
- * or short. */
-static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *src) {
+ * or shorter than `least`. */
+static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *src, int64_t least) {
     struct ir *ir = c->g->ir;
     const struct shape *in = sg_shape(c->g, src[0]);
     uint32_t last = in->n - 1;
     enum dtype dt = (enum dtype)src[0]->dt;
     int64_t len = in->d[last], k = src[2]->arg.i, rows = shape_size(in) / RG_MAX(len, 1), d[SHAPE_MAX];
-    if (rows < 1 || rows >= TOP_ROWS || len < TOP_LENGTH || k < 1 || k > TOP_MOST || in->n == SHAPE_MAX)
+    if (rows < 1 || rows >= TOP_ROWS || len < least || k < 1 || k > TOP_MOST || in->n == SHAPE_MAX)
         return NULL;
-    int64_t want = RG_MIN(TOP_CHUNKS / rows, TOP_FOUND / k), each = (len / want / 64 + 1) * 64,
-            chunks = (len + each - 1) / each;
+    int64_t want = RG_MIN(TOP_CHUNKS / rows, TOP_FOUND / k),
+            each = (RG_MAX(len / want, TOP_EACH * k) / 64 + 1) * 64, chunks = (len + each - 1) / each;
     const uop *x = graph_pad(ir, &c->g->shapes, src[0], sorted_last(c, dt, src[1]->arg.i != 0), last, 0,
                              chunks * each - len);
     memcpy(d, in->d, in->n * sizeof *d);
@@ -157,9 +159,11 @@ static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *s
     const uop *of_chunk[] = {x, src[1], src[2]}, *few = call(c, "topk", dt, of_chunk, 3);
     few = graph_shaped(ir, OP_RESHAPE, few, d, in->n);
     const uop *of_few[] = {few, src[1], src[2]};
-    if (id == CALL_topk) return call(c, "topk", dt, of_few, 3);
-    const uop *which = call(c, "topk_index", DT_I64, of_few, 3),
-              *where = graph_shaped(ir, OP_RESHAPE, call(c, "topk_index", DT_I64, of_chunk, 3), d, in->n),
+    const uop *which = copy_topk(c, id, of_few, TOP_AGAIN);
+    if (!which)
+        which = call(c, id == CALL_topk ? "topk" : "topk_index", id == CALL_topk ? dt : DT_I64, of_few, 3);
+    if (id == CALL_topk) return which;
+    const uop *where = graph_shaped(ir, OP_RESHAPE, call(c, "topk_index", DT_I64, of_chunk, 3), d, in->n),
               *at[] = {where, which};
     where = uop_new(ir, OP_GATHER, DT_I64, 1, at, 2, ARG_INT(last));
     const uop *chunk = uop2(ir, OP_IDIV, which, uop_int(ir, DT_I64, k));
@@ -172,7 +176,7 @@ static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n,
     const char *name = ir_name(from, (uint32_t)n->arg.u);
     enum call_id id = call_of(from, n);
     if (c->g->opts->gpu && (id == CALL_topk || id == CALL_topk_index)) {
-        const uop *split = copy_topk(c, id, src);
+        const uop *split = copy_topk(c, id, src, TOP_LENGTH);
         if (split) return split;
     }
     for (uint32_t i = 0; i < call_values(from, n); i++) need_stored(c, src[i]);

@@ -47,7 +47,8 @@ static struct product chosen_for(const struct few *f, int capability) {
 TEST_SLOW(few_rows_heuristic, 120) {
     for (size_t i = 0; i < RG_COUNT(few); i++) {
         struct product x = chosen_for(&few[i], 90);
-        if ((!strstr(x.opts, "THREAD(k") && !strstr(x.opts, "COOP(k")) || !strstr(x.opts, "R)") != !few[i].instruction)
+        if ((!strstr(x.opts, "THREAD(k") && !strstr(x.opts, "COOP(k")) ||
+            !strstr(x.opts, "R)") != !few[i].instruction)
             FAIL("%lld x %lld: %s", (long long)x.m, (long long)x.n, x.opts);
         product_check(&x, NULL);
     }

@@ -168,7 +168,8 @@ static bool write_fma(struct skinny_gemm *x) {
     struct view *v = x->v;
     int lanes = (int)power_below(x->n, x->lanes);
     int64_t pieces = 8 * x->lanes / lanes, deep = THREADS / pieces, steps = k_split(x->depth, deep, 8);
-    if (!is_contiguous(x, x->col) || (lanes > 1 && lanes < x->lanes) || x->m * lanes > MAX_ACCUMULATORS) return false;
+    if (!is_contiguous(x, x->col) || (lanes > 1 && lanes < x->lanes) || x->m * lanes > MAX_ACCUMULATORS)
+        return false;
     if (x->n < pieces * lanes || x->depth < deep * steps) return false;
     const char *m = row_name(x), *n = v->axis[x->col].name, *k = v->axis[x->k].name;
     const char *n1 = view_new_axis(v, n, "c"), *n2 = view_new_axis(v, n, "d"), *k1 = view_new_axis(v, k, "w"),
