@@ -197,10 +197,35 @@ class Gen:
         return self.add(leaf)
 
     def index(self, shape, n):
-        """Integers 0..n-1."""
+        """Integers 0..n-1: a leaf, or computed of leaves."""
         tag = self.r.choice(("i64", "i64", "i32"))
         if n <= 0 and torch.Size(shape).numel():
             raise Reject
+        if shape and self.r.random() < 0.25:
+            made = self.index_of_parts(list(shape), n, tag)
+            if made is not None:
+                return made
+        return self.index_leaf(shape, n, tag)
+
+    def index_of_parts(self, shape, n, tag):
+        """Such integers, concatenated, stacked or reversed."""
+        a = self.r.randrange(len(shape))
+        how = self.r.choice(("cat", "stack", "flip"))
+        if how == "flip":
+            args = [self.index_leaf(shape, n, tag), [a]]
+        elif how == "stack" and shape[a] <= 6:
+            args = [[self.index_leaf(shape[:a] + shape[a + 1 :], n, tag) for _ in range(shape[a])], a]
+        else:
+            first = self.r.randint(0, shape[a])
+            sizes = [k for k in (first, shape[a] - first) if k] or [0]
+            how = "cat"
+            args = [[self.index_leaf(shape[:a] + [k] + shape[a + 1 :], n, tag) for k in sizes], a]
+        if how != "flip" and not args[0]:
+            return None
+        s = self.step(how, args)
+        return s.outs[0] if s else None
+
+    def index_leaf(self, shape, n, tag):
         make = lambda: torch.randint(0, max(n, 1), shape, generator=self.torch)
         leaf = Leaf(tag, [make()])
         leaf.redraw = make
@@ -271,6 +296,7 @@ class Gen:
         """Adds a step, or leaves the program as it was."""
         row = ROWS[name]
         leaves, nxt, drawn = dict(self.p.leaves), self.next, (self.ref.seed, self.ref.drawn)
+        done = len(self.p.steps)  # arguments may be steps of their own
         try:
             if args is None:
                 args = row.gen(self)
@@ -286,6 +312,8 @@ class Gen:
                 if v >= nxt:
                     self.ref.val.pop(v)
             self.p.leaves, self.next = leaves, nxt
+            del self.p.steps[done:]
+            self.views = {v for v in self.views if v < nxt}
             self.ref.seed, self.ref.drawn = drawn
             return None
         self.next += len(outs)
