@@ -92,11 +92,15 @@ static void check_slp(const char *f, double (*want)(double), int vec_bytes) {
 static double softplus(double x) { return log1p(exp(x)); }
 static double square_of_exp(double x) { return exp(x) * exp(x) * 0.5; }
 
+static double sum_of_products(double x) { return exp(x) * sin(x) + cos(x) * exp(-x); }
+
 TEST(slp_functions_of_dot_products_are_vectors) {
     for (int bytes = 16; bytes <= 64; bytes *= 2) {
         check_slp("(EXP s)", exp, bytes);
         check_slp("(LOG (ADD (EXP s) 1.0))", softplus, bytes);
         check_slp("(MUL 0.5 (MUL (EXP s) (EXP s)))", square_of_exp, bytes);
+        /* commutative operands stand in another order in each lane */
+        check_slp("(ADD (MUL (EXP s) (SIN s)) (MUL (COS s) (EXP (NEG s))))", sum_of_products, bytes);
     }
 }
 

@@ -46,10 +46,40 @@ static bool is_isomorphic(const struct slp *s, const uop *const *of) {
 
 static const uop *vectorize(struct slp *, const uop *const *of);
 
+static bool is_swappable(const uop *n) {
+    return (op_info[n->op].flags & OPF_C && n->nsrc == 2) || n->op == OP_FMA;
+}
+
+/* Do the two compute the same of other values, as far as `depth` ops tell? */
+static bool is_alike(const uop *x, const uop *y, int depth) {
+    bool pure = op_is_pure((enum op)x->op);
+    if (x == y) return true;
+    if (uop_is_const(x) || uop_is_const(y) || pure != op_is_pure((enum op)y->op)) return false;
+    if (!pure) return true; /* loads, predicated or not */
+    if (!same_op(x, y)) return false;
+    if (!depth) return true;
+    bool alike = true;
+    for (uint32_t k = 0; k < x->nsrc && alike; k++) alike = is_alike(x->src[k], y->src[k], depth - 1);
+    return alike || (is_swappable(x) && is_alike(x->src[0], y->src[1], depth - 1) &&
+                     is_alike(x->src[1], y->src[0], depth - 1) &&
+                     (x->nsrc < 3 || is_alike(x->src[2], y->src[2], depth - 1)));
+}
+
+/* Operands of a commutative op stand in the order of their nodes, another one in each copy: does lane y have them in the other
+ * order than x? */
+static bool is_swapped(const uop *x, const uop *y) {
+    enum { DEPTH = 6 };
+    const uop *const *s = x->src, *const *t = y->src;
+    if (!is_swappable(x) || (is_alike(s[0], t[0], DEPTH) && is_alike(s[1], t[1], DEPTH))) return false;
+    return is_alike(s[0], t[1], DEPTH) && is_alike(s[1], t[0], DEPTH);
+}
+
 static const uop *vector_op(struct slp *s, const uop *const *of) {
     const uop **src = arena_array(s->a, const uop *, of[0]->nsrc), *part[MOST_LANES];
+    bool swap[MOST_LANES] = {false};
+    for (unsigned i = 1; i < s->lanes; i++) swap[i] = is_swapped(of[0], of[i]);
     for (uint32_t k = 0; k < of[0]->nsrc; k++) {
-        for (unsigned i = 0; i < s->lanes; i++) part[i] = of[i]->src[k];
+        for (unsigned i = 0; i < s->lanes; i++) part[i] = of[i]->src[k < 2 && swap[i] ? 1 - k : k];
         if (!(src[k] = vectorize(s, part))) return NULL;
     }
     s->saved += op_info[of[0]->op].weight * (int64_t)(s->lanes - 1);
