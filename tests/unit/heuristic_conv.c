@@ -1,6 +1,8 @@
 /* heuristic_conv.c: how the grid cuts convolutions whose image is packed with its halo (src/tune/choose/cpu_conv.c). A task packs its
  * filters and its rows; what is left of the threads' time is counted from the list, without a clock. */
+#include "codegen/codegen.h"
 #include "codegen/sched.h"
+#include "ref/ref.h"
 #include "test.h"
 #include "tune/tune.h"
 
@@ -151,4 +153,85 @@ TEST(heuristic_transposes_long_bodies_in_small_tiles) {
         if (!strstr(c.opts, ",16,") != (steps > 1)) FAIL("%d steps: %s", (int)steps, c.opts);
         arena_free(&c.arena);
     }
+}
+
+/* ---- groups ---------------------------------------------------------------------------------------------- */
+
+struct grouped_case {
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    int64_t images, groups, channels, rows, cols, inputs; /* channels of a group */
+    int vec_bytes;
+    const char *opts;
+    float *out[2];
+};
+
+/* The result's channels are one axis, read as group and channel: a padded 3x3 convolution. */
+static const char *grouped_text(struct grouped_case *c) {
+    long long n = c->images, g = c->groups, ch = c->channels, h = c->rows, w = c->cols, in = c->inputs;
+    return arena_printf(
+        &c->arena,
+        "kernel conv\no = (PARAM<f32>[0 o] %lld)\nx = (PARAM<f32>[1 x] %lld)\nf = (PARAM<f32>[2 f] %lld)\n"
+        "n = (RANGE[n GRID 0] %lld)\nc = (RANGE[c GRID 1] %lld)\ni = (RANGE[i GRID 2] %lld)\n"
+        "j = (RANGE[j GRID 3] %lld)\nk = (RANGE[k REDUCE 4] %lld)\ns = (RANGE[s REDUCE 5] 3)\n"
+        "t = (RANGE[t REDUCE 6] 3)\ng = (IDIV c %lld)\n"
+        "p = (AND (AND (LT 0 (ADD i s)) (LT (ADD i s) %lld)) (AND (LT 0 (ADD j t)) (LT (ADD j t) %lld)))\n"
+        "a = (ADD (ADD (ADD j t) (MUL (ADD i s) %lld)) (ADD (ADD (MUL k %lld) (MUL n %lld)) %lld))\n"
+        "l = (WHERE p (LOAD (INDEX x (WHERE p (ADD a (MUL g %lld)) (INVALID<idx>)))) 0.0)\n"
+        "r = (REDUCE[ADD] (MUL l (LOAD (INDEX f (ADD (ADD (ADD t (MUL s 3)) (MUL k 9)) "
+        "(ADD (MUL (MOD c %lld) %lld) (MUL g %lld)))))) k s t)\n"
+        "(SINK (STORE (INDEX o (ADD (ADD j (MUL i %lld)) (ADD (MUL c %lld) (MUL n %lld)))) r))\n",
+        n * g * ch * h * w, n * g * in * h * w, g * ch * in * 9, n, g * ch, h, w, in, ch, h + 1, w + 1, w,
+        h * w, g * in * h * w, -w - 1, in * h * w, ch, in * 9, ch * in * 9, w, h * w, g * ch * h * w);
+}
+
+static void grouped_values(void *arg) {
+    struct grouped_case *c = arg;
+    struct program prog;
+    struct linear lin;
+    const char *text = grouped_text(c);
+    int64_t image = c->images * c->groups * c->inputs * c->rows * c->cols,
+            filter = c->groups * c->channels * c->inputs * 9,
+            result = c->images * c->groups * c->channels * c->rows * c->cols;
+    float *x = arena_array(&c->arena, float, image), *f = arena_array(&c->arena, float, filter);
+    for (int64_t i = 0; i < image; i++) x[i] = (float)sin((double)i * 0.7);
+    for (int64_t i = 0; i < filter; i++) f[i] = (float)cos((double)i * 0.3);
+    ir_init(&c->ir, &c->arena);
+    ir_parse(&c->ir, text, strlen(text), "conv", &prog);
+    c->opts = opts_heuristic(&c->ir, &prog.kernel.p[0], c->vec_bytes, 1);
+    for (int i = 0; i < 2; i++) {
+        struct lower_opts o = {.opts = i ? c->opts : "", .target = {.vec_bytes = c->vec_bytes}};
+        c->out[i] = arena_array(&c->arena, float, result);
+        struct ref_buf buf[3] = {{.p = (void *)c->out[i], .bytes = (size_t)result * 4},
+                                 {.p = (void *)x, .bytes = (size_t)image * 4},
+                                 {.p = (void *)f, .bytes = (size_t)filter * 4}};
+        lower(&c->ir, &prog.kernel.p[0], &o, &lin);
+        if (ref_linear(&c->err, &lin, buf, 3, NULL, 0, lin.grid)) FAIL("%s\n%s", c->err.msg, c->opts);
+    }
+    for (int64_t i = 0; i < result; i++)
+        if (!(fabsf(c->out[0][i] - c->out[1][i]) <= 1e-4f))
+            FAIL("element %lld is %g, expected %g: %s", (long long)i, c->out[1][i], c->out[0][i], c->opts);
+}
+
+/* A group is a convolution of its own: its image is packed, also where no part divides a row (PADTO). */
+TEST(heuristic_conv_splits_groups) {
+    int packed = 0, padded = 0, all = 0;
+    for (uint64_t seed = 1; seed <= 36; seed++) {
+        uint64_t r = hash_u64(seed + 700);
+        struct grouped_case c = {.images = 1 + (int64_t)(r % 2),
+                                 .groups = 2 + (int64_t)(r >> 8) % 3,
+                                 .channels = 4 * (1 + (int64_t)(r >> 16) % 4),
+                                 .inputs = 1 + (int64_t)(r >> 24) % 5,
+                                 .rows = 3 + (int64_t)(r >> 32) % 4,
+                                 .cols =
+                                     seed % 3 ? 5 + (int64_t)(r >> 40) % 30 : 125 + (int64_t)(r >> 40) % 9,
+                                 .vec_bytes = 16 << (r >> 48) % 3};
+        arena_init(&c.arena, &c.err);
+        if (err_guard(&c.err, grouped_values, &c)) FAIL("%s", c.err.msg);
+        all++, packed += strstr(c.opts, "STAGE(x") != NULL, padded += strstr(c.opts, "PADTO(j") != NULL;
+        arena_free(&c.arena);
+    }
+    TEST_INFO("%d grouped convolutions: %d packed, %d padded", all, packed, padded);
+    CHECK(packed >= all * 3 / 4 && padded > 0);
 }

@@ -7,7 +7,7 @@
 #include "tune/tune.h"
 
 enum {
-    CHOOSE_RECIPES = 4,
+    CHOOSE_RECIPES = 5,
     CHOOSE_LEVELS = 8,
     CHOOSE_AXES = 24,
     CHOOSE_RANGES = 64,
@@ -101,6 +101,9 @@ int view_lanes(const struct view *, int axis);
 bool view_legal(const struct view *, const char *opts);
 /* An unused axis name. */
 const char *view_new_axis(struct view *, const char *base, const char *suffix);
+/* The grid axis that indices read as quotient and remainder, such as group and channel of a grouped convolution, heads of keys and
+ * queries of attention, as two: opts that split it. NULL if there is none. */
+const char *view_digits(struct view *, const char **outer, const char **inner);
 /* Can an opt name this buffer? Its name must be unique and one word. */
 bool view_can_name(const struct view *, const uop *buf);
 

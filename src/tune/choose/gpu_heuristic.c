@@ -743,25 +743,9 @@ static const char *order_of(struct view *v, double cost) {
     return "";
 }
 
-/* The grid axis of a contraction that its operands read as quotient and remainder, such as group and channel of a grouped
- * convolution, heads of keys and queries of attention, as two axes. NULL if there is none. */
-static const char *split_digits(struct view *v, const char **inner) {
-    for (uint32_t i = 0; i < v->topo.n && product_of(v); i++) {
-        const uop *u = v->topo.p[i];
-        if ((u->op != OP_IDIV && u->op != OP_MOD) || u->src[0]->op != OP_RANGE || !uop_is_const(u->src[1]))
-            continue;
-        const struct axis_view *a = &v->axis[view_axis_of(v, u->src[0])];
-        int64_t d = u->src[1]->arg.i;
-        if (!a->grid || a->fixed || a->members != 1 || d < 2 || a->size <= d || a->size % d) continue;
-        *inner = view_new_axis(v, a->name, "d");
-        return arena_printf(v->arena, "TILE(%s,%lld,%s) GRID(%s)", a->name, (long long)d, *inner, *inner);
-    }
-    return NULL;
-}
-
-/* What `choose_tiles` (gpu_gemm, gpu_attention) finds after split_digits; "" if nothing. */
+/* What `choose_tiles` (gpu_gemm, gpu_attention) finds after view_digits; "" if nothing. */
 static const char *tiles_of_digits(struct view *v, const char *(*choose_tiles)(struct view *)) {
-    const char *inner, *digits = split_digits(v, &inner);
+    const char *outer, *inner, *digits = product_of(v) ? view_digits(v, &outer, &inner) : NULL;
     if (!digits || !opts_legal(v->ir, v->kernel, digits, v->gpu, NULL)) return "";
     struct sched s;
     struct view *apart = arena_new(v->arena, struct view);

@@ -9,8 +9,58 @@
  * Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
 #include "tune/choose/choose.h"
 
+struct digits { /* the rest of a list, for the kernel after view_digits */
+    const struct view *v;
+    int level;
+    const char *outer, *inner;
+    char text[CHOOSE_TEXT];
+};
+
+/* Do both factors have the quotient and one of them the remainder: groups of a convolution? Puts the remainder inside. */
+static bool is_grouped(struct view *v, const struct digits *d) {
+    struct contraction c = {0};
+    int out = -1, in = -1;
+    for (int i = 0; i < v->naxis; i++) {
+        if (!strcmp(v->axis[i].name, d->outer)) out = i;
+        if (!strcmp(v->axis[i].name, d->inner)) in = i;
+    }
+    if (out < 0 || in < 0) return false;
+    v->axis[in].grid = true;
+    if (in == out - 1) {
+        struct axis_view a = v->axis[in];
+        v->axis[in] = v->axis[out], v->axis[out] = a, in = out, out--;
+    }
+    return contraction_find(v, &c) && has_axis(v, c.a.mask, out) && has_axis(v, c.b.mask, out) &&
+           has_axis(v, c.a.mask, in) != has_axis(v, c.b.mask, in);
+}
+
+static void write_digits(void *cx, struct sched *s, const uop *sink) {
+    struct digits *d = cx;
+    struct view *v = arena_new(s->ir->arena, struct view);
+    struct kernel k = *d->v->kernel;
+    struct str out;
+    (void)sink;
+    k.sink = s->sink;
+    str_init(&out, s->ir->arena);
+    if (!view_init(v, s->ir, &k, d->v->isa, d->v->threads)) return;
+    v->features = d->v->features, v->vec_bytes = d->v->vec_bytes, v->finer = d->v->finer;
+    v->asked = d->v->kernel;
+    if (is_grouped(v, d) && (recipe_conv(v, d->level, &out) || (out.n = 0, recipe_gemm(v, d->level, &out))))
+        snprintf(d->text, sizeof d->text, "%s", out.n < sizeof d->text ? out.p : "");
+}
+
+/* A contraction in groups: that of one group, with the groups as an axis of their own. */
+static bool recipe_digits(struct view *v, int level, struct str *out) {
+    struct digits d = {.v = v, .level = level};
+    const char *digits =
+        v->reduces == 1 && !v->scans && !v->stages ? view_digits(v, &d.outer, &d.inner) : NULL;
+    if (digits) opts_axes(v->ir, v->kernel, digits, write_digits, &d);
+    if (*d.text) str_printf(out, "%s%s", digits, d.text);
+    return *d.text;
+}
+
 bool recipe_list(struct view *v, int recipe, int level, struct str *out) {
-    static recipe_fn *const fn[CHOOSE_RECIPES] = {recipe_attention, recipe_conv, recipe_gemm,
+    static recipe_fn *const fn[CHOOSE_RECIPES] = {recipe_attention, recipe_digits, recipe_conv, recipe_gemm,
                                                   recipe_elementwise};
     return level < CHOOSE_LEVELS && fn[recipe](v, level, out);
 }

@@ -261,6 +261,20 @@ const char *view_new_axis(struct view *v, const char *base, const char *suffix) 
     return name;
 }
 
+const char *view_digits(struct view *v, const char **outer, const char **inner) {
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *u = v->topo.p[i];
+        if ((u->op != OP_IDIV && u->op != OP_MOD) || u->src[0]->op != OP_RANGE || !uop_is_const(u->src[1]))
+            continue;
+        const struct axis_view *a = &v->axis[view_axis_of(v, u->src[0])];
+        int64_t d = u->src[1]->arg.i;
+        if (!a->grid || a->fixed || a->members != 1 || d < 2 || a->size <= d || a->size % d) continue;
+        *outer = a->name, *inner = view_new_axis(v, a->name, "d");
+        return arena_printf(v->arena, "TILE(%s,%lld,%s) GRID(%s)", a->name, (long long)d, *inner, *inner);
+    }
+    return NULL;
+}
+
 bool view_can_name(const struct view *v, const uop *buf) {
     const char *name = ir_name(v->ir, buf->arg.param.name);
     if (buf->op != OP_PARAM || !*name || name[strcspn(name, " ,()\t\r\n")]) return false;
