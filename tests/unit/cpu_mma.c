@@ -36,6 +36,12 @@ static void write_gemm(struct gemm_case *t, const struct mma_info *i, struct rnd
     if (tiles) k = RG_MAX(k, 2 * i->size[MMA_K]);
     if (tiles && t->whole) /* a may be read in place */
         m = 128, n = rnd_range(r, 130, 190), k = rnd_range(r, 1, 4) * i->size[MMA_K], ta = false;
+    if (tiles && !t->whole && !rnd_below(r, 3)) { /* few columns, or rows, of a padded tile */
+        int64_t few = rnd_range(r, 3, 15), many = rnd_range(r, 43, 90);
+        bool columns = rnd_below(r, 2);
+        many = RG_MAX(many, (1 << 15) / (few * k) + 1);
+        n = columns ? few : many, m = columns ? many : few;
+    }
     t->terms = (double)k;
     bool wide = i->in == DT_I16; /* of bytes */
     const char *acc = dtype_info[i->acc].name, *a = wide ? "i8" : dtype_info[i->in].name,

@@ -108,6 +108,23 @@ TEST(heuristic_large_products_of_few_rows) {
     }
 }
 
+/* Few columns, fewer than half of the lanes: vectors down the rows of an operand that is contiguous there. */
+TEST(heuristic_products_of_few_columns) {
+    struct rnd r = {20261121};
+    for (int i = 0; i < 6; i++) {
+        char text[512];
+        long long m = rnd_range(&r, 33, 150), n = rnd_range(&r, 2, 3), k = rnd_range(&r, 32, 900);
+        snprintf(
+            text, sizeof text,
+            "kernel p\na = (PARAM<f32>[0 a] %lld)\nb = (PARAM<f32>[1 b] %lld)\no = (PARAM<f32>[2 o] %lld)\n"
+            "m = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\nk = (RANGE[k REDUCE 2] %lld)\n"
+            "(SINK (STORE (INDEX o (ADD (MUL m %lld) n)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL k %lld) "
+            "m))) (LOAD (INDEX b (ADD (MUL k %lld) n)))) k)))\n",
+            m * k, k * n, m * n, m, n, k, n, m, n);
+        for (int bytes = 32; bytes <= 64; bytes *= 2) list_for(text, bytes, 1, true, "VEC(m", "VEC(n");
+    }
+}
+
 /* Fewer queries than lanes: vectors along the row and along the result, queries unrolled, heads in the grid. */
 TEST(heuristic_attention_of_few_queries) {
     struct rnd r = {20261118};

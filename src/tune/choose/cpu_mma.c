@@ -12,7 +12,8 @@ enum {
     K_BYTES = 512,          /* of a row of a packed block .. */
     K_BYTES_EXACT = 1024,   /* .. of integers */
     K_BYTES_TILES = 2048,   /* .. of AMX, whose accumulators are stored after each */
-    LEAST_TILE = 16,        /* values of m and n worth a padded tile of AMX */
+    LEAST_TILE = 3,         /* values of m and n worth a padded tile of AMX .. */
+    LEAST_RESULTS = 128,    /* .. and their product: an eighth of its tiles, FMAs without conversions */
     PACK_TILES_A = 48,      /* FMAs of AMX in the time to copy an element, three cycles for 64 bytes .. */
     PACK_TILES_B = 64,      /* .. and to interleave it */
     PITCH_BYTES = 1024,     /* rows of a tile in place may share sets of L1 as if they were so far apart */
@@ -239,7 +240,8 @@ bool write_cpu_mma(struct view *v, struct contraction *c, struct str *out) {
     enum mma instr = find_instruction(v, c);
     if (instr == MMA_COUNT || !m->grid || !n->grid || c->a.access->buf == c->b.access->buf) return false;
     const struct mma_info *i = &mma_info[instr];
-    double terms = (double)m->size * (double)n->size * c->depth;
+    double results = (double)m->size * (double)n->size, terms = results * c->depth;
+    if (mma_has_tiles(instr) && results < LEAST_RESULTS) return false;
     if (v->axis[c->kbig].size < LEAST_K || terms < LEAST_TERMS ||
         m->size < RG_MIN(i->size[MMA_M], LEAST_TILE) || n->size < RG_MIN(i->size[MMA_N], LEAST_TILE))
         return false;
