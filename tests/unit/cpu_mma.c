@@ -60,6 +60,34 @@ static void write_gemm(struct gemm_case *t, const struct mma_info *i, struct rnd
     str_printf(&t->text, "(SINK (STORE (INDEX out (ADD (MUL m %lld) n)) sum))\n", (long long)n);
 }
 
+/* A padded 3 x 3 convolution of any number of channels: its terms are one axis, K. */
+static void write_conv(struct gemm_case *t, const struct mma_info *i, struct rnd *r) {
+    long long images = rnd_range(r, 1, 2), out = rnd_range(r, 9, 40), in = rnd_range(r, 3, 9),
+              h = rnd_range(r, 2, 3), w = rnd_range(r, 24, 40), k = in * 9;
+    if (out * w * k < 1 << 15) out = (1 << 15) / (w * k) + 1;
+    t->terms = (double)k;
+    str_printf(&t->text, "kernel conv\nf = (PARAM<%s>[0 f] %lld)\nx = (PARAM<%s>[1 x] %lld)\n",
+               dtype_info[i->in].name, out * k, dtype_info[i->in_b].name, images * in * h * w);
+    str_printf(&t->text,
+               "o = (PARAM<%s>[2 o] %lld)\nb = (RANGE[b GRID 0] %lld)\nc = (RANGE[c GRID 1] %lld)\n",
+               dtype_info[i->acc].name, images * out * h * w, images, out);
+    str_printf(
+        &t->text,
+        "i = (RANGE[i GRID 2] %lld)\nj = (RANGE[j GRID 3] %lld)\nk = (RANGE[k REDUCE 4] %lld)\n"
+        "s = (RANGE[s REDUCE 5] 3)\nt = (RANGE[t REDUCE 6] 3)\n"
+        "p = (AND (AND (LT 0 (ADD i s)) (LT (ADD i s) %lld)) (AND (LT 0 (ADD j t)) (LT (ADD j t) %lld)))\n",
+        h, w, in, h + 1, w + 1);
+    str_printf(&t->text,
+               "a = (ADD (ADD (ADD j t) (MUL (ADD i s) %lld)) (ADD (ADD (MUL k %lld) (MUL b %lld)) %lld))\n"
+               "y = (WHERE p (CAST<%s> (LOAD (INDEX x (WHERE p a (INVALID<idx>))))) 0.0)\n",
+               w, h * w, in * h * w, -w - 1, dtype_info[i->acc].name);
+    str_printf(&t->text,
+               "g = (CAST<%s> (LOAD (INDEX f (ADD (ADD t (MUL s 3)) (ADD (MUL k 9) (MUL c %lld))))))\n"
+               "sum = (REDUCE[ADD] (MUL y g) k s t)\n"
+               "(SINK (STORE (INDEX o (ADD (ADD j (MUL i %lld)) (ADD (MUL c %lld) (MUL b %lld)))) sum))\n",
+               dtype_info[i->acc].name, k, w, h * w, out * h * w);
+}
+
 static void lower_case(void *arg) {
     struct gemm_case *t = arg;
     ir_init(&t->ir, &t->arena);
@@ -73,7 +101,7 @@ static void lower_case(void *arg) {
     lower(&t->ir, k, &o, &t->fast);
 }
 
-static struct gemm_case *open_case(enum mma instr, uint64_t seed) {
+static struct gemm_case *open_kind(enum mma instr, uint64_t seed, bool conv) {
     struct gemm_case *t = calloc(1, sizeof *t);
     struct rnd r = {.s = seed};
     t->whole = seed % 3 == 0;
@@ -81,13 +109,15 @@ static struct gemm_case *open_case(enum mma instr, uint64_t seed) {
     str_init(&t->text, &t->arena);
     t->features = mma_info[instr].feature;
     t->vec_bytes = t->features[0] == '-' ? 64 : 16;
-    write_gemm(t, &mma_info[instr], &r);
+    (conv ? write_conv : write_gemm)(t, &mma_info[instr], &r);
     if (err_guard(&t->err, lower_case, t))
         FAIL("%s\n%s\nopts %s", t->err.msg, t->text.p, t->opts ? t->opts : "?");
     if (!strstr(t->opts, mma_info[instr].name))
         FAIL("no %s in %s\n%s", mma_info[instr].name, t->opts, t->text.p);
     return t;
 }
+
+static struct gemm_case *open_case(enum mma instr, uint64_t seed) { return open_kind(instr, seed, false); }
 
 static void close_case(struct gemm_case *t) {
     arena_free(&t->arena);
@@ -139,21 +169,35 @@ static void compare_case(const struct gemm_case *t, const struct io_mem *got, co
 /* docs/semantics.md, for each of two sums of factors in -1 .. 1. */
 static double bound_of(const struct gemm_case *t) { return 2 * 0x1p-22 * log2(t->terms) * t->terms; }
 
+/* Interprets the plain and the fast program, and compares. */
+static void check_case(struct gemm_case *t, double tol) {
+    struct io_mem want, got;
+    io_alloc(&t->ir, &t->io, &want);
+    io_alloc(&t->ir, &t->io, &got);
+    io_fill(&t->io, &want, false);
+    io_copy(&got, &want);
+    interpret_case(t, &t->plain, &want);
+    interpret_case(t, &t->fast, &got);
+    compare_case(t, &got, &want, tol, "interpreted");
+    io_free(&want);
+    io_free(&got);
+    close_case(t);
+}
+
 TEST(cpu_mma_interpreted) {
     for (int i = 0; i < MMA_COUNT; i++)
         for (uint64_t seed = 1; mma_is_cpu((enum mma)i) && seed <= 4; seed++) {
             struct gemm_case *t = open_case((enum mma)i, seed * 977 + (uint64_t)i);
-            struct io_mem want, got;
-            io_alloc(&t->ir, &t->io, &want);
-            io_alloc(&t->ir, &t->io, &got);
-            io_fill(&t->io, &want, false);
-            io_copy(&got, &want);
-            interpret_case(t, &t->plain, &want);
-            interpret_case(t, &t->fast, &got);
-            compare_case(t, &got, &want, mma_info[i].sum == MMA_EXACT ? 0 : bound_of(t), "interpreted");
-            io_free(&want);
-            io_free(&got);
-            close_case(t);
+            check_case(t, mma_info[i].sum == MMA_EXACT ? 0 : bound_of(t));
+        }
+}
+
+TEST(cpu_mma_windows_interpreted) {
+    for (int i = 0; i < MMA_COUNT; i++)
+        for (uint64_t seed = 1; mma_is_cpu((enum mma)i) && mma_info[i].in == DT_BF16 && seed <= 8; seed++) {
+            struct gemm_case *t = open_kind((enum mma)i, seed * 313 + (uint64_t)i, true);
+            if (!strstr(t->opts, "JOIN(k,s,")) FAIL("terms are not joined: %s", t->opts);
+            check_case(t, bound_of(t));
         }
 }
 

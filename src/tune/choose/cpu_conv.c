@@ -10,6 +10,8 @@
  *   gradient   weight gradient: vectors along the filters' channels, rows of the image's; both operands are packed channels
  *              last, some images at a time, and the partial sums stay in L2
  *   dots       the same for an image of few channels: vectors along the last tap, no packing
+ *   product    16-bit types: all terms of a window are joined (JOIN) and packed for MMA instructions by cpu_mma.c, whatever the
+ *              number of channels
  *   phases     data gradient of a strided convolution: position i is read as i / stride, its tap as i mod stride. Tiled into
  *              quotient and remainder, each remainder is a convolution of its own: `channels`, with the filters of all of
  *              them packed
@@ -798,8 +800,45 @@ static void write_rest(void *cx, struct sched *s, const uop *sink) {
         snprintf(p->text, sizeof p->text, "%s", out.n < sizeof p->text ? out.p : "");
 }
 
+/* All terms of a window as one axis: the filters are contiguous along it, and MMA instructions pack any number of channels. */
+struct joined {
+    const struct view *v;
+    char text[CHOOSE_TEXT];
+};
+
+static void write_joined(void *cx, struct sched *s, const uop *sink) {
+    struct joined *j = cx;
+    struct view *v = arena_new(s->ir->arena, struct view);
+    struct kernel k = *j->v->kernel;
+    struct str out;
+    (void)sink;
+    k.sink = s->sink;
+    str_init(&out, s->ir->arena);
+    if (!view_init(v, s->ir, &k, j->v->isa, j->v->threads)) return;
+    v->features = j->v->features, v->vec_bytes = j->v->vec_bytes, v->finer = j->v->finer;
+    if (write_window_mma(v, &out))
+        snprintf(j->text, sizeof j->text, "%s", out.n < sizeof j->text ? out.p : "");
+}
+
+static bool write_window_product(struct view *v, struct str *out) {
+    struct joined j = {.v = v};
+    const char *last = NULL;
+    if (v->reduces != 1 || !*v->features) return false;
+    for (int i = 0; i < v->naxis; i++) {
+        if (!v->axis[i].reduce) continue;
+        const char *both = last ? view_new_axis(v, last, "j") : v->axis[i].name;
+        if (last) str_printf(out, " JOIN(%s,%s,%s)", last, v->axis[i].name, both);
+        last = both;
+    }
+    if (out->n) opts_axes(v->ir, v->kernel, out->p, write_joined, &j);
+    str_printf(out, "%s", j.text);
+    return *j.text;
+}
+
 bool recipe_conv(struct view *v, int level, struct str *out) {
     struct phased p = {.v = v, .level = level};
+    if (!level && write_window_product(v, out)) return true;
+    out->n = 0;
     if (v->reduces != 1 || !tile_phases(v, &p, out)) return write_conv(v, level, out);
     if (level < 2) opts_axes(v->ir, v->kernel, out->p, write_rest, &p);
     str_printf(out, "%s", p.text);

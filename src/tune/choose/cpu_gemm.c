@@ -808,6 +808,16 @@ static bool is_worth_packing(const struct view *v, const struct contraction *c, 
                 : terms > PACKED_TERMS_STRIDED && m >= PACKED_ROWS_STRIDED;
 }
 
+bool write_window_mma(struct view *v, struct str *out) {
+    enum { LEAST_ROWS = 8, LEAST_COLUMNS = 4, ROWS_STRIDED = 32 }; /* that amortize packing .., strided */
+    struct contraction c = {0};
+    if (!contraction_find(v, &c) || c.nk != 1 || !is_packable(v, &c.a) || !may_stage(v, &c.b)) return false;
+    int64_t rows = v->axis[c.m].size, step = access_stride(v, c.b.access, c.n, 1);
+    if (rows < (step == 1 ? LEAST_ROWS : ROWS_STRIDED) || step == NO_STRIDE) return false;
+    reset_grid(v, &c), price_packing(v, &c);
+    return v->axis[c.n].size >= LEAST_COLUMNS && write_cpu_mma(v, &c, out);
+}
+
 bool recipe_gemm(struct view *v, int level, struct str *out) {
     struct contraction c = {0};
     if (level > 3 || !contraction_find(v, &c)) return false;
