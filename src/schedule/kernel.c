@@ -111,6 +111,20 @@ static bool is_window(struct kernel_builder *b, const uop *range) {
     return false;
 }
 
+/* Is an operand the same for each n values of the range, which is whole elsewhere? Heads of grouped queries: k and v are GEMM operands
+ * per outer value. */
+static bool is_grouped(struct kernel_builder *b, const uop *range) {
+    uop_vec topo = {0};
+    bool grouped = false;
+    uop_topo(b->a, &b->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        if (topo.p[i]->nsrc < 2 || topo.p[i]->src[0] != range) continue;
+        if (topo.p[i]->op == OP_MOD) return false;
+        grouped |= topo.p[i]->op == OP_IDIV;
+    }
+    return grouped;
+}
+
 /* The two parts of an axis as its digits again: as one axis, with one IDIV and MOD where there may have been several. */
 static const uop *rejoined(struct kernel_builder *b, const uop *sink, const uop *range, const uop *outer,
                            const uop *inner) {
@@ -126,7 +140,7 @@ static void cut_outputs(struct kernel_builder *b) {
     bool sums = contracts(b);
     for (uint32_t i = 0; i < r->dims && r->dims < SHAPE_MAX; i++) {
         const uop *range = r->dim[i], *n;
-        if (sums && (!r->g->opts->gpu || !is_window(b, range))) continue;
+        if (sums && !(r->g->opts->gpu ? is_window(b, range) : is_grouped(b, range))) continue;
         int64_t period = range->op == OP_RANGE ? period_of(b, range) : 0;
         if (!period) continue;
         union arg arg = range->arg;

@@ -337,6 +337,11 @@ TEST(schedule_periods_are_axes) {
         !divides_indices("kernel g\n(GRAPH (NEG (RESHAPE (EXPAND (BUFFER<f32>[0] 1 1000) 3 1000) 3000)))\n"));
     CHECK(!divides_indices("kernel g\n(GRAPH (ADD (RESHAPE (EXPAND (BUFFER<f32>[0] 1 1000) 3 1000) 3000) "
                            "(BUFFER<f32>[1] 3000)))\n"));
+    /* three heads multiply by the same matrix */
+    CHECK(!divides_indices(
+        "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (BUFFER<f32>[0] 15 9 1 16) 15 9 72 16) "
+        "(EXPAND (RESHAPE (EXPAND (BUFFER<f32>[1] 5 1 1 72 16) 5 3 1 72 16) 15 1 72 16) "
+        "15 9 72 16)) 3))\n"));
 }
 
 /* A GEMM with few results and a long K is a batch of GEMMs and a sum on a CPU too, by its sizes alone; one with results for many
