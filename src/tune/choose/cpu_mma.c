@@ -7,8 +7,8 @@
 #include "tune/choose/choose.h"
 
 enum {
-    LEAST_K = 16,           /* terms of a sum worth packing */
-    LEAST_TERMS = 1 << 15,  /* products, likewise */
+    LEAST_K = 12,           /* terms of a sum worth packing */
+    LEAST_TERMS = 1 << 11,  /* products, likewise */
     K_BYTES = 512,          /* of a row of a packed block .. */
     K_BYTES_EXACT = 1024,   /* .. of integers */
     K_BYTES_TILES = 2048,   /* .. of AMX, whose accumulators are stored after each */
