@@ -618,8 +618,9 @@ RG_FN rg_tensor rg_interpolate(rg_tensor x, rg_ints size, rg_resize_opts o);
 /* ---- attention and losses ------------------------------------------------------------------------------ */
 
 /* softmax(q k^T * scale + mask) v. q (.., Hq, T, D), k (.., Hk, S, D), v (.., Hk, S, Dv); Hk divides Hq
- * (grouped queries). One kernel; no T x S value is stored, in the gradient neither. A query that sees no key
- * gives 0, with gradient 0. It can be differentiated once. */
+ * (grouped queries). One kernel where no T x S value is stored, in the gradient neither; where storing them is
+ * faster they are at most RIDGE_SCORES MiB. A query that sees no key gives 0, with gradient 0. It can be
+ * differentiated once. */
 RG_FN rg_tensor rg_attention(rg_tensor q, rg_tensor k, rg_tensor v, rg_attention_opts o);
 /* x (T, N, in); weights: w_ih, w_hh and, or not, b_ih, b_hh, of PyTorch's shapes and order of rows; state, or
  * RG_NONE for zeros: (2, N, H), h and c; of a GRU (1, N, H). Gives the states of all times, (2, T + 1, N, H) or

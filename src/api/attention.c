@@ -3,18 +3,23 @@
 
 #pragma GCC diagnostic error "-Wmissing-prototypes"
 
+enum { CPU_SCORES = 256 }; /* MiB at most: rows that are kept are not much slower */
+
 static const uop *never(void *c) { return store_var(c, DT_IDX, 0, 1, 0, NULL); }
 
 static const uop *b_attention(struct api_call *k) {
     const rg_attention_opts *o = k->p;
+    bool cpu = k->c->engine && engine_on_cpu(k->c->engine);
+    int64_t scores = env_int(ENV_SCORES);
     struct t_attention a = {.mask = k->u[3],
                             .causal = o->causal,
-                            .stream = k->c->engine && !engine_on_cpu(k->c->engine),
+                            .stream = k->c->engine && !cpu,
+                            .gemms = cpu,
                             .wgmma = k->c->engine && engine_capability(k->c->engine) / 10 == 9,
                             .sms = k->c->engine ? engine_sms(k->c->engine) : 0,
                             .scale = o->scale,
                             .dropout = o->dropout,
-                            .scores = env_int(ENV_SCORES) << 20,
+                            .scores = (cpu ? RG_MIN(scores, CPU_SCORES) : scores) << 20,
                             .never = never,
                             .user = k->c};
     return t_attention(k->g, RNG(k), k->u[0], k->u[1], k->u[2], &a);

@@ -18,7 +18,7 @@
  * a logarithm to base two as well.
  * fp16 and bf16: sums are float32, operands of products 16-bit: P is rounded before it is multiplied by v, and so is what
  * flows to S before it is multiplied by k and q. That is what MMA instructions compute, so every device agrees.
- * Where a GPU has no streaming form (float32) scores are not INLINE: GEMM, softmax, GEMM (is_plain). Scores of more than a limit are
+ * Where a GPU has no streaming form (float32), and on a CPU, scores are not INLINE: GEMM, softmax, GEMM (is_plain). Scores of more than a limit are
  * those of blocks of queries, one after the other, and the gradient computes them again (attend_blocks): memory is linear in the
  * sizes of q, k and v. Causal queries whose scores may be stored are blocks, too, of which none looks at keys
  * that it does not see (causal_block). 16-bit heads of other sizes than
@@ -42,6 +42,7 @@ struct attend {
     const struct t_attention *o;
     const uop *keep; /* dropout: 0 or 1 / (1 - share) for each weight; or NULL */
     bool plain, few; /* scores and weights may be stored; by a kernel of its own: see is_plain */
+    bool plain_grad; /* .. in the gradient */
     bool blocks;     /* of queries */
     int64_t chunks;  /* of the keys; 1: not cut */
 };
@@ -296,10 +297,13 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
 
     lse = t_detach(g, t_contiguous(g, lse));
     const uop *seen = t_cast(g, t_detach(g, t_contiguous(g, o)), a->dt);
-    const uop *w = weights(a, s, lse);
+    struct attend b = *a;
+    b.plain = a->plain_grad;
+    if (a->plain != b.plain) x = products(&b, q, k), s = scores(&b, x, scale, M_LOG2E);
+    const uop *w = weights(&b, s, lse);
     /* what flows to P is multiplied by the P that is kept */
-    w = t_grad_through(g, w, t_mul(g, t_detach(g, w), scores(a, x, scale, 1)));
-    const uop *back = t_sub(g, weighted(a, w, v), t_mul(g, over_keys(a, OP_ADD, w), seen));
+    w = t_grad_through(g, w, t_mul(g, t_detach(g, w), scores(&b, x, scale, 1)));
+    const uop *back = t_sub(g, weighted(&b, w, v), t_mul(g, over_keys(&b, OP_ADD, w), seen));
     return t_grad_through(g, o, uop1(g->ir, OP_ONCE_DIFF, t_cast(g, back, out)));
 }
 
@@ -391,14 +395,41 @@ enum {
     WGMMA_CHUNK = 8
 };
 
+/* On a CPU a GEMM packs its operands and has MMA instructions of 16-bit floats; a kernel that keeps rows has neither. */
+enum {
+    CPU_LEAST_FMAS_16 = 1 << 15, /* 16-bit floats, .. */
+    CPU_LEAST_FMAS = 1 << 18,    /* .. others: less is a kernel that keeps rows */
+    CPU_LEAST_FMAS_GRAD = 1 << 13,
+    CPU_HEAD = 8,   /* at least, */
+    CPU_QUERIES = 3 /* and those of a head of k: its keys are a matrix by some vectors else */
+};
+
 enum {
     CAUSAL_FMAS = 1 << 21, /* of a block of causal queries at least, both products, for each SM .. */
     CAUSAL_LEAST = 256,    /* .. queries of one, */
-    CAUSAL_BLOCKS = 8      /* and blocks at most */
+    CAUSAL_BLOCKS = 8,     /* and blocks at most; */
+    CAUSAL_CPU_FMAS = 1 << 19,
+    CAUSAL_CPU_LEAST = 48,
+    CAUSAL_CPU_BLOCKS = 4,
+    CAUSAL_CPU_STEP = 16 /* rows of a tile */
 };
 
 static bool has_wgmma_sizes(int64_t d, int64_t dv) {
     return d % WGMMA_CHUNK == 0 && dv % WGMMA_CHUNK == 0 && RG_MAX(d, dv) <= WGMMA_HEAD;
+}
+
+/* Scores above the limit: kept rows, of 16-bit floats blocks of queries. Kept rows of a causal mask are computed as far as they are
+ * seen, at the rate of a GEMM but for 16-bit floats. */
+static bool is_plain_on_cpu(struct attend *a, const struct shape *q, const struct shape *v, int64_t heads) {
+    int64_t d = RG_MAX(q->d[q->n - 1], 1), rows = shape_size(q) / d;
+    int64_t each = a->t * (q->n > 2 ? q->d[q->n - 3] / RG_MAX(heads, 1) : 1);
+    double scores = (double)rows * (double)a->s, fmas = scores * (double)d;
+    if (RG_MIN(d, v->d[v->n - 1]) < CPU_HEAD || (a->half == DT_VOID && a->o->causal)) return false;
+    bool fits = scores * dtype_info[a->dt].bytes <= (double)a->o->scores;
+    if (!fits && (a->half == DT_VOID || a->t > BLOCKS_MOST * block_of(a, q))) return false;
+    a->plain_grad = !fits || fmas >= CPU_LEAST_FMAS_GRAD;
+    if (!fits) return true;
+    return each >= CPU_QUERIES && fmas >= (a->half == DT_VOID ? CPU_LEAST_FMAS : CPU_LEAST_FMAS_16);
 }
 
 static bool is_plain(struct attend *a, const struct shape *q, const struct shape *v, int64_t heads) {
@@ -411,16 +442,20 @@ static bool is_plain(struct attend *a, const struct shape *q, const struct shape
     if (scores * (double)d < (few ? FEW_LEAST_FMAS : PLAIN_LEAST_FMAS)) return false;
     if (a->t > BLOCKS_MOST * block_of(a, q)) return false;
     a->few = few && (each > 1 || scores * (double)dv <= FEW_MOST_FMAS);
-    return true;
+    return a->plain_grad = true;
 }
 
 /* Queries of a block whose scores may be stored: all; if they are causal and many, some, for the keys that are not looked at. */
 static int64_t causal_block(const struct attend *a, const struct shape *q) {
     double fmas = 2 * (double)shape_size(q) * (double)a->s;
-    int64_t n = RG_MIN(RG_MIN((int64_t)(fmas / CAUSAL_FMAS / RG_MAX(a->o->sms, 1)), a->t / CAUSAL_LEAST),
-                       CAUSAL_BLOCKS);
+    bool cpu = a->o->gemms;
+    int64_t n = RG_MIN((int64_t)(fmas / (cpu ? CAUSAL_CPU_FMAS : CAUSAL_FMAS) / RG_MAX(a->o->sms, 1)),
+                       a->t / (cpu ? CAUSAL_CPU_LEAST : CAUSAL_LEAST));
+    n = RG_MIN(n, cpu ? CAUSAL_CPU_BLOCKS : CAUSAL_BLOCKS);
+    if (cpu) n = RG_MIN(n, 2 * CAUSAL_CPU_BLOCKS * a->t / a->s); /* few queries see nearly all keys */
+    int64_t step = cpu ? CAUSAL_CPU_STEP : BLOCK_LEAST;
     if (!a->o->causal || a->few || n < 2) return a->t;
-    return (a->t / n + BLOCK_LEAST - 1) / BLOCK_LEAST * BLOCK_LEAST;
+    return (a->t / n + step - 1) / step * step;
 }
 
 /* 16-bit heads of a size that is no whole chunk of a tile, as streamed ones with zeros behind them: the scores are the same. Both
@@ -455,7 +490,7 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
         tg_bad(g, "attention with dropout %g: expected a share from 0 to less than 1", opts.dropout);
     int64_t heads = sq->n > 2 ? sk->d[sk->n - 3] : 1, d[SHAPE_MAX],
             most = RG_MAX(sq->d[sq->n - 1], sv->d[sv->n - 1]);
-    a.plain = is_plain(&a, sq, sv, heads);
+    a.plain = opts.gemms ? is_plain_on_cpu(&a, sq, sv, heads) : is_plain(&a, sq, sv, heads);
     if (a.plain && !a.few && opts.wgmma && a.half != DT_VOID && most <= WGMMA_HEAD) {
         for (int i = 0; i < 3; i++) x[i] = t_cast(g, x[i], out);
         return attend_padded(g, rng, x, opts);

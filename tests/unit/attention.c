@@ -1,6 +1,6 @@
 /* attention.c: rg_attention against PyTorch (tests/values/attention.txt, written by make_attention.py) and against the
  * oracle on random shapes, under every way to plan; how many kernels it takes, and that its memory grows with the length of
- * a sequence and not with its square. */
+ * a sequence and not with its square (RIDGE_SCORES=0: no scores are stored). */
 #include "cuda.h"
 #include "unit/values_file.h"
 
@@ -90,6 +90,7 @@ struct dims {
     int64_t b, hk, g, t, s, d, dv;
     bool causal;
     int mask; /* 0 none, 1 bool, 2 float */
+    rg_dtype type;
 };
 
 static uint32_t draw(uint64_t *rng, uint32_t n) {
@@ -114,7 +115,8 @@ static size_t both_ways(rg_ctx *c, const struct dims *d, uint64_t seed, float *o
     rg_tensor v = numbers(c, seed + 3, RG_SHAPE(d->b, d->hk, d->s, d->dv));
     rg_tensor mask = d->mask ? numbers(c, seed + 4, RG_SHAPE(d->t, d->s)) : RG_NONE;
     if (d->mask == 1) mask = rg_gt(mask, -0.3);
-    rg_tensor o = rg_attention(q, k, v, .causal = d->causal, .mask = mask);
+    rg_tensor x[3] = {rg_cast(q, d->type), rg_cast(k, d->type), rg_cast(v, d->type)};
+    rg_tensor o = rg_cast(rg_attention(x[0], x[1], x[2], .causal = d->causal, .mask = mask), RG_F32);
     rg_tensor w = numbers(c, seed + 5, RG_SHAPE(d->b, d->hk * d->g, d->t, d->dv));
     rg_tensor g[3], all[4] = {o};
     if (rg_grad(rg_sum(rg_mul(o, w)), RG_TENSORS(q, k, v), g)) FAIL("%s", rg_error(c));
@@ -129,33 +131,64 @@ static size_t both_ways(rg_ctx *c, const struct dims *d, uint64_t seed, float *o
     return n;
 }
 
-static void run_random(uint64_t seed, int programs) {
+static void compare_random(rg_ctx *ref, rg_ctx *cpu, const struct dims *d, uint64_t seed, float tol) {
     static float want[1 << 18], got[1 << 18];
+    size_t n = both_ways(ref, d, seed, want);
+    CHECK_EQ(both_ways(cpu, d, seed, got), n);
+    for (size_t k = 0; k < n; k++)
+        if (!(fabsf(want[k] - got[k]) <= tol * (1 + fabsf(want[k]))))
+            FAIL("%s: b %lld, heads %lld x %lld, T %lld, S %lld, D %lld, Dv %lld, causal %d, mask %d: number "
+                 "%zu is %.9g, expected %.9g",
+                 rg_dtype_name(d->type), (long long)d->b, (long long)d->hk, (long long)d->g, (long long)d->t,
+                 (long long)d->s, (long long)d->d, (long long)d->dv, d->causal, d->mask, k, (double)got[k],
+                 (double)want[k]);
+}
+
+static void run_random(uint64_t seed, int programs) {
     rg_ctx *ref = rg_open("REF"), *cpu = rg_open("CPU");
     uint64_t rng = seed;
-    int64_t compared = 0;
     for (int i = 0; i < programs; i++) {
-        struct dims d = {1 + draw(&rng, 2),  1 + draw(&rng, 2),  1 + draw(&rng, 3),
-                         1 + draw(&rng, 40), 1 + draw(&rng, 70), 1 + draw(&rng, 40),
-                         1 + draw(&rng, 40), draw(&rng, 3) == 0, (int)draw(&rng, 3)};
+        struct dims d = {1 + draw(&rng, 2),  1 + draw(&rng, 2),
+                         1 + draw(&rng, 3),  1 + draw(&rng, 40),
+                         1 + draw(&rng, 70), 1 + draw(&rng, 40),
+                         1 + draw(&rng, 40), draw(&rng, 3) == 0,
+                         (int)draw(&rng, 3), RG_F32};
         if (draw(&rng, 2)) d.dv = d.d; /* as it mostly is */
-        size_t n = both_ways(ref, &d, rng, want);
-        CHECK_EQ(both_ways(cpu, &d, rng, got), n);
-        for (size_t k = 0; k < n; k++)
-            if (!(fabsf(want[k] - got[k]) <= 2e-4f * (1 + fabsf(want[k]))))
-                FAIL("b %lld, heads %lld x %lld, T %lld, S %lld, D %lld, Dv %lld, causal %d, mask %d: number "
-                     "%zu is %.9g, "
-                     "expected %.9g",
-                     (long long)d.b, (long long)d.hk, (long long)d.g, (long long)d.t, (long long)d.s,
-                     (long long)d.d, (long long)d.dv, d.causal, d.mask, k, (double)got[k], (double)want[k]);
-        compared += (int64_t)n;
+        compare_random(ref, cpu, &d, rng, 2e-4f);
     }
-    TEST_INFO("%d random shapes, %lld numbers as the oracle's", programs, (long long)compared);
+    rg_close(ref), rg_close(cpu);
+}
+
+/* Stored scores, and where they may not be: kept rows, blocks of queries; types in turn, queries enough for causal blocks. */
+static void run_stored(uint64_t seed, int programs) {
+    static const rg_dtype type[] = {RG_BF16, RG_F32, RG_F16, RG_BF16};
+    rg_ctx *ref = rg_open("REF"), *cpu = rg_open("CPU");
+    uint64_t rng = seed;
+    for (int i = 0; i < programs; i++) {
+        int64_t t = 1 + draw(&rng, i % 3 ? 60 : 200), s = 1 + draw(&rng, 120);
+        struct dims d = {1,
+                         1 + draw(&rng, 2),
+                         1 + draw(&rng, 3),
+                         t,
+                         s,
+                         8 + draw(&rng, 40),
+                         8 + draw(&rng, 40),
+                         draw(&rng, 2) == 0,
+                         (int)draw(&rng, 3),
+                         type[i % (int)RG_COUNT(type)]};
+        setenv("RIDGE_SCORES", i % 4 == 3 ? "0" : "64", 1);
+        if (draw(&rng, 2)) d.dv = d.d;
+        if (draw(&rng, 2)) d.s = d.t;
+        compare_random(ref, cpu, &d, rng, d.type == RG_F32 ? 2e-4f : d.type == RG_F16 ? 4e-3f : 3e-2f);
+    }
+    unsetenv("RIDGE_SCORES");
     rg_close(ref), rg_close(cpu);
 }
 
 TEST_SLOW(attention_random_shapes, 600) { run_random(1, 12); }
 TEST_MANUAL(attention_random_shapes_many, 3600) { run_random(2, 400); }
+TEST_SLOW(attention_random_stored, 600) { run_stored(1, 12); }
+TEST_MANUAL(attention_random_stored_many, 3600) { run_stored(2, 200); }
 
 /* ---- kernels and memory ----------------------------------------------------------------------------------------- */
 
@@ -177,6 +210,7 @@ static void make_layer(rg_ctx *c, struct layer *l, int64_t heads, int64_t kv_hea
 }
 
 TEST(attention_is_one_kernel_forward) {
+    setenv("RIDGE_SCORES", "0", 1);
     rg_ctx *c = rg_open("NULL");
     rg_plan_stats s;
     for (int64_t t = 8; t <= 1024; t *= 8) {
@@ -197,6 +231,7 @@ TEST(attention_is_one_kernel_forward) {
 
 /* An epilogue stays in the kernel; what makes q, k and v does not come in. */
 TEST(attention_beside_other_work) {
+    setenv("RIDGE_SCORES", "0", 1);
     rg_ctx *c = rg_open("NULL");
     rg_plan_stats s;
     struct layer l;
@@ -211,6 +246,7 @@ TEST(attention_beside_other_work) {
 }
 
 TEST(attention_memory_is_linear) {
+    setenv("RIDGE_SCORES", "0", 1);
     rg_ctx *c = rg_open("NULL");
     int64_t before = 0;
     for (int64_t t = 512; t <= 4096; t *= 2) {
@@ -233,6 +269,7 @@ TEST(attention_memory_is_linear) {
 }
 
 TEST_SLOW(attention_peak_is_linear, 300) {
+    setenv("RIDGE_SCORES", "0", 1);
     uint64_t peak[3];
     for (int i = 0; i < 3; i++) {
         rg_ctx *c = rg_open("CPU");
@@ -313,6 +350,7 @@ static int64_t around_scratch(rg_ctx *c, enum around what, int64_t t, bool forwa
 }
 
 TEST_SLOW(attention_never_stores_scores, 300) {
+    setenv("RIDGE_SCORES", "0", 1);
     static const char *const name[AROUND] = {"sum",    "mean",       "projected", "dropout",
                                              "masked", "added mask", "grouped",   "a block of GPT-2, twice"};
     rg_ctx *c = rg_open("NULL");
@@ -510,11 +548,11 @@ TEST_MANUAL(cuda_gpu_attention_persistent, 120) {
  * fewer queries than a tile, more keys than queries, grouped heads, both halves. A test for each: the oracle takes its time. */
 static void cuda_attention(size_t i) {
     static const struct dims d[] = {
-        {1, 2, 1, 160, 160, 64, 64, true, 0},   {1, 1, 1, 150, 150, 128, 128, true, 0},
-        {1, 1, 1, 130, 200, 64, 64, false, 0},  {1, 1, 2, 128, 128, 64, 64, true, 0},
-        {1, 1, 1, 70, 250, 128, 128, true, 0},  {1, 1, 1, 320, 320, 64, 64, false, 0},
-        {1, 1, 1, 256, 256, 128, 128, true, 0}, {1, 1, 2, 256, 256, 64, 64, true, 0},
-        {1, 2, 1, 384, 384, 64, 64, true, 0}};
+        {1, 2, 1, 160, 160, 64, 64, true, 0, RG_F32},   {1, 1, 1, 150, 150, 128, 128, true, 0, RG_F32},
+        {1, 1, 1, 130, 200, 64, 64, false, 0, RG_F32},  {1, 1, 2, 128, 128, 64, 64, true, 0, RG_F32},
+        {1, 1, 1, 70, 250, 128, 128, true, 0, RG_F32},  {1, 1, 1, 320, 320, 64, 64, false, 0, RG_F32},
+        {1, 1, 1, 256, 256, 128, 128, true, 0, RG_F32}, {1, 1, 2, 256, 256, 64, 64, true, 0, RG_F32},
+        {1, 2, 1, 384, 384, 64, 64, true, 0, RG_F32}};
     static float want[1 << 18], got[1 << 18];
     rg_ctx *ref = rg_open("REF"), *gpu = cuda_open();
     for (int half = 0; half < 2; half++) {
