@@ -7,8 +7,10 @@
 #include "tune/choose/choose.h"
 
 enum {
-    LEAST_K = 12,           /* terms of a sum worth packing */
-    LEAST_TERMS = 1 << 11,  /* products, likewise */
+    LEAST_K = 12,          /* terms of a sum worth packing, .. */
+    LEAST_K_TILES = 16,    /* .. for AMX */
+    LEAST_TERMS = 1 << 11, /* products, likewise */
+    LEAST_TERMS_TILES = 1 << 15,
     K_BYTES = 512,          /* of a row of a packed block .. */
     K_BYTES_EXACT = 1024,   /* .. of integers */
     K_BYTES_TILES = 2048,   /* .. of AMX, whose accumulators are stored after each */
@@ -241,15 +243,17 @@ bool write_cpu_mma(struct view *v, struct contraction *c, struct str *out) {
     if (instr == MMA_COUNT || !m->grid || !n->grid || c->a.access->buf == c->b.access->buf) return false;
     const struct mma_info *i = &mma_info[instr];
     double results = (double)m->size * (double)n->size, terms = results * c->depth;
-    if (mma_has_tiles(instr) && results < LEAST_RESULTS) return false;
-    if (v->axis[c->kbig].size < LEAST_K || terms < LEAST_TERMS ||
-        m->size < RG_MIN(i->size[MMA_M], LEAST_TILE) || n->size < RG_MIN(i->size[MMA_N], LEAST_TILE))
+    bool tiles = mma_has_tiles(instr);
+    if (tiles && results < LEAST_RESULTS) return false;
+    if (v->axis[c->kbig].size < (tiles ? LEAST_K_TILES : LEAST_K) ||
+        terms < (tiles ? LEAST_TERMS_TILES : LEAST_TERMS) || m->size < RG_MIN(i->size[MMA_M], LEAST_TILE) ||
+        n->size < RG_MIN(i->size[MMA_N], LEAST_TILE))
         return false;
     struct mma_axis_names p = {0};
     if (!tile_axes(v, c, i, out, &p)) return false;
     bool ka = access_stride(v, c->a.access, c->kbig, 1) == 1,
          kb = access_stride(v, c->b.access, c->kbig, 1) == 1;
-    if (mma_has_tiles(instr)) {
+    if (tiles) {
         bool steps = v->axis[c->kbig].size > i->size[MMA_K];
         if (!p.in_place) pack_tiles(v, out, &p, c->a.access, p.ml, p.mi, ka, true, steps);
         pack_tiles(v, out, &p, c->b.access, p.nl, p.ni, kb, false, steps);
