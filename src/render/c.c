@@ -239,18 +239,20 @@ static struct c_text read_access(struct render *r, const struct c_access *p) {
     return t;
 }
 
-/* Has it a masked form (ML, MS in c_pre.c)? Consecutive elements. */
+/* Has it a masked store (MS in c_pre.c)? Consecutive elements. */
 static bool is_maskable(const struct c_access *p) { return is_contiguous(p) && p->dt != DT_BOOL; }
 
 static struct c_text masked_load(struct render *r, struct c_access *p, struct c_text pred,
                                  struct c_text alt) {
-    struct c_text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes};
+    bool truth = p->dt == DT_BOOL;
+    struct c_text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = truth};
     unsigned bytes = dtype_info[p->dt].bytes;
     pred = named(r, mask_width(r, pred, RG_MAX(bytes, 4)));
-    alt = named(r, splat(r, alt, p->lanes, 0));
+    alt = named(r, splat(r, alt, p->lanes, truth));
     p->index = named(r, p->index);
-    t.s = fmt(r, "ML%ux%u(%s, (%s + %s), %s, %s)", bytes, p->lanes, type_of(r, p->dt, p->lanes, 0), p->base,
-              p->index.s, pred.s, alt.s);
+    const char *type = truth ? fmt(r, "u8x%u", p->lanes) : type_of(r, p->dt, p->lanes, 0);
+    t.s = fmt(r, "ML%ux%u(%s, (%s + %s), %s, %s)", bytes, p->lanes, type, p->base, p->index.s, pred.s, alt.s);
+    if (truth) t.s = fmt(r, "(i8x%u)(%s != 0)", p->lanes, t.s);
     return t;
 }
 
@@ -258,7 +260,7 @@ static struct c_text load(struct render *r, const uop *n) {
     struct c_access p = access_of_index(r, n->src[0]);
     if (n->op == OP_LOAD) return read_access(r, &p);
     struct c_text alt = operand(r, n->src[1]), pred = operand(r, n->src[2]);
-    if (pred.lanes > 1 && is_maskable(&p)) return masked_load(r, &p, pred, alt);
+    if (pred.lanes > 1 && is_contiguous(&p)) return masked_load(r, &p, pred, alt);
     if (pred.lanes > 1) {
         pred = named(r, pred);
         return gather(r, &p, &pred, named(r, alt));
