@@ -400,8 +400,10 @@ enum {
     CPU_LEAST_FMAS_16 = 1 << 15, /* 16-bit floats, .. */
     CPU_LEAST_FMAS = 1 << 18,    /* .. others: less is a kernel that keeps rows */
     CPU_LEAST_FMAS_GRAD = 1 << 13,
-    CPU_HEAD = 8,   /* at least, */
-    CPU_QUERIES = 3 /* and those of a head of k: its keys are a matrix by some vectors else */
+    CPU_HEAD = 8,      /* at least, */
+    CPU_QUERIES = 3,   /* and those of a head of k, and keys: a matrix by some vectors else. */
+    CPU_LANES = 16,    /* Rows of float32 and float64 are as fast as GEMMs where queries fill lanes, */
+    CPU_HEAD_ROWS = 96 /* below this, without a mask: it would be loaded lane by lane */
 };
 
 enum {
@@ -427,9 +429,11 @@ static bool is_plain_on_cpu(struct attend *a, const struct shape *q, const struc
     if (RG_MIN(d, v->d[v->n - 1]) < CPU_HEAD || (a->half == DT_VOID && a->o->causal)) return false;
     bool fits = scores * dtype_info[a->dt].bytes <= (double)a->o->scores;
     if (!fits && (a->half == DT_VOID || a->t > BLOCKS_MOST * block_of(a, q))) return false;
-    a->plain_grad = !fits || fmas >= CPU_LEAST_FMAS_GRAD;
+    a->plain_grad = !fits || (fmas >= CPU_LEAST_FMAS_GRAD && RG_MIN(a->t, a->s) >= CPU_QUERIES);
     if (!fits) return true;
-    return each >= CPU_QUERIES && fmas >= (a->half == DT_VOID ? CPU_LEAST_FMAS : CPU_LEAST_FMAS_16);
+    if (RG_MIN(each, a->s) < CPU_QUERIES) return false;
+    if (a->half != DT_VOID) return fmas >= CPU_LEAST_FMAS_16;
+    return fmas >= CPU_LEAST_FMAS && (a->o->mask || d >= CPU_HEAD_ROWS || each < CPU_LANES);
 }
 
 static bool is_plain(struct attend *a, const struct shape *q, const struct shape *v, int64_t heads) {
