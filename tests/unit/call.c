@@ -216,6 +216,35 @@ TEST_SLOW(call_sorts_rows_side_by_side, 300) {
     free_sorted(&b);
 }
 
+/* The first few by candidates: any number of them, rows in one piece and in several, NaN with and without a sign. */
+TEST_SLOW(call_finds_few_as_the_oracle, 300) {
+    uint64_t seed = 23;
+    for (int i = 0; i < 170; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        uint64_t r = seed >> 8 ^ seed >> 40;
+        rg_dtype dt = (rg_dtype)(r % (RG_F64 + 1));
+        int64_t n = 41 + (int64_t)((r >> 8) % (i % 4 ? 900 : 60000)),
+                rows = n > 5000 ? 1 : 1 + (int64_t)(r >> 40) % 5;
+        int64_t k = 1 + (int64_t)((r >> 20) % (i % 3 ? 60 : (uint64_t)n)),
+                some = RG_MIN(k, i % 5 ? n / 4 : n);
+        uint8_t *data = malloc((size_t)(rows * n) * 8);
+        int64_t *got[2] = {malloc((size_t)(rows * some) * 8), malloc((size_t)(rows * some) * 8)};
+        fill(data, (size_t)(rows * n), rg_dtype_size(dt), (enum kind)((r >> 50) % 3), dt == RG_BOOL, &seed);
+        for (int down = 0; down < 2; down++) {
+            for (int d = 0; d < 2; d++) {
+                rg_ctx *c = rg_open(d ? "REF" : "CPU");
+                rg_tensor x = rg_from(c, dt, data, RG_SHAPE(rows, n));
+                if (rg_read(rg_topk_index(x, some, 1, .smallest = !down), got[d], (size_t)(rows * some) * 8))
+                    FAIL("%s", rg_error(c));
+                rg_close(c);
+            }
+            if (memcmp(got[0], got[1], (size_t)(rows * some) * 8))
+                FAIL("%s, %lld of %lld differ (%d)", rg_dtype_name(dt), (long long)some, (long long)n, down);
+        }
+        free(data), free(got[0]), free(got[1]);
+    }
+}
+
 TEST_SLOW(call_sorts_as_the_oracle, 300) { sorts_alike("CPU", 0, RG_F64 + 1); }
 
 /* ---- scatter-adds in order -------------------------------------------------------------------------------------- */

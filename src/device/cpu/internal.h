@@ -31,6 +31,12 @@ struct lane_sort {
 uint32_t cpu_sort_lanes(const struct lane_sort *, uint32_t rows);
 size_t cpu_sort_lanes_scratch(const struct lane_sort *);
 
+/* sort_few.c: the indices (u32) of k elements of one row that come first and perhaps some more, in the scratch memory; how
+ * many. sorted: they are in order, MOST_RANKED at most; else in that of the row, 2 k at most. */
+enum { MOST_RANKED = 120 };
+uint32_t cpu_sort_few(const struct lane_sort *, bool *sorted);
+size_t cpu_sort_few_scratch(uint32_t n, uint32_t bytes);
+
 /* elf.c */
 int elf_load(struct device *, struct err *, const void *object, size_t n, struct module **);
 void elf_unload(struct module *);

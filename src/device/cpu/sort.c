@@ -4,7 +4,7 @@
  * the greatest number, 0 and -0 one number, all bits inverted where the greatest comes first. For argsort and the like,
  * the index stands below the number in the same word, so that words are never equal and ties go to the lower index.
  * Rows of words are sorted by rank or by insertion if they are short, else by counting digits from the lowest up, which keeps equal
- * ones in order; a few greatest are kept in a heap. A sorted row of numbers is turned back into elements; only what
+ * ones in order; of a few, candidates are found first (sort_few.c). A sorted row of numbers is turned back into elements; only what
  * several elements share a number for (NaN, zeros) is copied from the row again, in its order.
  * Short rows are sorted side by side, where there are several (sort_lanes.c).
  * A row that is alone is cut among the threads, whose parts are merged; the cuts of a merge are found by bisection.
@@ -16,15 +16,10 @@
 #define WIDE_DIGITS 4096   /* elements from which on digits have 11 bits, not 8 */
 #define PARALLEL (1 << 16) /* elements of a row that is worth several threads */
 #define PARTS 16
-#define AT_ONCE 32 /* elements of a long row that are compared with the last of the few wanted */
 
 typedef uint32_t word32;
 typedef uint64_t word64;
 typedef unsigned __int128 word128;
-typedef uint8_t vec_uint8_t __attribute__((vector_size(16)));
-typedef uint16_t vec_uint16_t __attribute__((vector_size(16)));
-typedef uint32_t vec_uint32_t __attribute__((vector_size(16)));
-typedef uint64_t vec_uint64_t __attribute__((vector_size(16)));
 
 struct parts { /* a sort that several threads do */
     void *a, *b;
@@ -112,25 +107,7 @@ static int first_bits(uint32_t n) {
         insert_##W(a, n);                                                                                    \
         return a;                                                                                            \
     }                                                                                                        \
-    static void sift_##W(W *h, uint32_t n, uint32_t i, W x) {                                                \
-        for (uint32_t c; (c = 2 * i + 1) < n; i = c) {                                                       \
-            c += c + 1 < n && h[c + 1] > h[c];                                                               \
-            if (h[c] <= x) break;                                                                            \
-            h[i] = h[c];                                                                                     \
-        }                                                                                                    \
-        h[i] = x;                                                                                            \
-    }                                                                                                        \
-    static __attribute__((unused)) void heap_##W(W *h, uint32_t k) {                                         \
-        for (uint32_t i = k / 2; i-- > 0;) sift_##W(h, k, i, h[i]);                                          \
-    }                                                                                                        \
-    static __attribute__((unused)) void sort_heap_##W(W *h, uint32_t k) {                                    \
-        for (uint32_t i = k; i-- > 1;) {                                                                     \
-            W x = h[i];                                                                                      \
-            h[i] = h[0];                                                                                     \
-            sift_##W(h, i, 0, x);                                                                            \
-        }                                                                                                    \
-    }                                                                                                        \
-    /* The same of short rows: no branch depends on the values. */                                           \
+    /* The k least of a short row, in order: no branch depends on the values. */                             \
     static __attribute__((unused)) void pick_##W(W *a, uint32_t n, uint32_t k) {                             \
         for (uint32_t j = 0; j < k; j++) {                                                                   \
             W least = a[j];                                                                                  \
@@ -220,95 +197,69 @@ SORTS(word128)
     (!(is_signed) ? (x) : !(inf) ? (x) ^ (top) : (x) & (top) ? (x) ^ (top) : ~(x) & (all))
 
 /* A row of elements of type T (bits as U) to numbers K, to words P with the index below the number, and back. */
-#define ELEMENTS(T, U, K, P, P_LOW, all, top, inf, is_signed)                                        \
-    static bool numbers_##T(const void *row, uint32_t n, bool down, void *to) {                      \
-        const U *x = row;                                                                            \
-        K *out = to, flip = down ? (all) : 0, again = 0;                                             \
-        for (uint32_t i = 0; i < n; i++) {                                                           \
-            K v = x[i];                                                                              \
-            out[i] = (K)(KEY(v, (K)(all), (K)(top), (K)(inf), is_signed)) ^ flip;                    \
-            again |= (inf) && (IS_NAN(v, (K)(top), (K)(inf)) || IS_ZERO(v, (K)(top)));               \
-        }                                                                                            \
-        return again;                                                                                \
-    }                                                                                                \
-    static void words_##T(const void *row, uint32_t n, bool down, void *to) {                        \
-        const U *x = row;                                                                            \
-        K flip = down ? (all) : 0;                                                                   \
-        P *out = to;                                                                                 \
-        for (uint32_t i = 0; i < n; i++) {                                                           \
-            K v = x[i];                                                                              \
-            out[i] = (P)((K)(KEY(v, (K)(all), (K)(top), (K)(inf), is_signed)) ^ flip) << P_LOW | i;  \
-        }                                                                                            \
-    }                                                                                                \
-    static uint32_t below_##T(const K *x, uint32_t n, K v) {                                         \
-        uint32_t lo = 0, hi = n;                                                                     \
-        while (lo < hi) {                                                                            \
-            uint32_t mid = lo + (hi - lo) / 2;                                                       \
-            if (x[mid] < v)                                                                          \
-                lo = mid + 1;                                                                        \
-            else                                                                                     \
-                hi = mid;                                                                            \
-        }                                                                                            \
-        return lo;                                                                                   \
-    }                                                                                                \
-    static void elements_##T(const void *sorted, const void *row, uint32_t n, bool down, bool again, \
-                             void *to) {                                                             \
-        const K *s = sorted;                                                                         \
-        const U *x = row;                                                                            \
-        U *out = to;                                                                                 \
-        K flip = down ? (all) : 0, zero = (K)(top) ^ flip, nan = (K)(all) ^ flip;                    \
-        uint32_t z = 0, q = 0;                                                                       \
-        if (again) z = below_##T(s, n, zero), q = below_##T(s, n, nan);                              \
-        for (uint32_t i = 0; i < n; i++) {                                                           \
-            K v = s[i] ^ flip;                                                                       \
-            out[i] = (U)(UNKEY(v, (K)(all), (K)(top), (K)(inf), is_signed));                         \
-        }                                                                                            \
-        for (uint32_t i = 0; again && i < n; i++) {                                                  \
-            K v = x[i];                                                                              \
-            if (IS_NAN(v, (K)(top), (K)(inf)))                                                       \
-                out[q++] = x[i];                                                                     \
-            else if (IS_ZERO(v, (K)(top)))                                                           \
-                out[z++] = x[i];                                                                     \
-        }                                                                                            \
-    }                                                                                                \
-    /* Is some number of a block below `most`? In vectors, as wide as the element. */                \
-    static bool below_most_##T(const U *x, U most, U flip) {                                         \
-        vec_##U some = {0};                                                                          \
-        for (uint32_t i = 0; i < AT_ONCE; i += 16 / sizeof(U)) {                                     \
-            vec_##U v, key;                                                                          \
-            memcpy(&v, x + i, sizeof v);                                                             \
-            key = (is_signed) ? v ^ (U)(top) : v;                                                    \
-            if (inf) {                                                                               \
-                vec_##U mag = v & (U)((top)-1), zero = (vec_##U)(mag == 0);                          \
-                key ^= (vec_##U)((v & (U)(top)) != 0) & (U)((all) ^ (top));                          \
-                key = (key & ~zero) | (zero & (U)(top)) | ((vec_##U)(mag > (U)(inf)) & (U)(all));    \
-            }                                                                                        \
-            some |= (vec_##U)((key ^ flip) < most);                                                  \
-        }                                                                                            \
-        uint64_t any[2];                                                                             \
-        memcpy(any, &some, sizeof any);                                                              \
-        return any[0] | any[1];                                                                      \
-    }                                                                                                \
-    /* The k least words, sorted: most blocks have none below the greatest of those so far. */       \
-    static void few_##T(const void *row, uint32_t n, uint32_t k, bool down, void *to) {              \
-        const U *x = row;                                                                            \
-        U flip = (U)(down ? (all) : 0);                                                              \
-        P *h = to;                                                                                   \
-        words_##T(row, k, down, h);                                                                  \
-        heap_##P(h, k);                                                                              \
-        for (uint32_t i = k, m; k && i < n; i += m) {                                                \
-            K key[AT_ONCE];                                                                          \
-            m = RG_MIN(AT_ONCE, n - i);                                                              \
-            if (m == AT_ONCE && !below_most_##T(x + i, (U)(h[0] >> P_LOW), flip)) continue;          \
-            numbers_##T(x + i, m, down, key);                                                        \
-            for (uint32_t j = 0; j < m; j++)                                                         \
-                if (key[j] < (K)(h[0] >> P_LOW)) sift_##P(h, k, 0, (P)key[j] << P_LOW | (i + j));    \
-        }                                                                                            \
-        sort_heap_##P(h, k);                                                                         \
-    }                                                                                                \
-    static void picked_##T(const void *words, const void *row, uint32_t n, void *to) {               \
-        const P *w = words;                                                                          \
-        for (uint32_t i = 0; i < n; i++) ((U *)to)[i] = ((const U *)row)[(uint32_t)w[i]];            \
+#define ELEMENTS(T, U, K, P, P_LOW, all, top, inf, is_signed)                                              \
+    static bool numbers_##T(const void *row, uint32_t n, bool down, void *to) {                            \
+        const U *x = row;                                                                                  \
+        K *out = to, flip = down ? (all) : 0, again = 0;                                                   \
+        for (uint32_t i = 0; i < n; i++) {                                                                 \
+            K v = x[i];                                                                                    \
+            out[i] = (K)(KEY(v, (K)(all), (K)(top), (K)(inf), is_signed)) ^ flip;                          \
+            again |= (inf) && (IS_NAN(v, (K)(top), (K)(inf)) || IS_ZERO(v, (K)(top)));                     \
+        }                                                                                                  \
+        return again;                                                                                      \
+    }                                                                                                      \
+    static void words_##T(const void *row, uint32_t n, bool down, void *to) {                              \
+        const U *x = row;                                                                                  \
+        K flip = down ? (all) : 0;                                                                         \
+        P *out = to;                                                                                       \
+        for (uint32_t i = 0; i < n; i++) {                                                                 \
+            K v = x[i];                                                                                    \
+            out[i] = (P)((K)(KEY(v, (K)(all), (K)(top), (K)(inf), is_signed)) ^ flip) << P_LOW | i;        \
+        }                                                                                                  \
+    }                                                                                                      \
+    static uint32_t below_##T(const K *x, uint32_t n, K v) {                                               \
+        uint32_t lo = 0, hi = n;                                                                           \
+        while (lo < hi) {                                                                                  \
+            uint32_t mid = lo + (hi - lo) / 2;                                                             \
+            if (x[mid] < v)                                                                                \
+                lo = mid + 1;                                                                              \
+            else                                                                                           \
+                hi = mid;                                                                                  \
+        }                                                                                                  \
+        return lo;                                                                                         \
+    }                                                                                                      \
+    static void elements_##T(const void *sorted, const void *row, uint32_t n, bool down, bool again,       \
+                             void *to) {                                                                   \
+        const K *s = sorted;                                                                               \
+        const U *x = row;                                                                                  \
+        U *out = to;                                                                                       \
+        K flip = down ? (all) : 0, zero = (K)(top) ^ flip, nan = (K)(all) ^ flip;                          \
+        uint32_t z = 0, q = 0;                                                                             \
+        if (again) z = below_##T(s, n, zero), q = below_##T(s, n, nan);                                    \
+        for (uint32_t i = 0; i < n; i++) {                                                                 \
+            K v = s[i] ^ flip;                                                                             \
+            out[i] = (U)(UNKEY(v, (K)(all), (K)(top), (K)(inf), is_signed));                               \
+        }                                                                                                  \
+        for (uint32_t i = 0; again && i < n; i++) {                                                        \
+            K v = x[i];                                                                                    \
+            if (IS_NAN(v, (K)(top), (K)(inf)))                                                             \
+                out[q++] = x[i];                                                                           \
+            else if (IS_ZERO(v, (K)(top)))                                                                 \
+                out[z++] = x[i];                                                                           \
+        }                                                                                                  \
+    }                                                                                                      \
+    /* Words of n candidates. */                                                                           \
+    static void chosen_##T(const void *row, const uint32_t *index, uint32_t n, bool down, void *to) {      \
+        K flip = down ? (all) : 0;                                                                         \
+        P *out = to;                                                                                       \
+        for (uint32_t i = 0; i < n; i++) {                                                                 \
+            K v = ((const U *)row)[index[i]];                                                              \
+            out[i] = (P)((K)(KEY(v, (K)(all), (K)(top), (K)(inf), is_signed)) ^ flip) << P_LOW | index[i]; \
+        }                                                                                                  \
+    }                                                                                                      \
+    static void picked_##T(const void *words, const void *row, uint32_t n, void *to) {                     \
+        const P *w = words;                                                                                \
+        for (uint32_t i = 0; i < n; i++) ((U *)to)[i] = ((const U *)row)[(uint32_t)w[i]];                  \
     }
 
 #define ELEMENTS32(T, U, all, top, inf, is_signed) \
@@ -333,14 +284,14 @@ static const struct element {
     uint32_t bytes;
     bool (*numbers)(const void *row, uint32_t n, bool down, void *to); /* are there zeros or NaN? */
     void (*words)(const void *row, uint32_t n, bool down, void *to);
-    void (*few)(const void *row, uint32_t n, uint32_t k, bool down, void *to);
+    void (*chosen)(const void *row, const uint32_t *index, uint32_t n, bool down, void *to);
     void (*elements)(const void *sorted, const void *row, uint32_t n, bool down, bool again, void *to);
     void (*picked)(const void *words, const void *row, uint32_t n, void *to);
     bool is_signed;
     uint64_t inf;
 } element[] = {
 #define X(T, size, is_signed, inf) \
-    {#T, size, numbers_##T, words_##T, few_##T, elements_##T, picked_##T, is_signed, inf},
+    {#T, size, numbers_##T, words_##T, chosen_##T, elements_##T, picked_##T, is_signed, inf},
 #define TYPES(X)             \
     X(u8, 1, false, 0)       \
     X(i8, 1, true, 0)        \
@@ -381,21 +332,39 @@ static void row_values(const struct sort_row *r) {
     r->e->elements(s, r->x, r->n, r->down, again, r->out);
 }
 
-static bool is_few(uint32_t n, uint32_t k) { return k <= n / 8; }
+static bool is_few(uint32_t n, uint32_t k) { return n > SHORT && k && k <= n / 4; }
+
+static size_t word_bytes(const struct element *e) { return e->bytes == 8 ? 16 : 8; }
+
+static void *few_words(const struct sort_row *r) {
+    struct lane_sort s = {.x = r->x,
+                          .scratch = r->scratch,
+                          .n = r->n,
+                          .k = r->k,
+                          .bytes = r->e->bytes,
+                          .inf = r->e->inf,
+                          .is_signed = r->e->is_signed,
+                          .down = r->down};
+    bool sorted;
+    uint32_t n = cpu_sort_few(&s, &sorted);
+    char *a = r->scratch + cpu_sort_few_scratch(r->n, r->e->bytes), *b = a + n * word_bytes(r->e);
+    int bits = (int)r->e->bytes * 8;
+    r->e->chosen(r->x, s.scratch, sorted ? r->k : n, r->down, a);
+    if (sorted) return a;
+    return r->e->bytes == 8 ? (void *)sort_word128((word128 *)(void *)a, (word128 *)(void *)b, n, 64, bits)
+                            : sort_word64((word64 *)(void *)a, (word64 *)(void *)b, n, 32, bits);
+}
 
 /* The first k words of the row in order, in a or in b, which has as much room. */
 static void *row_words(const struct sort_row *r, void *a, void *b) {
-    bool wide = r->e->bytes == 8, few = is_few(r->n, r->k);
+    bool wide = r->e->bytes == 8;
     int bits = (int)r->e->bytes * 8;
     bool pick = r->n <= SHORT && 2 * r->k <= r->n && !wide;
-    if (few && !pick) return r->e->few(r->x, r->n, r->k, r->down, a), a;
     r->e->words(r->x, r->n, r->down, a);
     if (pick) return pick_word64(a, r->n, r->k), a;
     if (wide) return (r->alone ? sort_all_word128 : sort_word128)(a, b, r->n, 64, bits);
     return (r->alone ? sort_all_word64 : sort_word64)(a, b, r->n, 32, bits);
 }
-
-static size_t word_bytes(const struct element *e) { return e->bytes == 8 ? 16 : 8; }
 
 /* The indices in the low bits of words, as i64; over the words themselves where those have 8 bytes. */
 static void write_indices(const void *words, bool wide, uint32_t n, int64_t *out) {
@@ -433,7 +402,7 @@ static void run(const struct element *e, enum sort_what what, bool alone, void *
             continue;
         }
         char *a = scratch, *b = what == ARGSORT && e->bytes < 8 ? r.out : a + r.n * word_bytes(e);
-        void *w = row_words(&r, a, b);
+        void *w = is_few(r.n, r.k) ? few_words(&r) : row_words(&r, a, b);
         if (indices)
             write_indices(w, e->bytes == 8, r.k, (int64_t *)(void *)r.out);
         else
@@ -477,7 +446,11 @@ bool cpu_sort_fn(const struct dev_call *c, struct dev_builtin *out) {
     struct lane_sort side_by_side = {.n = (uint32_t)c->num[0],
                                      .bytes = element[t].bytes,
                                      .indices = what == ARGSORT || what == TOPK_INDEX};
-    out->scratch =
-        RG_MAX(c->num[0] * (int64_t)word * (half ? 1 : 2), (int64_t)cpu_sort_lanes_scratch(&side_by_side));
+    int64_t n = c->num[0], k = c->num[1], alike = (int64_t)cpu_sort_lanes_scratch(&side_by_side);
+    out->scratch = n * (int64_t)word * (half ? 1 : 2);
+    if (is_few((uint32_t)n, (uint32_t)k))
+        out->scratch = (int64_t)cpu_sort_few_scratch((uint32_t)n, element[t].bytes) +
+                       2 * (int64_t)word * RG_MAX(2 * k, MOST_RANKED);
+    out->scratch = RG_MAX(out->scratch, alike);
     return true;
 }

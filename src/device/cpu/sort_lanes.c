@@ -2,14 +2,14 @@
  *
  * A batch of rows is transposed to 64 bytes of lanes for each position in a row. A compare-exchange of two positions is a
  * minimum and a maximum of all lanes: no branch and no address depends on values. The network is Batcher's odd-even
- * mergesort; for the first k a selection, where that has fewer compare-exchanges. Keys are those of sort.c, as wide as the
+ * mergesort; for the first k it sorts blocks and keeps the least of each and of those so far, which are bitonic then; or
+ * selects them one by one: what has the fewest compare-exchanges. Keys are those of sort.c, as wide as the
  * element. With indices, the index stands below the key in a wider word, or beside a key of 64 bits in lanes of its own.
  * NaN and -0 share a key with others: where a row has some, they are copied from it again, in its order.
  * Tests: tests/unit/call.c; speed: bench/sort.c */
 #include "device/cpu/internal.h"
 
 #define VECTOR 64 /* bytes of lanes for one position: rows of a batch, at most */
-#define PARTS 2   /* loops that are unrolled, each of them vectorized */
 #ifdef __clang__
 #define VECTORIZED _Pragma("clang loop unroll(disable) vectorize(enable)")
 #else
@@ -62,19 +62,26 @@ typedef uint64_t vec_uint64_t __attribute__((vector_size(16), may_alias));
         }                                                                                                 \
     }
 
-/* A stage of the network, and a selection. */
-#define STAGES(name, W, TARGET, suffix)                                                            \
-    TARGET static void stage_##name##suffix(void *lanes, uint32_t n, uint32_t p, uint32_t q) {     \
-        W *v = lanes;                                                                              \
-        EACH_PAIR exchange_##name##suffix(v + i * LANES(W), v + (i + q) * LANES(W), n * LANES(W)); \
-    }                                                                                              \
-    TARGET static void select_##name##suffix(void *lanes, uint32_t n, uint32_t k) {                \
-        W *v = lanes;                                                                              \
-        for (uint32_t j = 0; j < k; j++)                                                           \
-            for (uint32_t i = j + 1; i < n; i++)                                                   \
-                exchange_##name##suffix(v + j * LANES(W), v + i * LANES(W), n * LANES(W));         \
+/* A stage of the network on n positions, `all` in front of indices; the least of positions i below p and of those from `block` to
+ * `end`, which fill it up from its end; and a selection. */
+#define STAGES(name, W, TARGET, suffix)                                                                      \
+    TARGET static void stage_##name##suffix(void *lanes, uint32_t n, uint32_t all, uint32_t p, uint32_t q) { \
+        W *v = lanes;                                                                                        \
+        EACH_PAIR exchange_##name##suffix(v + i * LANES(W), v + (i + q) * LANES(W), all * LANES(W));         \
+    }                                                                                                        \
+    TARGET static void fold_##name##suffix(void *lanes, uint32_t p, uint32_t block, uint32_t end,            \
+                                           uint32_t all) {                                                   \
+        W *v = lanes;                                                                                        \
+        for (uint32_t i = block; i < end; i++)                                                               \
+            exchange_##name##suffix(v + (p - 1 - (i - block)) * LANES(W), v + i * LANES(W), all * LANES(W)); \
+    }                                                                                                        \
+    TARGET static void select_##name##suffix(void *lanes, uint32_t n, uint32_t k) {                          \
+        W *v = lanes;                                                                                        \
+        for (uint32_t j = 0; j < k; j++)                                                                     \
+            for (uint32_t i = j + 1; i < n; i++)                                                             \
+                exchange_##name##suffix(v + j * LANES(W), v + i * LANES(W), n * LANES(W));                   \
     }
-#define NETWORK(W, TARGET, suffix)                                                        \
+#define NETWORK(W, TARGET, suffix, PARTS)                                                 \
     KEYS(W, TARGET, suffix)                                                               \
     TARGET static inline void least_first_##W##suffix(W *restrict a, W *restrict b) {     \
         VECTORIZED for (uint32_t l = 0; l < LANES(W) / PARTS; l++) {                      \
@@ -106,28 +113,36 @@ typedef uint64_t vec_uint64_t __attribute__((vector_size(16), may_alias));
 struct network {
     void (*keys)(void *lanes, uint32_t n, const struct key_form *, void *again);
     void (*elements)(void *lanes, uint32_t n, const struct key_form *);
-    void (*stage)(void *lanes, uint32_t n, uint32_t p, uint32_t q);
+    void (*stage)(void *lanes, uint32_t n, uint32_t all, uint32_t p, uint32_t q);
+    void (*fold)(void *lanes, uint32_t p, uint32_t block, uint32_t end, uint32_t all);
     void (*select)(void *lanes, uint32_t n, uint32_t k);
 };
-#define ROW(name, W, suffix) \
-    { keys_##W##suffix, elements_##W##suffix, stage_##name##suffix, select_##name##suffix }
-#define NETWORKS(TARGET, suffix)                                                                         \
-    NETWORK(uint8_t, TARGET, suffix)                                                                     \
-    NETWORK(uint16_t, TARGET, suffix)                                                                    \
-    NETWORK(uint32_t, TARGET, suffix)                                                                    \
-    NETWORK(uint64_t, TARGET, suffix)                                                                    \
+#define ROW(name, W, suffix)                                                               \
+    {                                                                                      \
+        keys_##W##suffix, elements_##W##suffix, stage_##name##suffix, fold_##name##suffix, \
+            select_##name##suffix                                                          \
+    }
+/* PARTS: loops that are unrolled, each of them vectorized. */
+#define NETWORKS(TARGET, suffix, PARTS)                                                                  \
+    NETWORK(uint8_t, TARGET, suffix, PARTS)                                                              \
+    NETWORK(uint16_t, TARGET, suffix, PARTS)                                                             \
+    NETWORK(uint32_t, TARGET, suffix, PARTS)                                                             \
+    NETWORK(uint64_t, TARGET, suffix, PARTS)                                                             \
     PAIRS(TARGET, suffix)                                                                                \
     static const struct network networks##suffix[] = {                                                   \
         ROW(uint8_t, uint8_t, suffix), ROW(uint16_t, uint16_t, suffix), ROW(uint32_t, uint32_t, suffix), \
         ROW(uint64_t, uint64_t, suffix), ROW(pair, uint64_t, suffix)};
-NETWORKS(, )
-#ifdef __x86_64__ /* its least instruction set has no minimum of unsigned numbers */
-NETWORKS(__attribute__((target("avx2"))), _avx2)
+NETWORKS(, , 2)
+#ifdef __x86_64__ /* its least instruction set has no minimum of unsigned numbers, AVX2 none of 64 bits */
+NETWORKS(__attribute__((target("avx2"))), _avx2, 2)
+NETWORKS(__attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512"))), _avx512, 1)
 #endif
 enum { PAIR = 4 };
 
 static const struct network *network_of(uint32_t width) {
 #ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        return &networks_avx512[width];
     if (__builtin_cpu_supports("avx2")) return &networks_avx2[width];
 #endif
     return &networks[width];
@@ -320,13 +335,41 @@ static uint64_t exchanges(uint64_t n) {
     return n * lg * (lg + 1) / 4;
 }
 
+static uint32_t block_of(uint32_t k) {
+    uint32_t p = 1;
+    while (p < k) p *= 2;
+    return p;
+}
+
+/* .. of its blocks, with what joins their first ones. */
+static uint64_t exchanges_blocks(uint64_t n, uint32_t k) {
+    uint32_t p = block_of(k);
+    return n / p * exchanges(p) + n + n / 2 * (uint64_t)__builtin_ctz(p);
+}
+
+static void sort_positions(const struct network *net, void *lanes, uint32_t n, uint32_t all) {
+    for (uint32_t p = 1; p < n; p *= 2)
+        for (uint32_t q = p; q; q /= 2) net->stage(lanes, n, all, p, q);
+}
+
 static void sort_batch(const struct network *net, void *lanes, uint32_t n, uint32_t k) {
-    if ((uint64_t)n * k < exchanges(n)) {
+    uint64_t whole = exchanges(n), blocks = k < n ? exchanges_blocks(n, k) : UINT64_MAX;
+    uint32_t p = block_of(k), end;
+    if ((uint64_t)n * k < RG_MIN(whole, blocks)) {
         net->select(lanes, n, k);
         return;
     }
-    for (uint32_t p = 1; p < n; p *= 2)
-        for (uint32_t q = p; q; q /= 2) net->stage(lanes, n, p, q);
+    if (whole <= blocks) {
+        sort_positions(net, lanes, n, n);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i = end) {
+        end = RG_MIN(i + p, n);
+        sort_positions(net, (char *)lanes + (size_t)i * VECTOR, end - i, n);
+        if (!i) continue;
+        net->fold(lanes, p, i, end, n);
+        for (uint32_t q = p / 2; q; q /= 2) net->stage(lanes, p, n, q, q); /* the least p are bitonic */
+    }
 }
 
 static void number_positions(uint64_t *v, uint32_t n) {
