@@ -6,6 +6,9 @@
 #include "device/cpu/internal.h"
 
 #include <endian.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 static inline int64_t clamp_index(int64_t i, int64_t size) { return i < 0 ? 0 : i < size ? i : size - 1; }
 
@@ -38,11 +41,13 @@ static void table_of_masks(uint8_t (*table)[8]) {
             if (mask >> i & 1) table[mask][n++] = i;
 }
 
-/* Eight bools as bits; the lowest address is the lowest bit. */
-static inline uint32_t mask_of(const uint8_t *p) {
+/* Eight bools as bits; the lowest address is the lowest bit. *count: how many are true; not every machine counts bits. */
+static inline uint32_t mask_of(const uint8_t *p, int64_t *count) {
     uint64_t x;
     memcpy(&x, p, sizeof x);
-    return (uint32_t)((le64toh(x) & 0x0101010101010101u) * 0x0102040810204080u >> 56);
+    x = le64toh(x) & 0x0101010101010101u;
+    *count = (int64_t)(x * 0x0101010101010101u >> 56);
+    return (uint32_t)(x * 0x0102040810204080u >> 56);
 }
 
 typedef uint8_t bytes8 __attribute__((vector_size(8)));
@@ -53,53 +58,90 @@ typedef int64_t vec8_i64 __attribute__((vector_size(64)));
 #define COMPACT(T, U)                                                                             \
     static int64_t compact_##T(const uint8_t *in, int64_t n, U *out, int64_t size, int64_t *at) { \
         uint8_t table[256][8];                                                                    \
-        int64_t j = 0;                                                                            \
+        int64_t j = 0, found = *at, more;                                                         \
         table_of_masks(table);                                                                    \
-        for (; j + 8 <= n && *at + 8 <= size; j += 8) {                                           \
-            uint32_t mask = mask_of(in + j);                                                      \
+        for (; j + 8 <= n && found + 8 <= size; j += 8, found += more) {                          \
             bytes8 which;                                                                         \
-            memcpy(&which, table[mask], sizeof which);                                            \
+            memcpy(&which, table[mask_of(in + j, &more)], sizeof which);                          \
             vec8_##T index = __builtin_convertvector(which, vec8_##T) + (U)j;                     \
-            memcpy(out + *at, &index, sizeof index);                                              \
-            *at += __builtin_popcount(mask);                                                      \
+            memcpy(out + found, &index, sizeof index);                                            \
         }                                                                                         \
+        *at = found;                                                                              \
         return j;                                                                                 \
     }
+#ifdef __x86_64__
+/* The same by 64, with an instruction that packs the lanes of a mask. */
+#define COMPACT_AVX512(T, U, LANES, START, ADD, SET, PACK)                                           \
+    __attribute__((target("avx512f,avx512bw,popcnt"))) static int64_t compact_avx512_##T(            \
+        const uint8_t *in, int64_t n, U *out, int64_t size, int64_t *at) {                           \
+        int64_t j = 0, found = *at;                                                                  \
+        for (; j + 64 <= n && found + 64 <= size; j += 64) {                                         \
+            __m512i x = _mm512_loadu_si512(in + j), index = ADD(START, SET((U)j));                   \
+            for (uint64_t mask = _mm512_test_epi8_mask(x, x), k = 0; k < 64 / LANES; k++) {          \
+                _mm512_storeu_si512(out + found, PACK((uint32_t)mask & ((1u << LANES) - 1), index)); \
+                found += __builtin_popcount((uint32_t)mask & ((1u << LANES) - 1));                   \
+                index = ADD(index, SET(LANES)), mask >>= LANES;                                      \
+            }                                                                                        \
+        }                                                                                            \
+        *at = found;                                                                                 \
+        return j;                                                                                    \
+    }
+#define PACK_I32(m, v) _mm512_maskz_compress_epi32((__mmask16)(m), v)
+#define PACK_I64(m, v) _mm512_maskz_compress_epi64((__mmask8)(m), v)
+COMPACT_AVX512(i32, int32_t, 16, _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+               _mm512_add_epi32, _mm512_set1_epi32, PACK_I32)
+COMPACT_AVX512(i64, int64_t, 8, _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_add_epi64,
+               _mm512_set1_epi64, PACK_I64)
+#define COMPACT_WIDE(T)                                       \
+    if (n >= COMPACTED && __builtin_cpu_supports("avx512bw")) \
+        j = compact_avx512_##T(in, n, out, size, &found);
+#else
+#define COMPACT_WIDE(T) \
+    if (false) {}
+#endif
 
 /* in: a mask. A false element is overwritten by the next: no branch. */
-#define NONZERO(T, U)                                                                \
-    COMPACT(T, U)                                                                    \
-    ROWS(nonzero, T, U, uint8_t, int64_t found = 0, j = 0, at;                       \
-         if (n >= COMPACTED) j = compact_##T(in, n, out, size, &found);              \
-         for (at = found; j < n && at < size; j++) out[at] = (U)j, at += in[j] != 0; \
-         memset(out + at, 0xff, (size_t)(size - at) * sizeof *out);                  \
+#define NONZERO(T, U)                                                                        \
+    COMPACT(T, U)                                                                            \
+    ROWS(nonzero, T, U, uint8_t, int64_t found = 0, j = 0, at;                               \
+         COMPACT_WIDE(T) else if (n >= COMPACTED) j = compact_##T(in, n, out, size, &found); \
+         for (at = found; j < n && at < size; j++) out[at] = (U)j, at += in[j] != 0;         \
+         memset(out + at, 0xff, (size_t)(size - at) * sizeof *out);                          \
          /* -1 */)
 NONZERO(i32, int32_t)
 NONZERO(i64, int64_t)
 
 #define PLAIN(x) (x)
 
-#define GREATER(C, a, b) ((a) > (b) || (a) != (a) ? (a) : (b)) /* NaN if either is */
-#define LESSER(C, a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+/* NaN if either is; bits are chosen, so that no branch depends on values. */
+#define GREATER(C, a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
+#define LESSER(C, a, b) ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
 #define PRODUCT(C, a, b) ((a) * (b))
 #define PRODUCT_INT(C, a, b) ((C)((uint64_t)(a) * (uint64_t)(b))) /* wraps */
+
+enum { TINY_ROW = 256 }; /* bytes of rows that are copied at once, not each by a call */
 
 /* var: row size of the index, targets, 1: targets that are hit drop x. */
 #define SCATTER(name, T, U, C, GET, PUT, COMBINE)                                                           \
     static void name##_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
         int64_t n = var[0], size = var[1];                                                                  \
         uint8_t *known = scratch;                                                                           \
+        bool tiny = size * (int64_t)sizeof(U) <= TINY_ROW;                                                  \
+        if (tiny)                                                                                           \
+            memcpy((U *)buf[0] + t0 * size, (const U *)buf[1] + t0 * size,                                  \
+                   (size_t)((t1 - t0) * size) * sizeof(U));                                                 \
         for (; t0 < t1; t0++) {                                                                             \
             U *out = (U *)buf[0] + t0 * size;                                                               \
             const int64_t *index = (const int64_t *)buf[2] + t0 * n;                                        \
             const U *src = (const U *)buf[3] + t0 * n;                                                      \
-            memcpy(out, (const U *)buf[1] + t0 * size, (size_t)size * sizeof *out);                         \
-            memset(known, !var[2], (size_t)size);                                                           \
+            if (!tiny) memcpy(out, (const U *)buf[1] + t0 * size, (size_t)size * sizeof *out);              \
+            if (var[2]) memset(known, 0, (size_t)size);                                                     \
             for (int64_t j = 0; j < n; j++) {                                                               \
                 int64_t i = clamp_index(index[j], size);                                                    \
                 C a = GET(out[i]), b = GET(src[j]);                                                         \
-                out[i] = known[i] ? PUT(COMBINE(C, a, b)) : src[j];                                         \
-                known[i] = 1;                                                                               \
+                bool first = var[2] && !known[i];                                                           \
+                out[i] = first ? src[j] : PUT(COMBINE(C, a, b));                                            \
+                if (first) known[i] = 1;                                                                    \
             }                                                                                               \
         }                                                                                                   \
     }
