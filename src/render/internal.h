@@ -44,6 +44,16 @@ void sort_by_slot(uop_vec *);
 const char *bare(struct render *, const char *s); /* without the parentheses around the whole */
 const char *fmt(struct render *, const char *f, ...) RG_FMT(2, 3);
 void line(struct render *, const char *f, ...) RG_FMT(2, 3);
+/* Texts that name functions of the preamble; text NULL: any may be named. */
+struct c_names {
+    const char *const *text;
+    uint32_t n;
+    const char *more[2]; /* of the preamble itself; or NULL */
+};
+void c_vector_functions(struct str *, const struct c_names *, int lanes);
+
+struct c_text operand(struct render *, const uop *); /* what was evaluated, or a constant */
+struct c_text build_text(struct render *, const uop *);
 struct c_text named(struct render *, struct c_text); /* gives it a name unless it is an atom */
 
 /* c_op.c */

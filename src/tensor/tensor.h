@@ -370,7 +370,8 @@ struct t_attention {
     bool wgmma;  /* .. and multiply 16-bit floats of head sizes up to 256 in multiples of 8 by wgmma */
     int sms;     /* that should have work */
     double scale, dropout;
-    int64_t scores; /* bytes of them that may be stored; above it they are computed by blocks of queries, or in kept rows */
+    int64_t
+        scores; /* bytes of them that may be stored; above it they are computed by blocks of queries, or in kept rows */
     const uop *(*never)(void *user); /* an idx VAR that is 0, for t_recompute */
     void *user;
 };

@@ -196,7 +196,7 @@ bool write_cpu_mma(struct view *, struct contraction *,
                    struct str *out); /* cpu_mma.c: a packed GEMM by MMA instructions */
 /* cpu_gemm.c: the same for a window whose terms are one axis. */
 bool write_window_mma(struct view *, struct str *out);
-int64_t k_unroll(int64_t k);         /* unroll factor of a sum of k terms */
+int64_t k_unroll(int64_t k); /* unroll factor of a sum of k terms */
 const char *access_name(const struct view *, const struct access_view *);
 bool may_stage(const struct view *, const struct operand_view *);
 /* Names joined by commas, without the empty ones. */

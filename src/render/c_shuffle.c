@@ -1,0 +1,279 @@
+/* c_shuffle.c: a BUILD, a vector of lanes of others, as the shuffle that makes it.
+ *
+ * Interleaved vectors, columns of transposed rows, elements of four vectors (quads), any lanes of up to four vectors; what is none of these is a list of its lanes. Macros: c_pre.c. Tests: tests/unit/render_access.c, transposition.c */
+#include "render/internal.h"
+
+#include <stdlib.h>
+
+/* Lane i is lane i / ways of vector i % ways: interleaved, as packing for dot and MMA instructions does (pairs of 16 bits,
+ * pairs or fours of bytes). gcc makes one instruction per lane of a constructor, and one or two of a shuffle. */
+static int interleaved(const uop *n) {
+    unsigned bytes = dtype_info[n->dt].bytes;
+    for (int ways = 2; n->dt != DT_BOOL && bytes * (unsigned)ways <= 4; ways *= 2) {
+        unsigned each = n->lanes / (unsigned)ways;
+        bool all = (each == 16 || each == 32) && each * (unsigned)ways == n->lanes; /* ZIP16, ZIP32 */
+        for (uint32_t i = 0; i < n->nsrc && all; i++) {
+            const uop *x = n->src[i];
+            all = x->op == OP_EXTRACT && x->arg.i == i / (uint32_t)ways &&
+                  x->src[0] == n->src[i % (uint32_t)ways]->src[0] &&
+                  x->src[0]->lanes * (uint32_t)ways == n->lanes && x->src[0]->dt == n->dt;
+        }
+        if (all) return ways;
+    }
+    return 0;
+}
+
+static const char *zip(struct render *r, const char *type, const char *a, const char *b, unsigned lanes) {
+    return fmt(r, "ZIP%u(%s, %s, %s)", lanes, type, a, b);
+}
+
+static struct c_text interleave(struct render *r, const uop *n, int ways) {
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes}, v[4];
+    enum dtype dt = (enum dtype)n->dt;
+    for (int i = 0; i < ways; i++) v[i] = named(r, operand(r, n->src[i]->src[0]));
+    unsigned each = n->lanes / (unsigned)ways;
+    if (ways == 2) {
+        t.s = zip(r, type_of(r, dt, n->lanes, 0), v[0].s, v[1].s, each);
+        return t;
+    }
+    const char *pair[2], *wide = fmt(r, "u16x%u", each);
+    for (int i = 0; i < 2; i++) {
+        struct c_text p = {
+            .s = zip(r, wide, v[2 * i].s, v[2 * i + 1].s, each), .dt = DT_U16, .lanes = (uint8_t)each};
+        pair[i] = named(r, p).s;
+    }
+    t.s = zip(r, type_of(r, dt, n->lanes, 0), pair[0], pair[1], each);
+    return t;
+}
+
+/* Lane i is one element of row i, the same of all rows: a column of their transposition (codegen/lower/coalesce.c). Rows of two
+ * doubles, four words, 4 or 8 of 16-bit elements, 8 or 16 bytes. The compiler shares the shuffles of
+ * neighbouring columns. Returns the elements of a row; 0: no column. */
+static unsigned column_width(const uop *n) {
+    static const struct {
+        uint8_t bytes, lanes, wide;
+    } forms[] = {{8, 4, 2}, {8, 8, 2},  {4, 4, 4},  {4, 8, 4}, {4, 16, 4}, {2, 4, 4},  {2, 4, 8},  {2, 8, 4},
+                 {2, 8, 8}, {2, 16, 4}, {2, 16, 8}, {1, 8, 4}, {1, 8, 8},  {1, 16, 8}, {1, 16, 16}};
+    unsigned wide = n->src[0]->nsrc ? n->src[0]->src[0]->lanes : 0;
+    bool all = false;
+    for (size_t i = 0; i < RG_COUNT(forms) && n->dt != DT_BOOL; i++)
+        all |=
+            forms[i].bytes == dtype_info[n->dt].bytes && forms[i].lanes == n->lanes && forms[i].wide == wide;
+    for (uint32_t i = 0; i < n->nsrc && all; i++) {
+        const uop *x = n->src[i];
+        all = x->op == OP_EXTRACT && x->arg.i == n->src[0]->arg.i && x->src[0]->lanes == wide &&
+              (x->src[0]->op == OP_LOAD || x->src[0]->op == OP_PRED_LOAD) &&
+              (!i || x->src[0] != n->src[i - 1]->src[0]);
+    }
+    return all ? wide : 0;
+}
+
+/* Sixteen narrow elements: a part of a column of words. */
+static struct c_text narrow_column(struct render *r, const uop *n, unsigned wide) {
+    unsigned bytes = dtype_info[n->dt].bytes, byte = (unsigned)n->src[0]->arg.i * bytes;
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
+    struct str s;
+    str_init(&s, r->a);
+    str_printf(&s, "COLUMN16_%u(u32x16", byte / 4);
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        str_printf(&s, ", ROW%u(%s)", wide * bytes, named(r, operand(r, n->src[i]->src[0])).s);
+    str_printf(&s, ") >> %u", byte % 4 * 8);
+    t.s = fmt(r, "(%s)%s", type_of(r, (enum dtype)n->dt, n->lanes, 0),
+              converted(r, DT_U32, bytes == 1 ? DT_U8 : DT_U16, n->lanes, s.p));
+    return t;
+}
+
+static struct c_text column(struct render *r, const uop *n, unsigned wide) {
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
+    const char *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
+    struct str s;
+    unsigned at = (unsigned)n->src[0]->arg.i, bytes = dtype_info[n->dt].bytes;
+    if (bytes < 4 && n->lanes == 16) return narrow_column(r, n, wide);
+    str_init(&s, r->a);
+    if (bytes == 4)
+        str_printf(&s, "COLUMN%u_%u(%s", n->lanes, at, type);
+    else if (bytes == 8)
+        str_printf(&s, "COLUMN%u_OF2(%s, %u", n->lanes, type, at);
+    else
+        str_printf(&s, "COLUMN%u_OF%u(%s, %u, %s, %s", n->lanes, wide, type, at,
+                   at < wide / 2 ? "LOW" : "HIGH", at % 4 < 2 ? "LOW" : "HIGH");
+    for (uint32_t i = 0; i < n->nsrc; i++) str_printf(&s, ", %s", named(r, operand(r, n->src[i]->src[0])).s);
+    str_add(&s, ")");
+    t.s = s.p;
+    return t;
+}
+
+static int by_id(const void *p, const void *q) {
+    uint32_t x = (*(const uop *const *)p)->id, y = (*(const uop *const *)q)->id;
+    return (x > y) - (x < y);
+}
+
+/* A vector of two neighbouring columns of the same rows, the end of one and the beginning of the next: packing of rows that are
+ * no power of two. Rows, at most 16, by their ids; 0: it is none. */
+static unsigned mixed_rows(const uop *n, const uop *row[16]) {
+    unsigned rows = 0;
+    if (n->lanes != 16 || dtype_info[n->dt].bytes != 4 || n->dt == DT_BOOL) return 0;
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        const uop *x = n->src[i];
+        unsigned k = 0;
+        if (x->op != OP_EXTRACT || x->src[0]->op != OP_LOAD || x->src[0]->lanes != 4) return 0;
+        int64_t step = x->arg.i - n->src[0]->arg.i;
+        if (step < 0 || step > 1 || (i && x->arg.i < n->src[i - 1]->arg.i)) return 0;
+        while (k < rows && row[k] != x->src[0]) k++;
+        if (k == rows && rows == 16) return 0;
+        if (k == rows) row[rows++] = x->src[0];
+    }
+    qsort(row, rows, sizeof *row, by_id);
+    return rows;
+}
+
+static struct c_text mixed(struct render *r, const uop *n, const uop *const *row, unsigned rows) {
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
+    const char *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
+    struct str s, all;
+    int first = (int)n->src[0]->arg.i;
+    str_init(&s, r->a), str_init(&all, r->a);
+    for (unsigned i = 0; i < 16; i++)
+        str_printf(&all, ", %s", named(r, operand(r, row[RG_MIN(i, rows - 1)])).s);
+    str_printf(&s, "MIX(%s, COLUMN16_%d(%s%s), COLUMN16_%d(%s%s)", type, first, type, all.p,
+               RG_MIN(first + 1, 3), type, all.p);
+    for (uint32_t i = 0; i < 16; i++) {
+        unsigned k = 0;
+        while (row[k] != n->src[i]->src[0]) k++;
+        str_printf(&s, ", %u", k + (n->src[i]->arg.i > first ? 16 : 0));
+    }
+    str_add(&s, ")");
+    t.s = s.p;
+    return t;
+}
+
+/* The same the other way: one element of four vectors, all of which are transposed for the elements next to it. */
+static bool is_quad(const uop *n) {
+    bool all = n->lanes == 4 && dtype_info[n->dt].bytes == 4;
+    for (uint32_t i = 0; i < n->nsrc && all; i++) {
+        const uop *x = n->src[i];
+        all = x->op == OP_EXTRACT && x->arg.i == n->src[0]->arg.i &&
+              (x->src[0]->lanes == 8 || x->src[0]->lanes == 16) &&
+              x->src[0]->lanes == n->src[0]->src[0]->lanes && (!i || x->src[0] != n->src[i - 1]->src[0]);
+    }
+    return all;
+}
+
+static struct c_text quad(struct render *r, const uop *n) {
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
+    struct str s;
+    int at = (int)n->src[0]->arg.i;
+    str_init(&s, r->a);
+    str_printf(&s, "QUAD(%s, %u, %s, %s, %d, %d", type_of(r, (enum dtype)n->dt, n->lanes, 0),
+               n->src[0]->src[0]->lanes, at % 4 < 2 ? "LOW" : "HIGH", at % 2 ? "ODD" : "EVEN", at,
+               at / 4 * 4);
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        struct c_text x = operand(r, n->src[i]->src[0]);
+        t.moving |= x.moving;
+        str_printf(&s, ", %s", named(r, x).s);
+    }
+    str_add(&s, ")");
+    t.s = s.p;
+    return t;
+}
+
+/* Lanes of up to four vectors: the distinct ones; 0: it is no such shuffle. */
+static unsigned shuffle_sources(const uop *n, const uop *from[4]) {
+    unsigned k, found = 0;
+    if (n->lanes < 4 || storage_lanes(n->lanes) != n->lanes || n->dt == DT_BOOL) return 0;
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        const uop *x = n->src[i];
+        unsigned lanes = x->op == OP_EXTRACT ? x->src[0]->lanes : 0;
+        if (lanes < 4 || storage_lanes(lanes) != lanes) return 0;
+        for (k = 0; k < found && from[k] != x->src[0];) k++;
+        if (k == 4) return 0;
+        if (k == found) from[found++] = x->src[0];
+    }
+    return found;
+}
+
+/* A vector of n lanes, the first of which are v's. */
+static struct c_text widened(struct render *r, struct c_text v, unsigned n) {
+    struct c_text t = {.dt = v.dt, .lanes = (uint8_t)n, .moving = v.moving};
+    struct str s;
+    if (v.lanes == n) return v;
+    str_init(&s, r->a);
+    str_printf(&s, "MIX(%s, %s, %s", type_of(r, (enum dtype)v.dt, n, 0), v.s, v.s);
+    for (unsigned i = 0; i < n; i++) str_printf(&s, ", %u", i % v.lanes);
+    str_add(&s, ")");
+    t.s = s.p;
+    return named(r, t);
+}
+
+/* Lanes of two of the vectors, each of as many `lanes`; those of others are any. */
+static const char *mix(struct render *r, const uop *n, const char *type, const uop *const *from,
+                       const char *const *name, unsigned found, unsigned lanes) {
+    struct str s;
+    str_init(&s, r->a);
+    str_printf(&s, "MIX(%s, %s, %s", type, name[0], name[found - 1]);
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        const uop *x = n->src[i];
+        bool second = found > 1 && x->src[0] == from[1];
+        unsigned at = second || x->src[0] == from[0] ? (unsigned)x->arg.i : 0;
+        str_printf(&s, ", %u", at + (second ? lanes : 0));
+    }
+    str_add(&s, ")");
+    return s.p;
+}
+
+/* Pairs are shuffled, then the pairs of pairs are blended. Doubles as integers: gcc 12 and 13 take permutations of eight for ones
+ * inside 128-bit lanes (vpermilpd) where only the third and fourth element cross them. */
+static struct c_text shuffle(struct render *r, const uop *n, const uop *const *from, unsigned found) {
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
+    const char *name[4], *pair[2], *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
+    unsigned lanes = 0;
+    for (unsigned k = 0; k < found; k++) lanes = RG_MAX(lanes, from[k]->lanes);
+    for (unsigned k = 0; k < found; k++) {
+        struct c_text v = widened(r, named(r, operand(r, from[k])), lanes);
+        t.moving |= v.moving;
+        name[k] = n->dt == DT_F64 ? fmt(r, "(i64x%u)%s", lanes, v.s) : v.s;
+    }
+    pair[0] = mix(r, n, type, from, name, RG_MIN(found, 2), lanes);
+    t.s = pair[0];
+    if (found <= 2) return t;
+    for (unsigned k = 0; k < 2; k++) {
+        const char *s = k ? mix(r, n, type, from + 2, name + 2, found - 2, lanes) : pair[0];
+        pair[k] = named(r, (struct c_text){.s = s, .dt = n->dt, .lanes = n->lanes}).s;
+        if (n->dt == DT_F64) pair[k] = fmt(r, "(i64x%u)%s", n->lanes, pair[k]);
+    }
+    struct str s;
+    str_init(&s, r->a);
+    str_printf(&s, "MIX(%s, %s, %s", type, pair[0], pair[1]);
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        bool second = n->src[i]->src[0] != from[0] && n->src[i]->src[0] != from[1];
+        str_printf(&s, ", %u", i + (second ? n->lanes : 0));
+    }
+    str_add(&s, ")");
+    t.s = s.p;
+    return t;
+}
+
+struct c_text build_text(struct render *r, const uop *n) {
+    int ways = interleaved(n);
+    if (ways) return interleave(r, n, ways);
+    unsigned wide = column_width(n);
+    if (wide) return column(r, n, wide);
+    if (is_quad(n)) return quad(r, n);
+    const uop *row[16], *from[4];
+    unsigned rows = mixed_rows(n, row), found = shuffle_sources(n, from);
+    if (rows > 8) return mixed(r, n, row, rows);
+    if (found) return shuffle(r, n, from, found);
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes, .mask = n->dt == DT_BOOL && n->lanes > 1};
+    struct str s;
+    if (n->lanes == 1) return operand(r, n->src[0]);
+    str_init(&s, r->a);
+    str_printf(&s, "(%s){", type_of(r, (enum dtype)n->dt, n->lanes, 1));
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        struct c_text x = operand(r, n->src[i]);
+        t.moving |= x.moving;
+        str_printf(&s, n->dt == DT_BOOL ? "%s-%s" : "%s%s", i ? ", " : "", x.s);
+    }
+    close_lanes(&s, n->lanes);
+    t.s = s.p;
+    return t;
+}
