@@ -193,7 +193,7 @@ static const char *skinny(struct ir_test *t, const char *type, int64_t rows, int
 }
 
 /* 16 rows by bf16: four MMA instructions along n as soon as that leaves blocks enough. Four rows of f32: a register tile of 4 x 4 as
- * soon as that leaves cooperative blocks enough, of 4 x 1 below. */
+ * soon as that leaves cooperative blocks enough, of fewer columns below. */
 TEST(gpu_rows_decide_skinny_gemms) {
     for (size_t i = 0; i < RG_COUNT(names); i++) {
         struct ir_test t;
@@ -204,8 +204,8 @@ TEST(gpu_rows_decide_skinny_gemms) {
         CHECK(strstr(opts_for(&t, g, skinny(&t, "bf16", 16, blocks * 32 - 8)), " TILE(n,16,"));
         const char *full = opts_for(&t, g, skinny(&t, "f32", 4, coop * 4));
         const char *less = opts_for(&t, g, skinny(&t, "f32", 4, coop * 4 - 4));
-        if (!strstr(full, "TILE(n,4,") || !strstr(full, "TILE(m,4,")) FAIL("%s: %s", names[i], full);
-        if (strstr(less, "TILE(n,4,") || !strstr(less, "TILE(m,4,")) FAIL("%s: %s", names[i], less);
+        if (!strstr(full, "TILE(n,4,") || !strstr(full, "REG(m)")) FAIL("%s: %s", names[i], full);
+        if (strstr(less, "TILE(n,4,") || !strstr(less, "REG(m)")) FAIL("%s: %s", names[i], less);
         ir_test_close(&t);
     }
 }
