@@ -777,11 +777,11 @@ static void preamble(struct str *o, struct needs need, const char *const *text, 
         if (n <= 8) str_add(o, "#if WIDE < 64\n");
         str_printf(o, "HW(f64, i64, u64, %d, %d)\n%s", n, n / 2, n <= 8 ? "#endif\n" : "");
     }
-    c_vector_functions(
-        o,
-        &(struct c_names){
-            text, n_text, {need.masked ? masks_x86 : NULL, need.half_types ? half_macros : NULL}},
-        lanes);
+    const struct c_names names = {text,
+                                  n_text,
+                                  {need.masked ? masks_x86 : NULL, need.gathers ? gathers_x86 : NULL,
+                                   need.half_types ? half_macros : NULL}};
+    c_vector_functions(o, &names, lanes);
     if (need.masked) {
         str_add(o, masks_x86);
         str_add(o, masks_neon);

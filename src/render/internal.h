@@ -48,7 +48,7 @@ void line(struct render *, const char *f, ...) RG_FMT(2, 3);
 struct c_names {
     const char *const *text;
     uint32_t n;
-    const char *more[2]; /* of the preamble itself; or NULL */
+    const char *more[3]; /* of the preamble itself; or NULL */
 };
 void c_vector_functions(struct str *, const struct c_names *, int lanes);
 
