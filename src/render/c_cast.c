@@ -86,10 +86,33 @@ static struct c_text to_half(struct render *r, struct c_text v, enum dtype to) {
     return call(r, "down", to, v, to);
 }
 
-/* Beyond 2^24 the low 12 bits only matter as "there is something": made one bit, the rest is exact in
- * double, and rounding happens once. */
+static struct c_text op_number(struct render *r, enum op op, struct c_text v, int64_t n) {
+    enum dtype d = (enum dtype)v.dt;
+    struct c_text src[2] = {v, constant(r, d, ARG_INT(n))};
+    return named(r, op_plain(r, op, op == OP_LT ? DT_BOOL : d, v.lanes, src, 2));
+}
+
+/* Beyond 2^24 the low 8 bits of 32 only matter as "there is something": made one bit, the rest is exact in float32, and rounding to 16
+ * bits happens once. */
+static struct c_text sticky_f32(struct render *r, struct c_text v) {
+    const int64_t exact = 1 << 24;
+    enum dtype d = (enum dtype)v.dt;
+    v = named(r, v);
+    struct c_text some = op_number(r, OP_AND, op_number(r, OP_ADD, op_number(r, OP_AND, v, 255), 255), 256);
+    struct c_text both[2] = {op_number(r, OP_AND, v, d == DT_U32 ? INT64_C(0xffffff00) : -256), some};
+    struct c_text odd = named(r, op_plain(r, OP_OR, d, v.lanes, both, 2)),
+                  small = op_number(r, OP_LT, v, exact);
+    if (d == DT_I32) {
+        struct c_text more[2] = {constant(r, d, ARG_INT(-exact)), v};
+        struct c_text ends[2] = {small, named(r, op_plain(r, OP_LT, DT_BOOL, v.lanes, more, 2))};
+        small = named(r, op_plain(r, OP_AND, DT_BOOL, v.lanes, ends, 2));
+    }
+    struct c_text src[3] = {small, v, odd};
+    return named(r, simple(r, named(r, op_plain(r, OP_WHERE, d, v.lanes, src, 3)), DT_F32));
+}
+
+/* Beyond 2^24 the low 12 bits of 64 likewise; the rest is exact in double. */
 static struct c_text sticky(struct render *r, struct c_text v) {
-    if (dtype_info[v.dt].bytes < 8) return v;
     enum dtype d = (enum dtype)v.dt;
     bool is_unsigned = dtype_info[d].kind == DK_UINT;
     v = named(r, v);
@@ -136,6 +159,8 @@ struct c_text cast_text(struct render *r, struct c_text v, enum dtype to) {
     } else if (dt_is_int(from) && r->lang == LANG_OPENCL) {
         const char *wide = dtype_info[from].kind == DK_UINT ? "u64" : "i64";
         v = named(r, like(v, fmt(r, "odd_%s((%s)%s)", wide, wide, v.s), DT_F32));
+    } else if (dt_is_int(from) && dtype_info[from].bytes == 4) {
+        v = sticky_f32(r, v);
     } else if (dt_is_int(from)) {
         v = named(r, simple(r, sticky(r, v), DT_F64));
     }
