@@ -4,6 +4,9 @@
 
 #include <math.h>
 
+/* What is drawn is drawn once: RG_MIN evaluates its operands twice. */
+static int64_t at_most(int64_t n, double most) { return RG_MIN(n, (int64_t)most); }
+
 static struct operand *same(struct draw *d, const struct operand *like, rg_dtype dt, enum values v) {
     struct operand copy = *like;
     return draw_operand(d, dt, copy.rank, copy.dim, v);
@@ -194,15 +197,16 @@ static void convolve(struct draw *d, int rank, int taps, bool transposed, bool d
     double total = RG_MIN(draw_total(d), 8388608), area = 1;
     int64_t dim[5], wd[5], k[3];
     window(d, rank, taps, transposed, k);
-    int64_t c = RG_MIN(often[draw_int(d, 0, 11)], (int64_t)RG_MAX(1, total / 16));
-    int64_t o = RG_MIN(often[draw_int(d, 0, 11)], (int64_t)RG_MAX(1, total / 16)), g = 1;
+    int64_t c = at_most(often[draw_int(d, 0, 11)], RG_MAX(1, total / 16));
+    int64_t o = at_most(often[draw_int(d, 0, 11)], RG_MAX(1, total / 16)), g = 1;
     if (draw_int(d, 0, 5) == 0 && c % 8 == 0 && o % 8 == 0) g = 8;
     if (depthwise) o = g = c;
     int64_t n = draw_size(d, 1, RG_MAX(1, RG_MIN(32, total / (double)c / 64)));
     double side = pow(RG_MAX(1, total / (double)(n * c)), 1.0 / rank);
     for (int i = 0; i < rank; i++) {
         int64_t least = d->p[P_DILATION + i] * (k[i] - 1) + 1;
-        dim[2 + i] = RG_MAX(least, draw_size(d, 0.7 * side, 1.3 * side));
+        int64_t size = draw_size(d, 0.7 * side, 1.3 * side);
+        dim[2 + i] = RG_MAX(least, size);
         area *= (double)dim[2 + i] * (double)k[i] / (transposed ? 1 : (double)d->p[P_STRIDE + i]);
         wd[2 + i] = k[i];
     }
@@ -236,7 +240,7 @@ static void attend(struct draw *d, int mask, bool causal) {
     int64_t hk = draw_size(d, 1, RG_MAX(1, RG_MIN(8, total / (double)(size * b))));
     int64_t hq = hk * (draw_int(d, 0, 3) ? 1 : draw_int(d, 2, 4));
     double left = RG_MAX(1, total / (double)(size * b * hq));
-    int64_t s = RG_MIN(draw_size(d, 0.5 * left, left), 8192), t = s;
+    int64_t s = at_most(draw_size(d, 0.5 * left, left), 8192), t = s;
     if (draw_int(d, 0, 3) == 0) t = draw_size(d, 1, (double)s);
     draw_operand(d, d->dt, 4, (int64_t[]){b, hq, t, size}, ANY);
     for (int i = 0; i < 2; i++) draw_operand(d, d->dt, 4, (int64_t[]){b, hk, s, size}, ANY);
