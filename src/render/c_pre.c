@@ -576,7 +576,7 @@ static const char half_macros[] =
     "#define BF(N) BD##N \\\n"
     "    I f32x##N up_bf16x##N(bf16x##N a) { return (f32x##N)(CVT(u16, u32, N, a) << 16); } \\\n"
     "    I f32x##N odd_f32x##N(f64x##N a) { f32x##N t = CVT(f64, f32, N, a); f64x##N b = CVT(f32, f64, N, t); \\\n"
-    "        const f64x##N o = {0}; i64x##N away = CMP(f64, lt, N, i64, <, o, a) & CMP(f64, lt, N, i64, <, a, b) | CMP(f64, lt, N, i64, <, a, o) & CMP(f64, lt, N, i64, <, b, a); \\\n"
+    "        const f64x##N o = S##N(f64x##N, 0); i64x##N away = CMP(f64, lt, N, i64, <, o, a) & CMP(f64, lt, N, i64, <, a, b) | CMP(f64, lt, N, i64, <, a, o) & CMP(f64, lt, N, i64, <, b, a); \\\n"
     "        i64x##N lost = CMP(f64, eq, N, i64, ==, a, a) & CMP(f64, ne, N, i64, !=, b, a); \\\n"
     "        return (f32x##N)(((i32x##N)t + CVT(i64, i32, N, away)) | CVT(i64, i32, N, lost) & 1); }\n"
     "#if defined(__x86_64__) && defined(__F16C__)\n" /* gcc converts _Float16 lane by lane */
