@@ -117,6 +117,13 @@ static bool has_rows(const struct view *v, const struct access_view *s, int axis
     return unit >= 0 && v->axis[unit].size * s->bytes >= (s->bytes < 4 ? NARROW_ROW : LEAST_ROW);
 }
 
+/* Vector loads that a transposed element costs. Narrow ones are stored, and loaded from rows that are no whole pieces, lane by lane. */
+static double transposed_cost(const struct view *v, const struct access_view *s, int axis, double touch) {
+    bool pieces =
+        s->bytes >= 4 || (!s->store && v->axis[unit_axis(v, s, axis)].size * s->bytes % NARROW_ROW == 0);
+    return pieces ? RG_MIN((s->bytes < 4 ? vec_cost.transposed_narrow : vec_cost.transposed) * touch, 1) : 1;
+}
+
 /* An access depends on one of the twins at most. */
 static int which_twin(const struct view *v, const struct twins *t, const struct access_view *s) {
     for (int i = 0; i < t->n; i++)
@@ -172,7 +179,7 @@ static double vector_cost(const struct view *v, int first, int lanes) {
         else if (stride >= 2 && stride <= MOST_POOL && !s->pred && !s->store)
             cost += w * vec_cost.interleaved * (double)stride * touch;
         else if (stride != NO_STRIDE && !s->pred && has_rows(v, s, axis))
-            cost += w * RG_MIN((s->bytes < 4 ? vec_cost.transposed_narrow : vec_cost.transposed) * touch, 1);
+            cost += w * transposed_cost(v, s, axis, touch);
         else
             cost += w * (s->add ? vec_cost.scattered_add : vec_cost.gathered);
     }
