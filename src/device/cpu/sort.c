@@ -3,9 +3,9 @@
  * An element becomes an unsigned number whose order is the order wanted: signs flipped, negative floats inverted, all NaN
  * the greatest number, 0 and -0 one number, all bits inverted where the greatest comes first. For argsort and the like,
  * the index stands below the number in the same word, so that words are never equal and ties go to the lower index.
- * Rows of words are sorted by rank or by insertion if they are short, else by counting digits from the lowest up, which keeps equal
- * ones in order; of a few, candidates are found first (sort_few.c). A sorted row of numbers is turned back into elements; only what
- * several elements share a number for (NaN, zeros) is copied from the row again, in its order.
+ * Rows of words are sorted by rank or by insertion if they are short, else by an LSD radix sort, which is
+ * stable; top-k selects candidates first (sort_few.c). Sorted keys are turned back into elements; only what
+ * several elements share a key for (NaN, zeros) is copied from the row again, in its order.
  * Short rows are sorted side by side, where there are several (sort_lanes.c).
  * A row that is alone is cut among the threads, whose parts are merged; the cuts of a merge are found by bisection.
  * Tests: tests/unit/call.c, tests/values/index.txt; speed: bench/sort.c */
