@@ -50,6 +50,7 @@ static rg_tensor stored(const struct side *s, rg_tensor x) { return rg_contiguou
         return RG_OK;                                                        \
     }
 ROW(sgemm, rg_matmul(in[0], in[1]))
+ROW(gemm_i8, rg_matmul(rg_cast(in[0], RG_I32), rg_cast(in[1], RG_I32)))
 ROW(mul_add, rg_add(rg_mul(in[0], in[1]), in[2]))
 ROW(relu_chain, rg_mul(rg_relu(rg_add(rg_mul(in[0], in[1]), in[2])), in[0]))
 ROW(exponential, rg_exp(in[0]))
@@ -186,6 +187,8 @@ static rg_status gpt_forward(void *user, const rg_tensor *in, rg_tensor *out) {
     { 4096, 4096 }
 static const struct row rows[] = {
     {"sgemm", sgemm, 1, NULL, {{0}}}, /* "sgemm 512", "sgemm 127x129x131": shapes from the name */
+    {"bf16 gemm", sgemm, 1, NULL, {{0}}},
+    {"i8 gemm", gemm_i8, 1, NULL, {{0}}},
     {"a*b+c", mul_add, 1, NULL, {BIG, BIG, BIG}},
     {"relu(a*b+c)*a", relu_chain, 1, NULL, {BIG, BIG, BIG}},
     {"exp", exponential, 1, NULL, {BIG}},
@@ -220,7 +223,8 @@ static void add_input(struct side *s, const int64_t *shape) {
     size_t rank = 0;
     while (rank < 5 && shape[rank]) rank++;
     if (!rank) return;
-    rg_tensor x = stored(s, rg_uniform(s->c, RG_F32, -1, 1, RG_LIST(shape, rank)));
+    double most = s->dt == RG_I8 ? 127 : 1;
+    rg_tensor x = stored(s, rg_uniform(s->c, RG_F32, -most, most, RG_LIST(shape, rank)));
     rg_realize(x);
     s->in[s->inputs++] = x;
 }
@@ -228,20 +232,23 @@ static void add_input(struct side *s, const int64_t *shape) {
 static const struct row *find(const char *name) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t n = strlen(rows[i].name);
-        if (!strcmp(rows[i].name, name) || (i == 0 && !strncmp(name, "sgemm ", n + 1))) return &rows[i];
+        const char *size = strstr(rows[i].name, "gemm") && !strncmp(name, rows[i].name, n) ? name + n : "";
+        if (!strcmp(rows[i].name, name) || *size == ' ') return &rows[i];
     }
     return NULL;
 }
 
 /* Everything but the first call. "bf16 ROW": with inputs and weights in bfloat16. */
 static const char *prepare(struct side *s, const char *name) {
-    bool half = !strncmp(name, "bf16 ", 5);
-    const struct row *r = find(name += half ? 5 : 0);
+    bool half = !strncmp(name, "bf16 ", 5), bytes = !strncmp(name, "i8 ", 3);
+    const struct row *r = find(name);
+    if (!r && half) r = find(name + 5);
     if (!r) return "Ridge has no such row";
     if (s->c) rg_close(s->c);
-    *s = (struct side){.c = rg_open(NULL), .dt = half ? RG_BF16 : RG_F32};
+    *s = (struct side){.c = rg_open(NULL), .dt = half ? RG_BF16 : bytes ? RG_I8 : RG_F32};
     long long m = 0, n = 0, k = 0;
-    int got = sscanf(name, "sgemm %lldx%lldx%lld", &m, &n, &k);
+    const char *size = strstr(name, "gemm ");
+    int got = size ? sscanf(size, "gemm %lldx%lldx%lld", &m, &n, &k) : 0;
     if (got == 1) n = k = m;
     if (got > 0) {
         add_input(s, (int64_t[5]){m, k});

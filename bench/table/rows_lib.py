@@ -16,9 +16,10 @@ def quick(fn):
 
 def choose(rows, name):
     """The fastest way of this row."""
-    if name.startswith("sgemm "):
-        m, n, k = (int(s) for s in (name[6:].split("x") * 3)[:3])
-        ways = rows["sgemm"](m, n, k)
+    kind, _, size = name.rpartition(" ")
+    if kind.endswith("gemm") and kind in rows:
+        m, n, k = (int(s) for s in (size.split("x") * 3)[:3])
+        ways = rows[kind](m, n, k)
     elif name in rows:
         ways = rows[name]()
     else:

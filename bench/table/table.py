@@ -35,7 +35,8 @@ def conv(name, batch, ci, co, size, k, pad, stride=1, groups=1):
 BLOCK = 2 * 256 * 12 * 768 * 768 + 2 * 256 * 256 * 768  # projections, and attention's visible half
 ROWS = [product(n, n, n) for n in (64, 128, 256, 512, 1024, 2048)]
 ROWS += [product(*s) for s in ((127, 129, 131), (512, 10, 784), (1, 4096, 4096), (4096, 1, 4096), (2047,) * 3, (2049,) * 3)]
-ROWS += [("a*b+c", 0, 3 * F4, F4), ("relu(a*b+c)*a", 0, 3 * F4, F4), ("exp", 0, F4, F4), ("cos(cos(x))", 0, F4, F4),
+GEMMS = [(f"{kind} gemm {n}", 2 * n**3, 0, 0) for kind in ("bf16", "i8") for n in (512, 2048)]
+ROWS += GEMMS + [("a*b+c", 0, 3 * F4, F4), ("relu(a*b+c)*a", 0, 3 * F4, F4), ("exp", 0, F4, F4), ("cos(cos(x))", 0, F4, F4),
          ("sum all", 0, F4, 4), ("sum axis 0", 0, F4, 16384), ("sum axis 1", 0, F4, 16384),
          ("softmax", 0, F4, F4), ("layernorm", 0, F4, F4), ("transpose", 0, F4, F4)]
 ROWS += conv("mnist", 512, 32, 32, 24, 5, 0) + conv("resnet", 8, 64, 64, 56, 3, 1)
@@ -220,6 +221,8 @@ def floor_of(machine, row):
     level = "L2" if used < model["l2.size"] * machine["threads"] * 0.75 else "L3" if used < model["l3.size"] * 0.75 else "memory"
     both = min(read, write)
     move = 2 * both / rate[level + " copy"] + (read - both) / rate[level + " read"] + (write - both) / rate[level + " write"]
+    if (name, flops, read, write) in GEMMS:  # the best of this type: MMA instructions where there are any
+        return flops / max(r for what, r in rate.items() if what.startswith(name.split()[0]))
     if name == "1000 tiny kernels":
         return 1000 * model["launch"] * 1e-9
     return max(flops / rate["f32"], move) or None

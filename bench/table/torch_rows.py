@@ -35,6 +35,16 @@ def sgemm(m, n, k):
     return ways
 
 
+def gemm(dtype):
+    """Of int8 into int32; b as it is and transposed: what the library likes better counts."""
+    def make(m, n, k):
+        low = dtype == torch.int8
+        new = (lambda *shape: torch.randint(-127, 128, shape, dtype=dtype)) if low else lambda *shape: rand(*shape).to(dtype)
+        a, b, t, c = new(m, k), new(k, n), new(n, k).t(), torch.empty(m, n, dtype=torch.int32 if low else dtype)
+        return [no_grad(lambda x=x: (torch._int_mm if low else torch.mm)(a, x, out=c)) for x in (b, t)]
+    return make
+
+
 def mul_add():
     a, b, c, o = rand(N, N), rand(N, N), rand(N, N), torch.empty(N, N)
     return [no_grad(lambda: torch.addcmul(c, a, b, out=o)), no_grad(lambda: torch.mul(a, b, out=o).add_(c))]
@@ -146,7 +156,7 @@ def tiny():
 
 
 serve({
-    "sgemm": sgemm, "a*b+c": mul_add, "relu(a*b+c)*a": relu_chain,
+    "sgemm": sgemm, "bf16 gemm": gemm(torch.bfloat16), "i8 gemm": gemm(torch.int8), "a*b+c": mul_add, "relu(a*b+c)*a": relu_chain,
     "exp": unary(lambda x, o: torch.exp(x, out=o)),
     "cos(cos(x))": unary(lambda x, o: torch.cos(x, out=o).cos_()),
     "sum all": unary(lambda x, o: torch.sum(x)),

@@ -216,6 +216,9 @@ struct kernel_price {
     uint32_t reads, writes; /* buffers */
     enum model_unit limit;
 };
+/* Do MMA instructions multiply this type, with sums in `sum`? 8- and 16-bit floats; 8-bit integers in i32; on a CPU bf16 and
+ * 8-bit integers, where it has such instructions. */
+bool mma_multiplies(const struct model *, bool gpu, enum dtype, enum dtype sum);
 /* INFINITY and r->illegal when codegen has no fast schedule for the kernel. */
 struct kernel_price price_kernel(struct rangeify *, const uop *sink, const struct model *);
 

@@ -412,10 +412,13 @@ static bool names_once(const struct copy *c, const uop *n, const uop *index) {
     return !strcmp(name, "argsort") || !strcmp(name, "topk_index");
 }
 
-/* A sum of products of 8-bit integers, which wraps. */
+/* A sum of products of 8-bit integers, which wraps, where MMA instructions multiply them. */
 static bool is_byte_product(const struct copy *c, const uop *n, const uop *const *src) {
-    return n->op == OP_REDUCE_AXES && n->arg.i == OP_ADD && (n->dt == DT_I8 || n->dt == DT_U8) &&
-           c->g->opts->gpu && src[0]->op == OP_MUL && shape_size(shape_of(&c->g->shapes, src[0]));
+    const struct sched_opts *o = c->g->opts;
+    struct shapes *s = &c->g->shapes;
+    if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD || (n->dt != DT_I8 && n->dt != DT_U8)) return false;
+    return mma_multiplies(o->model, o->gpu, (enum dtype)n->dt, DT_I32) && src[0]->op == OP_MUL &&
+           shape_size(shape_of(s, src[0])) && (o->gpu || shape_is_outer_product(s, src[0]));
 }
 
 /* The cast of a view is below it: of its elements once each. */
@@ -427,7 +430,7 @@ static const uop *widen(struct copy *c, const uop *x, enum dtype dt) {
     return uop_new(c->g->ir, (enum op)x->op, dt, 1, src, x->nsrc, x->arg);
 }
 
-/* On a GPU it is added in i32, as MMA instructions do, and wraps once. */
+/* It is added in i32, as MMA instructions do, and wraps once. */
 static const uop *copy_byte_product(struct copy *c, const uop *n, const uop *const *src) {
     const uop *wide[1 + SHAPE_MAX];
     memcpy(wide, src, n->nsrc * sizeof *src);

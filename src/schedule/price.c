@@ -221,11 +221,15 @@ static bool reads_row(struct tally *t, const uop *red) {
     return false;
 }
 
-/* Types that MMA instructions multiply, with sums in `sum`: 8- and 16-bit floats; in i32 8-bit integers; on a CPU bf16. */
+bool mma_multiplies(const struct model *m, bool gpu, enum dtype dt, enum dtype sum) {
+    bool byte = dt_is_int(dt) && dtype_info[dt].bytes == 1 && sum == DT_I32;
+    if (gpu) return dt_is_float(dt) ? dtype_info[dt].bytes < 4 : byte;
+    if (byte) return model_value(m, MODEL_MATRIX_I8) > model_value(m, MODEL_OPS_INT);
+    return dt == DT_BF16 && model_value(m, MODEL_MATRIX_BF16) > model_value(m, MODEL_FLOPS_F32);
+}
+
 static bool mma_takes(const struct tally *t, enum dtype dt, enum dtype sum) {
-    int bytes = dtype_info[dt].bytes;
-    if (t->gpu) return dt_is_float(dt) ? bytes < 4 : sum == DT_I32 && bytes == 1;
-    return dt == DT_BF16 && model_value(t->m, MODEL_MATRIX_BF16) > model_value(t->m, MODEL_FLOPS_F32);
+    return mma_multiplies(t->m, t->gpu, dt, sum);
 }
 
 /* Loads below m of types that MMA instructions multiply; *all: of any type. */
@@ -536,10 +540,10 @@ static void price_nodes(struct tally *t, traffic_vec *mem) {
             bool fused = n->op == OP_REDUCE && n->arg.i == OP_ADD && n->src[0]->op == OP_MUL;
             *work_of(&t->work, (enum dtype)n->dt) += k * (fused ? 0 : n->op == OP_SCAN ? W_SCAN : W_SIMPLE);
         } else if (n->op == OP_MUL && map_get(&t->mma_products, n->id, &by)) {
-            t->work.mat_bf16 += W_SIMPLE * times(t, f);
+            *(n->dt == DT_I32 ? &t->work.mat_i8 : &t->work.mat_bf16) += W_SIMPLE * times(t, f);
         } else if (t->contractions && n->op == OP_CAST && n->src[0]->op == OP_LOAD &&
-                   (t->gpu || mma_takes(t, (enum dtype)n->src[0]->dt, DT_F32))) {
-            /* free: tiles hold what was loaded, and MMA instructions take 16-bit operands */
+                   (t->gpu || mma_takes(t, (enum dtype)n->src[0]->dt, (enum dtype)n->dt))) {
+            /* free: tiles hold what was loaded, and MMA instructions take narrow operands */
         } else {
             double w = t->gpu && t->contractions ? epilogue_weight(n) : op_weight(n);
             if (w > 0 && !computed_before(t, n, &seen))

@@ -35,25 +35,18 @@ static bool is_trivial(const uop *n) {
     return (n->op == OP_MUL || n->op == OP_ADD) && n->src[1]->op == OP_CONST;
 }
 
-static bool is_narrow_float(const uop *n) {
-    return dt_is_float((enum dtype)n->dt) && dtype_info[n->dt].bytes < 4;
-}
-
 /* The value below views; a view that must be stored is memory itself. */
 static const uop *below_views(const struct sgraph *g, const uop *n) {
     while (op_is_movement((enum op)n->op) && !g->unit_of[n->id]) n = n->src[0];
     return n;
 }
 
-/* Do the machine's MMA instructions multiply what x widens to fp32, on GPUs also 8-bit integers to i32? Those of CPUs: bf16
- * (tune/choose/cpu_mma.c). */
+/* Do the machine's MMA instructions multiply what x widens to fp32 or i32? */
 static bool mma_widens(const struct sgraph *g, const uop *x) {
-    const struct model *m = g->opts->model;
-    enum dtype from = x->op == OP_CAST ? (enum dtype)x->src[0]->dt : DT_F32;
-    if (x->dt == DT_I32) return g->opts->gpu && dt_is_int(from) && dtype_info[from].bytes == 1;
-    if (x->op != OP_CAST || x->dt != DT_F32) return false;
-    if (g->opts->gpu) return is_narrow_float(x->src[0]);
-    return from == DT_BF16 && model_value(m, MODEL_MATRIX_BF16) > model_value(m, MODEL_FLOPS_F32);
+    enum dtype to = (enum dtype)x->dt;
+    if (x->op != OP_CAST || (to != DT_F32 && to != DT_I32)) return false;
+    enum dtype from = (enum dtype)x->src[0]->dt;
+    return dt_is_float(from) == (to == DT_F32) && mma_multiplies(g->opts->model, g->opts->gpu, from, to);
 }
 
 /* MMA instructions take narrow operands as they are in memory: the narrow value is stored, never the fp32 or i32 it is widened

@@ -1,6 +1,7 @@
 /* Tests of src/schedule: what plans compute (random programs against the oracle, through the interpreter), and what
  * plans look like (kernels, reads, writes of programs whose best plan is known). */
 #include "cuda.h"
+#include "irtest.h"
 #include "opencl.h"
 #include "planned.h"
 #include "simgpu.h"
@@ -253,6 +254,33 @@ TEST(schedule_gpu_splits_taps) {
     if (err_guard(&o.err, plan_text, &(struct split_case){&o, positions})) FAIL("%s", o.err.msg);
     CHECK_EQ(o.run.sched.call.n, 1);
     arena_free(&o.arena);
+}
+
+/* GEMMs of 8-bit integers on a CPU that multiplies them by MMA instructions: one kernel, which reads bytes; cast to i32 or summed as
+ * they are, where sums wrap. Factors that are read fewer than four times stay as they are too. */
+TEST(schedule_cpu_products_of_bytes) {
+    struct model m = *planned_model();
+    m.theory[MODEL_MATRIX_I8] = 256;
+    struct rnd r = {first_seed()};
+    for (int i = 0; i < 40; i++) {
+        const char *dt = i & 1 ? "i8" : "u8";
+        long long rows = rnd_range(&r, 1, 40), columns = rnd_range(&r, 1, 40), k = rnd_range(&r, 2, 300);
+        bool wide = i & 2 && RG_MIN(rows, columns) >= CONTRACTION_REUSE;
+        char text[512], a[64], b[64];
+        snprintf(a, sizeof a, "(BUFFER<%s>[0] %lld 1 %lld)", dt, rows, k);
+        snprintf(b, sizeof b, "(BUFFER<%s>[1] 1 %lld %lld)", dt, columns, k);
+        snprintf(text, sizeof text,
+                 "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND %s%s%s %lld %lld %lld) "
+                 "(EXPAND %s%s%s %lld %lld %lld)) 2))\n",
+                 wide ? "(CAST<i32> " : "", a, wide ? ")" : "", rows, columns, k, wide ? "(CAST<i32> " : "", b,
+                 wide ? ")" : "", rows, columns, k);
+        struct one o = {.opts = {.model = &m}, .seed = (uint64_t)i};
+        arena_init(&o.arena, &o.err);
+        if (err_guard(&o.err, run_text, &(struct split_case){&o, text})) FAIL("%s: %s", text, o.err.msg);
+        if (!o.ok) FAIL("%s: %s", text, o.why.p);
+        CHECK_EQ(o.run.sched.call.n, 1u);
+        arena_free(&o.arena);
+    }
 }
 
 /* A matrix of bytes by few rows is widened, and scaled, in the kernel that multiplies; by many rows it is stored as bf16. */
