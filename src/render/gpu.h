@@ -16,8 +16,13 @@ struct
     /* a scan: read in each iteration. Its SET, at this position, adds this value */
     uint32_t set;
     const uop *term; /* NULL: a reduction */
+    const uop *by;   /* .. after the value before was multiplied by this (DECAY); NULL: it was not */
 };
 enum { SCAN_CELLS = 2 }; /* of shared memory for a scan: iterations alternate */
+/* Cells of shared memory for what a loop carries. */
+static inline uint32_t carried_cells(const struct carried *k) {
+    return k->term ? SCAN_CELLS * (k->by ? 2 : 1) : k->joined ? 1 : k->acc->lanes;
+}
 struct spread {
     uint32_t begin, end; /* positions of the RANGE and its END in the list */
     VEC(struct carried) acc;

@@ -69,7 +69,7 @@ static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
         const struct carried *x = &s->acc.p[k];
         enum dtype dt = (enum dtype)x->acc->dt;
         if (x->term) {
-            at += 32 * SCAN_CELLS;
+            at += 32 * carried_cells(x);
             continue;
         }
         if (phase == 0 && x->joined) join_lanes(c, x);
@@ -124,7 +124,7 @@ static void combine_some(struct gpu *c, const struct spread *s, uint32_t from, u
             const struct carried *x = &s->acc.p[k];
             enum dtype dt = (enum dtype)x->acc->dt;
             if (x->term) {
-                at += SCAN_CELLS;
+                at += carried_cells(x);
                 continue;
             }
             for (unsigned i = 0; i < lanes_left(x); i++, at++) {

@@ -88,6 +88,14 @@ static enum op carried_op(const struct find *f, uint32_t begin, uint32_t end, co
     return op;
 }
 
+/* v is acc * by + term: both, else false. */
+static bool decays(const uop *v, const uop *acc, struct carried *out) {
+    const uop *less = v->op == OP_FMA ? v : v->op != OP_ADD ? NULL : v->src[v->src[0]->op != OP_MUL || !uses(v->src[0], acc)];
+    if (!less || (less != v && less->op != OP_MUL) || (less->src[0] == acc) == (less->src[1] == acc)) return false;
+    out->by = less->src[less->src[0] == acc], out->term = less == v ? v->src[2] : v->src[v->src[0] == less];
+    return out->term != acc && !uses(out->term, acc);
+}
+
 /* Is acc scanned: set once in each iteration, to itself op a term? */
 static bool is_scanned(const struct find *f, const struct spread *s, const uop *acc, struct carried *out) {
     uint32_t sets = 0;
@@ -98,8 +106,11 @@ static bool is_scanned(const struct find *f, const struct spread *s, const uop *
         const uop *v = n->src[1];
         bool term = v->op != OP_FMA && v->op != OP_WHERE && v->op != OP_SUB;
         enum op op = term ? step_of(v, acc) : OP_COUNT;
-        if (sets++ || op == OP_COUNT) return false;
-        *out = (struct carried){.acc = acc, .op = op, .set = i, .term = v->src[v->src[0] == acc]};
+        if (sets++) return false;
+        *out = (struct carried){.acc = acc, .op = OP_ADD, .set = i};
+        if (decays(v, acc, out)) continue;
+        if (op == OP_COUNT) return false;
+        out->op = op, out->term = v->src[v->src[0] == acc];
     }
     return sets == 1;
 }
@@ -116,8 +127,18 @@ static bool has_node(const uop_vec *v, const uop *n) {
     return false;
 }
 
-/* Finds what a loop computes before its last scan and without any: that is emitted first. False: there is a nested loop or a
- * store among it, or a term needs a scan. */
+/* Does nothing after the store at `at`, up to `last`, load from its buffer? Then loads may be emitted before it. */
+static bool is_alone(const struct find *f, uint32_t at, uint32_t last) {
+    const uop *buf = access_buf(f->lin->u[at]);
+    for (uint32_t i = at + 1; i <= last; i++) {
+        const uop *n = f->lin->u[i];
+        if ((n->op == OP_LOAD || n->op == OP_PRED_LOAD) && access_buf(n) == buf) return false;
+    }
+    return true;
+}
+
+/* Finds what a loop computes before its last scan and without any: that is emitted first. False: there is a nested loop among it, a
+ * store that what is emitted first may read, or a term needs a scan. */
 static bool find_early(const struct find *f, struct spread *s) {
     uop_vec late = {0}; /* scanned accumulators and all that depends on them */
     uint32_t last = 0;
@@ -128,6 +149,7 @@ static bool find_early(const struct find *f, struct spread *s) {
         const uop *n = f->lin->u[i];
         bool set = n->op == OP_SET, load = n->op == OP_LOAD || n->op == OP_PRED_LOAD;
         bool lanes = n->op == OP_EXTRACT || n->op == OP_BUILD || n->op == OP_VEC_REDUCE;
+        if (n->op == OP_STORE && is_alone(f, i, last)) continue;
         if (!set && !load && !lanes && !op_is_pure((enum op)n->op)) return false;
         if (!uses_any(n, &late)) {
             s->early[i] = 1;
@@ -140,7 +162,8 @@ static bool find_early(const struct find *f, struct spread *s) {
         if (set && !has_node(&late, n->src[0])) vec_push(f->a, &late, n->src[0]);
     }
     for (uint32_t k = 0; k < s->acc.n; k++)
-        if (s->acc.p[k].term && has_node(&late, s->acc.p[k].term)) return false;
+        if (s->acc.p[k].term && (has_node(&late, s->acc.p[k].term) || has_node(&late, s->acc.p[k].by)))
+            return false;
     return true;
 }
 
@@ -172,7 +195,7 @@ static bool may_share(struct find *f, struct spread *s) {
 uint32_t spread_cells_of(const struct spread *s) {
     uint32_t n = 0;
     for (uint32_t k = 0; k < s->acc.n; k++)
-        n += s->acc.p[k].term ? SCAN_CELLS : s->acc.p[k].joined ? 1 : s->acc.p[k].acc->lanes;
+        n += carried_cells(&s->acc.p[k]);
     return n;
 }
 

@@ -17,93 +17,138 @@ static void emit_early(struct gpu *c, const struct spread *s) {
     c->r.pos = pos;
 }
 
-/* x op= y of the thread o before it, if there is one. */
-static void step_if(struct gpu *c, const struct carried *a, const char *cond, const char *x, const char *y) {
-    line(&c->r, "if (%s) {", cond), c->r.indent++;
-    gpu_step(c, a->op, (enum dtype)a->acc->dt, x, y);
-    c->r.indent--, line(&c->r, "}");
+/* The value that a thread scans: x, and where it decays the product f of its factors, else NULL. Names of variables. */
+struct scanned {
+    const char *x, *f;
+};
+
+/* Combines a with b, which came before it, into `into`: either of them. Decaying, (f, x) after (g, y) is (g f, y f + x). */
+static void join(struct gpu *c, const struct carried *k, struct scanned a, struct scanned b, struct scanned into) {
+    enum dtype dt = (enum dtype)k->acc->dt;
+    struct render *r = &c->r;
+    if (!k->by) {
+        gpu_step(c, k->op, dt, into.x, into.x == a.x ? b.x : a.x);
+        return;
+    }
+    line(r, "%s = %s * %s + %s;", into.x, b.x, a.f, a.x);
+    if (into.f) line(r, "%s = %s * %s;", into.f, b.f, a.f);
+}
+
+static struct scanned pair_of(struct gpu *c, const struct carried *k, const char *x) {
+    return (struct scanned){x, k->by ? fmt(&c->r, "%s_by", x) : NULL};
 }
 
 /* Over a warp, or the part of one that shares the loop: x becomes the inclusive scan, e the exclusive one. */
-static void scan_warp(struct gpu *c, const struct carried *a, const char *x, const char *e,
+static void scan_warp(struct gpu *c, const struct carried *k, struct scanned x, struct scanned e,
                       const char *zero) {
     struct render *r = &c->r;
-    const char *t = type_of(r, (enum dtype)a->acc->dt, 1, 0), *part = c->coop < 32 ? ", mask" : "";
+    const char *t = type_of(r, (enum dtype)k->acc->dt, 1, 0), *part = c->coop < 32 ? ", mask" : "";
     unsigned width = RG_MIN(c->coop, 32u);
     const char *lane = fmt(r, "%s %% %u", c->d->thread, width);
+    struct scanned y = {"y", k->by ? "g" : NULL};
     line(r, "for (int o = 1; o < %u; o <<= 1) {", width), r->indent++;
-    line(r, "const %s y = shfl_up<%s>(%s, o, %u%s);", t, t, x, width, part);
-    step_if(c, a, fmt(r, "%s >= o", lane), x, "y");
+    line(r, "const %s y = shfl_up<%s>(%s, o, %u%s);", t, t, x.x, width, part);
+    if (k->by) line(r, "const %s g = shfl_up<%s>(%s, o, %u%s);", t, t, x.f, width, part);
+    line(r, "if (%s >= o) {", lane), r->indent++;
+    join(c, k, x, y, x);
     r->indent--, line(r, "}");
-    line(r, "%s %s = shfl_up<%s>(%s, 1, %u%s);", t, e, t, x, width, part);
-    line(r, "if (%s == 0) %s = %s;", lane, e, zero);
+    r->indent--, line(r, "}");
+    line(r, "%s %s = shfl_up<%s>(%s, 1, %u%s);", t, e.x, t, x.x, width, part);
+    if (k->by) line(r, "%s %s = shfl_up<%s>(%s, 1, %u%s);", t, e.f, t, x.f, width, part);
+    line(r, "if (%s == 0) %s = %s%s;", lane, e.x, zero, k->by ? fmt(r, ", %s = 1", e.f) : "");
 }
 
 /* before: what precedes this thread's warp; carry: all of this round too. */
-static void scan_warps(struct gpu *c, const struct carried *a, const char *x, const char *carry,
-                       const char *before, unsigned cell) {
+static void scan_warps(struct gpu *c, const struct carried *k, struct scanned x, struct scanned carry,
+                       struct scanned before, unsigned cell) {
     struct render *r = &c->r;
-    const char *t = type_of(r, (enum dtype)a->acc->dt, 1, 0);
+    const char *t = type_of(r, (enum dtype)k->acc->dt, 1, 0);
     const char *sums = fmt(r, "((%s *)(shared + %u + 32 * (%s & 1)))", t, 32 * cell, c->iteration);
-    line(r, "%s %s = %s;", t, before, carry);
+    const char *factors =
+        fmt(r, "((%s *)(shared + %u + 32 * (%s & 1)))", t, 32 * (cell + SCAN_CELLS), c->iteration);
+    struct scanned y = {"y", k->by ? "g" : NULL};
+    line(r, "%s %s = %s;", t, before.x, carry.x);
     if (c->coop <= 32) {
-        line(r, "const %s %s_all = shfl_last<%s>(%s, %u%s);", t, x, t, x, c->coop,
-             c->coop < 32 ? ", mask" : "");
-        gpu_step(c, a->op, (enum dtype)a->acc->dt, carry, fmt(r, "%s_all", x));
+        const char *part = c->coop < 32 ? ", mask" : "";
+        line(r, "{ const %s y = shfl_last<%s>(%s, %u%s);", t, t, x.x, c->coop, part), r->indent++;
+        if (k->by) line(r, "const %s g = shfl_last<%s>(%s, %u%s);", t, t, x.f, c->coop, part);
+        join(c, k, y, carry, carry);
+        r->indent--, line(r, "}");
         return;
     }
-    line(r, "if (%s %% 32 == 31) %s[%s / 32] = %s;", c->d->thread, sums, c->d->thread, x);
+    line(r, "if (%s %% 32 == 31) {", c->d->thread), r->indent++;
+    line(r, "%s[%s / 32] = %s;", sums, c->d->thread, x.x);
+    if (k->by) line(r, "%s[%s / 32] = %s;", factors, c->d->thread, x.f);
+    r->indent--, line(r, "}");
     line(r, "%s", c->d->barrier);
     line(r, "for (int w = 0; w < %u; w++) {", c->coop / 32), r->indent++;
     line(r, "const %s y = %s[w];", t, sums);
-    step_if(c, a, fmt(r, "w < (int)(%s / 32)", c->d->thread), before, "y");
-    gpu_step(c, a->op, (enum dtype)a->acc->dt, carry, "y");
+    if (k->by) line(r, "const %s g = %s[w];", t, factors);
+    line(r, "if (w < (int)(%s / 32)) {", c->d->thread), r->indent++;
+    join(c, k, y, before, before);
+    r->indent--, line(r, "}");
+    join(c, k, y, carry, carry);
     r->indent--, line(r, "}");
 }
 
 /* The same without shuffles: log2(threads) rounds through local memory. */
-static void scan_by_memory(struct gpu *c, const struct carried *a, const char *x, const char *e,
-                           const char *carry, const char *before, const char *zero) {
+static void scan_by_memory(struct gpu *c, const struct carried *k, struct scanned x, struct scanned e,
+                           struct scanned carry, struct scanned before, const char *zero) {
     struct render *r = &c->r;
-    const char *t = type_of(r, (enum dtype)a->acc->dt, 1, 0), *i = c->d->thread;
-    const char *cell = fmt(r, "((%s%s *)shared)", c->d->shared, t);
-    line(r, "%s[%s] = %s;", cell, i, x);
+    const char *t = type_of(r, (enum dtype)k->acc->dt, 1, 0), *i = c->d->thread;
+    const char *cell = fmt(r, "((%s%s *)shared)", c->d->shared, t),
+               *factor = fmt(r, "((%s%s *)(shared + %u))", c->d->shared, t, c->block);
+    struct scanned y = {"y", k->by ? "g" : NULL};
+    line(r, "%s[%s] = %s;", cell, i, x.x);
+    if (k->by) line(r, "%s[%s] = %s;", factor, i, x.f);
     line(r, "%s", c->d->barrier);
     line(r, "for (u32 o = 1; o < %u; o <<= 1) {", c->coop), r->indent++;
     line(r, "const %s y = %s >= o ? %s[%s - o] : %s;", t, i, cell, i, zero);
+    if (k->by) line(r, "const %s g = %s >= o ? %s[%s - o] : 1;", t, i, factor, i);
     line(r, "%s", c->d->barrier);
-    step_if(c, a, fmt(r, "%s >= o", i), x, "y");
-    line(r, "%s[%s] = %s;", cell, i, x);
+    line(r, "if (%s >= o) {", i), r->indent++;
+    join(c, k, x, y, x);
+    r->indent--, line(r, "}");
+    line(r, "%s[%s] = %s;", cell, i, x.x);
+    if (k->by) line(r, "%s[%s] = %s;", factor, i, x.f);
     line(r, "%s", c->d->barrier);
     r->indent--, line(r, "}");
-    line(r, "%s %s = %s ? %s[%s - 1] : %s;", t, e, i, cell, i, zero);
-    line(r, "%s %s = %s;", t, before, carry);
+    line(r, "%s %s = %s ? %s[%s - 1] : %s;", t, e.x, i, cell, i, zero);
+    if (k->by) line(r, "%s %s = %s ? %s[%s - 1] : 1;", t, e.f, i, factor, i);
+    line(r, "%s %s = %s;", t, before.x, carry.x);
     line(r, "{ const %s y = %s[%u];", t, cell, c->coop - 1), r->indent++;
-    gpu_step(c, a->op, (enum dtype)a->acc->dt, carry, "y");
+    if (k->by) line(r, "const %s g = %s[%u];", t, factor, c->coop - 1);
+    join(c, k, y, carry, carry);
     r->indent--, line(r, "}");
     line(r, "%s", c->d->barrier);
 }
 
-static void scan_threads(struct gpu *c, const struct spread *s, const struct carried *a, unsigned cell) {
+static void scan_threads(struct gpu *c, const struct spread *s, const struct carried *k, unsigned cell) {
     struct render *r = &c->r;
-    enum dtype dt = (enum dtype)a->acc->dt;
-    const char *acc = gpu_operand(c, a->acc, 0).s, *t = type_of(r, dt, 1, 0);
-    const char *x = fmt(r, "%s_scan%u", acc, s->begin), *e = fmt(r, "%s_lane%u", acc, s->begin);
-    const char *carry = fmt(r, "%s_before%u", acc, s->begin), *before = fmt(r, "%s_warp%u", acc, s->begin);
-    const char *zero = constant(r, dt, uop_identity(r->ir, a->op, dt)->arg).s,
-               *term = gpu_operand(c, a->term, 0).s;
-    if (c->guarded)
-        line(r, "%s %s = live%u ? (%s)%s : (%s)%s;", t, x, s->begin, t, term, t, zero);
-    else
-        line(r, "%s %s = %s;", t, x, term);
-    if (c->d->cl) {
-        scan_by_memory(c, a, x, e, carry, before, zero);
-    } else {
-        scan_warp(c, a, x, e, zero);
-        scan_warps(c, a, x, carry, before, cell);
+    enum dtype dt = (enum dtype)k->acc->dt;
+    const char *acc = gpu_operand(c, k->acc, 0).s, *t = type_of(r, dt, 1, 0);
+    struct scanned x = pair_of(c, k, fmt(r, "%s_scan%u", acc, s->begin)),
+                   e = pair_of(c, k, fmt(r, "%s_lane%u", acc, s->begin)),
+                   carry = {fmt(r, "%s_before%u", acc, s->begin), NULL},
+                   before = {fmt(r, "%s_warp%u", acc, s->begin), NULL};
+    const char *zero = constant(r, dt, uop_identity(r->ir, k->op, dt)->arg).s;
+    const uop *from[2] = {k->term, k->by};
+    const char *name[2] = {x.x, x.f}, *none[2] = {zero, "1"};
+    for (int i = 0; i < (k->by ? 2 : 1); i++) {
+        const char *value = gpu_operand(c, from[i], 0).s;
+        if (c->guarded)
+            line(r, "%s %s = live%u ? (%s)%s : (%s)%s;", t, name[i], s->begin, t, value, t, none[i]);
+        else
+            line(r, "%s %s = %s;", t, name[i], value);
     }
-    gpu_step(c, a->op, dt, before, e);
-    line(r, "%s = %s;", acc, before);
+    if (c->d->cl) {
+        scan_by_memory(c, k, x, e, carry, before, zero);
+    } else {
+        scan_warp(c, k, x, e, zero);
+        scan_warps(c, k, x, carry, before, cell);
+    }
+    join(c, k, e, before, before);
+    line(r, "%s = %s;", acc, before.x);
 }
 
 void gpu_open_scan(struct gpu *c, const struct spread *s, const uop *range, const char *type,
@@ -126,7 +171,7 @@ void gpu_open_scan(struct gpu *c, const struct spread *s, const uop *range, cons
     emit_early(c, s);
     for (uint32_t k = 0; k < s->acc.n; k++) {
         if (s->acc.p[k].term) scan_threads(c, s, &s->acc.p[k], cell);
-        cell += s->acc.p[k].term ? SCAN_CELLS : s->acc.p[k].joined ? 1 : s->acc.p[k].acc->lanes;
+        cell += carried_cells(&s->acc.p[k]);
     }
     if (c->guarded) line(r, "if (live%u) {", s->begin), r->indent++;
     r->indent--;

@@ -308,7 +308,7 @@ static bool is_scan_in_blocks(const struct copy *c, const uop *x) {
     return !c->g->opts->gpu && x->op == OP_RESHAPE && below_reshapes(x)->op == OP_SCAN_AXIS;
 }
 
-/* The blocks are cast, then reshaped: their kernel stores what it casts (narrow_scans). */
+/* The blocks are cast, then reshaped: their kernel stores what it casts (fuse_after_scans). */
 static const uop *cast_blocks(struct copy *c, const uop *n, const uop *x) {
     const struct shape *s = sg_shape(c->g, x);
     return graph_shaped(c->g->ir, OP_RESHAPE, uop_cast(c->g->ir, below_reshapes(x), (enum dtype)n->dt), s->d,
@@ -689,14 +689,22 @@ static uint32_t steps_to(const uop *n, bool number, const uint32_t *steps) {
     return sum;
 }
 
-/* A scan that is only read to be cast, as one of 16-bit floats is, need not be stored before. */
-static void narrow_scans(struct copy *c) {
+/* Does an elementwise op read x itself, not a view of it? */
+static bool reads_in_place(const uop *n, const uop *x) {
+    bool elementwise = op_is_pure((enum op)n->op) && !op_is_movement((enum op)n->op) && n->op != OP_REDUCE_AXES &&
+                       n->op != OP_SCAN_AXIS && n->op != OP_GATHER;
+    for (uint32_t i = 0; elementwise && i < n->nsrc; i++)
+        if (n->src[i] == x) return true;
+    return false;
+}
+
+/* A scan that one elementwise op alone reads, as the cast of one of 16-bit floats does, need not be stored before. */
+static void fuse_after_scans(struct copy *c) {
     struct sgraph *g = c->g;
     for (uint32_t u = 0; u < g->units; u++) {
         const struct plan_unit *x = &g->unit[u];
         if (x->n->op != OP_SCAN_AXIS || is_marked(c, x->n, MARK_FORCED) || x->use[0] == UINT32_MAX) continue;
-        const uop *cast = g->unit[x->use[0]].n;
-        if (x->use[1] == UINT32_MAX && cast->op == OP_CAST && cast->src[0] == x->n)
+        if (x->use[1] == UINT32_MAX && reads_in_place(g->unit[x->use[0]].n, x->n))
             g->unit[u].forced = UNIT_FREE;
     }
 }
@@ -752,7 +760,7 @@ static void find_units(struct sgraph *g, struct copy *c) {
         if (graph_contraction(&g->shapes, g->unit[u].n) || (g->opts->gpu && is_gemv(g, g->unit[u].n)))
             g->unit[u].hint = HINT_CONTRACTION;
     link_units(g);
-    if (!g->opts->gpu) narrow_scans(c);
+    if (!g->opts->gpu) fuse_after_scans(c);
     apply_store_rules(g);
 }
 

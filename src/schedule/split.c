@@ -55,6 +55,7 @@ enum {
     TILE_TAPS = 32 * 64,    /* results of a block of a weight gradient */
     BLOCKS_PER_SM = 8,      /* of those, and of a reduction whose axes are short */
     MOST_PARTS = 128,
+    MANY_PARTS = 8, /* as nested cooperative loops they cost a block reduction each: more than a kernel */
     MOST_TAPS = 11,
     FACTOR_DEPTH = 6,            /* nested MULs and CASTs whose operands are reshaped */
     PART_ROWS = 8,               /* of an image, per block: the rows it reads besides are the halo */
@@ -714,11 +715,12 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     else if (parts > 1)
         r = (gpu && in->d[longest_reduced(n, in)] % parts ? split_chunks : split_even)(&s, n, x, in, parts,
                                                                                        true, true);
-    else if (results > 1)
-        r = (keeps_whole(&s, n, in, many) ? split_even : split_blocks)(
-            &s, n, x, in, columns ? column_blocks(terms) : RG_MAX(2 * many / results, 2), columns,
-            columns || (gpu && (many == full_columns(gpu) || terms >= LONG_ROW)));
-    else if (!(r = split_variance(&s, n)) && (gpu || n->nsrc < 3 || is_flat(&s, x, 12) ||
+    else if (results > 1) {
+        int64_t want = columns ? column_blocks(terms) : RG_MAX(2 * many / results, 2);
+        bool nested = n->nsrc > 2 && want >= MANY_PARTS; /* fused, no JOIN makes one cooperative loop of its axes */
+        bool store = columns || (gpu && (many == full_columns(gpu) || terms >= LONG_ROW || nested));
+        r = (keeps_whole(&s, n, in, many) ? split_even : split_blocks)(&s, n, x, in, want, columns, store);
+    } else if (!(r = split_variance(&s, n)) && (gpu || n->nsrc < 3 || is_flat(&s, x, 12) ||
                                               !(r = split_blocks(&s, n, x, in, 2 * many, false, false))))
         r = reduce_blocks(&s, op, x, total);
     *stored = s.stored;

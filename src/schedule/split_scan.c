@@ -4,8 +4,7 @@
  *
  *   rows        the axis of stride 1. GPU: a thread block per block of ROW_BLOCK elements (COOP, render/gpu_scan.c). CPU: a thread.
  *   columns     GPU: a thread per column and block: blocks until the GPU has threads enough. CPU: the same, by cores.
- * A sum that decays has blocks of a thread on a GPU, of rows too: each from 0, beside the product of its decays; what came before,
- * times this, is added in the end.
+ * A sum that decays has blocks from 0, beside the products of their decays; what came before, times these, is added in the end.
  * A length that has no good divisor is padded with the identity.
  * Requires: the planner's tensor graph, before units are found. Gives: an equal graph, whose block results must be stored.
  * Tests: tests/unit/scans.c */
@@ -21,7 +20,6 @@ enum {
     WHOLE = 4,             /* elements of a row's vectors */
     ROWS_CPU = 64,         /* rows or columns that occupy any number of cores */
     COLUMN_LEAST = 16,     /* terms of a block down columns */
-    LONG_CHAIN = 256,      /* steps of a thread of a GPU that take longer than three kernels */
     COLUMNS_CPU = 1 << 12, /* columns that do, in vectors */
 };
 
@@ -43,13 +41,11 @@ static int64_t divisor_near(int64_t n, int64_t want, int64_t least, int64_t most
 }
 
 /* Elements of a block of a scan over n elements, `inner` apart, of `outer` rows; 0: it is not split. */
-static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer, int64_t inner,
-                            bool decays) {
+static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer, int64_t inner) {
     int64_t want, exact;
     bool lanes = !s->gpu && inner == 1 && outer < LANE_ROWS && n * outer < WORTH_IT;
-    bool chain = s->gpu && decays && n >= LONG_CHAIN; /* a thread has a block of it, its steps in a row */
-    if (!chain && n * outer * inner < (lanes ? WORTH_LANES : WORTH_IT)) return 0;
-    if (inner == 1 && !(s->gpu && decays)) {
+    if (n * outer * inner < (lanes ? WORTH_LANES : WORTH_IT)) return 0;
+    if (inner == 1) {
         int64_t rows = s->gpu ? 2 * s->gpu->sms : ROWS_CPU, least = lanes ? LANE_LEAST : ROW_LEAST;
         if (outer >= rows || n < 2 * least) return 0;
         want = RG_MAX(RG_MIN(n * outer / rows, ROW_BLOCK), least);
@@ -132,8 +128,7 @@ static const uop *split(struct split_scan *s, const uop *n) {
     uint32_t axis = (uint32_t)n->src[1]->arg.i;
     int64_t size = in->d[axis], outer = 1, inner = 1, d[SHAPE_MAX];
     for (uint32_t i = 0; i < in->n; i++) *(i < axis ? &outer : &inner) *= i == axis ? 1 : in->d[i];
-    bool decays = n->nsrc > 2;
-    int64_t length = block_length(s, size, outer, inner, decays);
+    int64_t length = block_length(s, size, outer, inner);
     if (!length || in->n + 1 > SHAPE_MAX) return n;
     int64_t blocks = (size + length - 1) / length, whole = blocks * length;
     const uop *zero = uop_identity(s->ir, (enum op)n->arg.i, (enum dtype)x->dt);
@@ -141,7 +136,7 @@ static const uop *split(struct split_scan *s, const uop *n) {
     for (uint32_t i = 0; i < in->n; i++) d[i + (i > axis)] = in->d[i];
     d[axis] = blocks, d[axis + 1] = length;
     x = graph_shaped(s->ir, OP_RESHAPE, x, d, in->n + 1);
-    if (decays) {
+    if (n->nsrc > 2) {
         const uop *by = n->src[2];
         if (whole > size) by = graph_pad(s->ir, s->sh, by, zero, axis, 0, whole - size);
         x = decayed_blocks(s, x, graph_shaped(s->ir, OP_RESHAPE, by, d, in->n + 1), axis, n->arg);

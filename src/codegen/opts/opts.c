@@ -261,8 +261,6 @@ static void opt_coop(struct sched *s, const char *opt, uint32_t axis) {
     if (axis_is_grid(a)) opt_fail(s, opt, "axis %s is an axis of the grid", name);
     if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
         opt_fail(s, opt, "axis %s is already unrolled", name);
-    if (a->decays)
-        opt_fail(s, opt, "axis %s carries a running value that decays from element to element", name);
     a->kind = AX_COOP;
 }
 

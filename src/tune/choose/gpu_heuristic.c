@@ -31,7 +31,7 @@ static double full_threads(const struct view *v) { return v->gpu->sms * gpu_cost
 static double early_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_early; }
 
 static bool is_shareable(const struct axis_view *a) {
-    return !a->grid && !a->fixed && !a->decays && a->most >= MIN_COOP;
+    return !a->grid && !a->fixed && a->most >= MIN_COOP;
 }
 
 /* Is an access in an output loop that threads which share the reduced axis do not share? They run it one value at a time. */
@@ -253,14 +253,15 @@ static void write_coop_scalar(struct view *v, int axis, struct str *out) {
             str_printf(out, " COOP(%s)", v->axis[i].name);
 }
 
-/* A block scan: unrolled by 32 bytes of the narrowest contiguous type, 64 of the widest. */
+/* A block scan: unrolled by 32 bytes of the narrowest contiguous type, 64 of the widest; not where the running value decays, whose
+ * threads combine an element each. */
 static void write_coop_scan(struct view *v, int axis, struct str *out) {
     int least = 16, most = 1;
     for (int i = 0; i < v->naccess; i++) {
         if (access_stride(v, &v->access[i], axis, 4) != 1 || v->access[i].pred) continue;
         least = RG_MIN(least, v->access[i].bytes), most = RG_MAX(most, v->access[i].bytes);
     }
-    int n = RG_MIN(RG_MIN(32 / least, 64 / most), MAX_SCANNED);
+    int n = v->axis[axis].decays ? 1 : RG_MIN(RG_MIN(32 / least, 64 / most), MAX_SCANNED);
     while (n > 1 && (v->axis[axis].size % n || v->axis[axis].most < 16.0 * n)) n /= 2;
     const char *name = v->axis[axis].name, *inner = view_new_axis(v, name, "u");
     if (n > 1) str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", name, n, inner, inner);
