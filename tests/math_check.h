@@ -70,6 +70,7 @@ struct math_set {
     const struct ekernel **k;
     const char **text; /* kernels in IR text */
     uint32_t n;
+    bool native_f16; /* struct target */
 };
 
 static void math_lower(void *arg) {
@@ -79,7 +80,8 @@ static void math_lower(void *arg) {
     for (uint32_t i = 0; i < m->n; i++) {
         struct program p = {0};
         ir_parse(&m->ir, m->text[i], strlen(m->text[i]), "math", &p);
-        lower(&m->ir, &p.kernel.p[0], &(struct lower_opts){0}, &m->lin[i]);
+        lower(&m->ir, &p.kernel.p[0], &(struct lower_opts){.target = {.native_f16 = m->native_f16}},
+              &m->lin[i]);
     }
     const struct linear **l = arena_array(&m->arena, const struct linear *, m->n);
     for (uint32_t i = 0; i < m->n; i++) l[i] = &m->lin[i];

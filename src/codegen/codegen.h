@@ -23,6 +23,7 @@ struct target {
     int capability;             /* CUDA compute capability, 90: sm_90; 0: unknown */
     const struct gpu_spec *gpu; /* limits of thread blocks; NULL: the default row of the machine model */
     bool native_exp;            /* has EXP, EXP2 and SIGMOID of float32: CUDA */
+    bool native_f16;            /* has + - * / and FMA of vectors of float16: the CPU device */
     bool no_f64;                /* has no double precision: some OpenCL devices */
     bool no_coop;               /* threads share no COOP loop of this kernel: each runs all of it */
     bool keep_math;             /* the interpreter (ref/linear.c): has EXP, SIN .. and 16-bit floats */

@@ -3,9 +3,9 @@
  * Requires: a kernel graph. Gives: a linear program. Tests: tests/unit/codegen.c */
 #include "codegen/internal.h"
 
-static const uop *rewrite(struct ir *ir, rw_fn rules, const uop *root) {
+static const uop *rewrite(struct ir *ir, rw_fn rules, void *cx, const uop *root) {
     struct rw rw;
-    rw_init(&rw, ir, rules, NULL);
+    rw_init(&rw, ir, rules, cx);
     return rw_post(&rw, root);
 }
 
@@ -51,7 +51,7 @@ static const uop *warp_specialize(struct lowering *l) { return tree_warp_special
 static const uop *pipeline(struct lowering *l) { return tree_pipeline(&l->sched, l->tree); }
 static const uop *threads(struct lowering *l) { return tree_threads(&l->sched, l->tree); }
 static const uop *peel(struct lowering *l) { return tree_peel(&l->sched.rw, l->tree, &l->target); }
-static const uop *predicate(struct lowering *l) { return rewrite(l->ir, rules_predicate, l->tree); }
+static const uop *predicate(struct lowering *l) { return rewrite(l->ir, rules_predicate, NULL, l->tree); }
 
 static const uop *expand(struct lowering *l) {
     rw_init(&l->pred, l->ir, rules_predicate, NULL);
@@ -63,7 +63,8 @@ static const uop *slp(struct lowering *l) { return tree_slp(l->ir, l->tree, &l->
 static const uop *prefetch(struct lowering *l) { return tree_prefetch(&l->sched, l->tree); }
 
 static const uop *decompose(struct lowering *l) {
-    return rewrite(l->ir, l->target.native_exp ? rules_native : rules_decomp, l->tree);
+    struct decomp_for has = {.native_f16 = l->target.native_f16};
+    return rewrite(l->ir, l->target.native_exp ? rules_native : rules_decomp, &has, l->tree);
 }
 
 static const uop *index_width(struct lowering *l) { return tree_index(&l->pred, l->tree, &l->target); }

@@ -61,6 +61,8 @@ int engine_beam(const struct engine *en) {
 void prog_target(const struct engine *en, struct lower_opts *how) {
     if (!engine_on_cpu(en)) how->target.vec_bytes = 16, how->target.kind = TARGET_GPU;
     how->target.native_exp = en->ops->text == DEV_CUDA;
+    const struct isa_op *f16 = isa_op_of(os_cpu(), MODEL_FLOPS_F16);
+    how->target.native_f16 = !strcmp(en->ops->name, "CPU") && f16 && !strcmp(f16->in, "f16");
     how->target.gpu = &en->gpu, how->target.capability = en->gpu.cc;
     how->target.no_f64 = en->info.no_f64;
 }

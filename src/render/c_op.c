@@ -532,9 +532,27 @@ static struct c_text half_fma(struct render *r, enum dtype d, unsigned lanes, co
     return cast_text(r, named(r, float_op(r, OP_FMA, DT_F64, lanes, s)), d);
 }
 
+/* Arithmetic of vectors of f16 (F16_OP in c_pre.c): by instructions where there are some. */
+static const char *f16_op(struct render *r, enum op op, unsigned lanes, const struct c_text *s) {
+    const char *sign = op == OP_ADD ? "+" : op == OP_SUB ? "-" : op == OP_MUL ? "*" : "/";
+    switch (op) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_FDIV: return fmt(r, "F16_OP(%u, %s, %s, %s)", lanes, s[0].s, sign, s[1].s);
+    case OP_NEG: return fmt(r, "((f16x%u)((u16x%u)%s ^ 0x8000))", lanes, lanes, s[0].s);
+    case OP_ABS: return fmt(r, "((f16x%u)((u16x%u)%s & 0x7fff))", lanes, lanes, s[0].s);
+    case OP_FMA: return fmt(r, "fma_f16x%u(%s, %s, %s)", lanes, s[0].s, s[1].s, s[2].s);
+    default: return NULL;
+    }
+}
+
 static struct c_text half_op(struct render *r, enum op op, enum dtype d, unsigned lanes,
                              const struct c_text *src, unsigned n) {
     struct c_text s[3] = {{0}};
+    const char *x16 =
+        d == DT_F16 && r->lang == LANG_C && lanes >= 4 ? f16_op(r, op, storage_lanes(lanes), src) : NULL;
+    if (x16) return made(x16, d, lanes, 0);
     if (op == OP_FMA) return half_fma(r, d, lanes, src);
     for (unsigned k = 0; k < n; k++) s[k] = cast_text(r, src[k], DT_F32);
     struct c_text x = float_op(r, op, DT_F32, lanes, s);

@@ -637,6 +637,11 @@ static const char half_macros[] =
     "        u32x##N small = (u32x##N)(a < 0x38800000), big = (u32x##N)(a >= 0x47800000), w = 0x7c + "
     "((u32x##N)(a > 0x7f800000) & 2); \\\n"
     "        return CVT(u16, u8, N, CVT(u32, u16, N, small & s | big & w | ~(small | big) & n | b >> 24 & 0x80)); }\n"
+    "#if defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC) || defined(__AVX512FP16__)\n"
+    "#define F16_OP(N, a, op, b) ((a) op (b))\n"
+    "#else\n"
+    "#define F16_OP(N, a, op, b) down_f16x##N(up_f16x##N(a) op up_f16x##N(b))\n"
+    "#endif\n"
     "BF(2) HF(2) EF(2)\n"
     "#define EF1(T) I f32 up_##T(T a) { return up_##T##x2((T##x2){a, 0})[0]; } I T down_##T(f32 a) { return "
     "down_##T##x2((f32x2){a, 0})[0]; }\n"
@@ -651,6 +656,25 @@ static const char half_macros[] =
     "#else\n"
     "I f32 up_f16(f16 a) { return up_f16x2((f16x2){a, 0})[0]; }\n"
     "I f16 down_f16(f32 a) { return down_f16x2((f32x2){a, 0})[0]; }\n"
+    "#endif\n";
+
+/* Where FMA of f16 is no instruction, rules/half.c has taken it apart: then lane by lane. */
+static const char f16_fma[] =
+    "#define FMA16(T, INS, C) I T fma_##T(T a, T b, T c) { __asm__(INS : \"+\" C(c) : C(a), C(b)); return c; }\n"
+    "#define FMA_TWICE(N, M) I f16x##N fma_f16x##N(f16x##N a, f16x##N b, f16x##N c) { \\\n"
+    "    union { f16x##N v; f16x##M h[2]; } x = {a}, y = {b}, z = {c}; \\\n"
+    "    for (int i = 0; i < 2; i++) z.h[i] = fma_f16x##M(x.h[i], y.h[i], z.h[i]); return z.v; }\n"
+    "#if defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)\n"
+    "FMA16(f16x4, \"fmla %0.4h, %1.4h, %2.4h\", \"w\") FMA16(f16x8, \"fmla %0.8h, %1.8h, %2.8h\", \"w\") FMA_TWICE(16, 8)\n"
+    "#elif defined(__AVX512FP16__)\n"
+    "FMA16(f16x8, \"vfmadd231ph %2, %1, %0\", \"v\") FMA16(f16x16, \"vfmadd231ph %2, %1, %0\", \"v\")\n"
+    "#define F16_8(a) ((f16x8)(i64x2){U(i64, f16x4, a), 0})\n"
+    "I f16x4 fma_f16x4(f16x4 a, f16x4 b, f16x4 c) { return U(f16x4, i64, ((i64x2)fma_f16x8(F16_8(a), F16_8(b), F16_8(c)))[0]); "
+    "}\n"
+    "#else\n"
+    "I f16x4 fma_f16x4(f16x4 a, f16x4 b, f16x4 c) {\n"
+    "    for (int i = 0; i < 4; i++) c[i] = down_f16(odd_f32((f64)up_f16(a[i]) * up_f16(b[i]) + up_f16(c[i]))); return c; }\n"
+    "FMA_TWICE(8, 4) FMA_TWICE(16, 8)\n"
     "#endif\n";
 
 /* Instructions that round as down_bf16 does. BFCVTN: every float. VCVTNEPS2BF16 takes subnormals for 0; they take the long way. */
@@ -794,6 +818,7 @@ static void preamble(struct str *o, struct needs need, const char *const *text, 
         str_add(o, half_macros);
         for (int n = 4; n <= lanes; n *= 2) str_printf(o, "BF(%d) HF(%d) EF(%d)\n", n, n, n);
         str_add(o, bf16_convert);
+        str_add(o, f16_fma);
     }
     if (need.matrix) str_add(o, matrix_macros);
 }

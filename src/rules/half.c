@@ -5,10 +5,20 @@
  * + - * / and square root the two roundings give what one would (24 digits >= 2*11 + 2), and for the
  * functions of math.c the error is that of the last rounding. An FMA is the exception: it
  * is a float64 sum, made odd in its last digit where it is not exact, after which rounding again is right.
+ * Where the target has them (struct decomp_for), + - * / and FMA of vectors of f16 stay.
  * Tests: tests/unit/math.c */
 #include "rules/math_build.h"
+#include "rules/rules.h"
 
 bool math_is_half(const uop *n) { return dt_is_float((enum dtype)n->dt) && dtype_info[n->dt].bytes < 4; }
+/* Narrower vectors are no registers; maxima, roots and functions are exact, or as fast, in float32. */
+bool math_lacks(const struct rw *rw, const uop *n) {
+    const struct decomp_for *has = rw->cx;
+    enum { LEAST_LANES = 4 };
+    if (!math_is_half(n->src[0])) return false;
+    return !has || !has->native_f16 || n->dt != DT_F16 || n->lanes < LEAST_LANES;
+}
+
 bool math_is_f64(const uop *n) { return n->dt == DT_F64; }
 
 /* x*y+z of half values, in float64: where the sum is not exact, the neighbour with an odd last digit. */

@@ -40,6 +40,8 @@ const uop *math_threefry(struct rw *, const uop *n);
 
 /* half.c: the same op on float32 sources, rounded back to the half type (comparisons stay bool). */
 bool math_is_half(const uop *n); /* a float of fewer than 32 bits */
+/* .. whose op the target does not have for that type. */
+bool math_lacks(const struct rw *, const uop *n);
 bool math_is_f64(const uop *n);
 const uop *math_half(struct rw *, const uop *n);
 

@@ -17,6 +17,10 @@ const uop *rules_sym(struct rw *, const uop *); /* simplification of kernel grap
 const uop *rules_predicate(struct rw *, const uop *);
 const uop *rules_decomp(struct rw *, const uop *); /* sym, and EXP, SIN .. become arithmetic */
 const uop *rules_native(struct rw *, const uop *); /* the same, but EXP, EXP2, SIGMOID of float32 stay */
+/* What both read (rw.cx; NULL: nothing of it). */
+struct decomp_for {
+    bool native_f16; /* the target has arithmetic of vectors of float16 */
+};
 
 /* ---- types: floats are the last rows of dtype.def, so one comparison is enough ---------------------- */
 

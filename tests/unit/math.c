@@ -499,22 +499,30 @@ static long double exact_of(int op, double x, double y, double z) {
     return op == 0 ? a + b : op == 1 ? a - b : op == 2 ? a * b : op == 3 ? a / b : fmal(a, b, z);
 }
 
-/* Rounded once: never more than half a digit off. */
+static bool has_f16(void) {
+    const struct isa_op *o = isa_op_of(os_cpu(), MODEL_FLOPS_F16);
+    return o && !strcmp(o->in, "f16");
+}
+
+/* Rounded once: never more than half a digit off. The last rows: vectors of f16 by instructions. */
 TEST_SLOW(math_half_arithmetic, 300) {
     static const char *const op[] = {"ADD", "SUB", "MUL", "FDIV", "FMA"};
-    for (uint32_t t = 0; t < RG_COUNT(half_types); t++) {
-        const struct half *h = &half_types[t];
+    const char *const vector[] = {VECTOR, VECTOR, "TILE(i,4,v) VEC(v)", "TILE(i,8,v) VEC(v)",
+                                  "TILE(i,16,v) VEC(v)"};
+    for (uint32_t t = 0; t < (has_f16() ? RG_COUNT(vector) : RG_COUNT(half_types)); t++) {
+        const struct half *h = &half_types[t < RG_COUNT(half_types) ? t : 0];
         struct math_set m;
         uint64_t seed = t + 3;
         math_init(&m, 5);
-        for (int i = 0; i < 4; i++) math_add(&m, op[i], h->name, 1 << 16, VECTOR, true);
+        m.native_f16 = t >= RG_COUNT(half_types);
+        for (int i = 0; i < 4; i++) math_add(&m, op[i], h->name, 1 << 16, vector[t], true);
         m.text[m.n++] = arena_printf(
             &m.arena,
             "kernel acc\nopts %s\nx = (PARAM<%s>[0 x] 65536)\nout = (PARAM<%s>[1 out] 65536)\n"
             "y = (PARAM<%s>[2 y] 65536)\nz = (PARAM<%s>[3 z] 65536)\ni = (RANGE[i GRID 0] 65536)\n"
             "(SINK (STORE (INDEX out i) (FMA (LOAD (INDEX x i)) (LOAD (INDEX y i)) (LOAD (INDEX z "
             "i)))))\n",
-            VECTOR, h->name, h->name, h->name, h->name);
+            vector[t], h->name, h->name, h->name, h->name);
         compile(&m);
         for (int round = 0; round < 20; round++) {
             for (uint32_t k = 0; k < 1 << 16; k++) {
