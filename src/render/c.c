@@ -141,9 +141,10 @@ static bool const_lane(const uop *n, unsigned i, int64_t *v) {
         *v = n->op == OP_CONST ? n->arg.i : i;
         return true;
     }
-    if ((n->op != OP_ADD && n->op != OP_MUL) || !const_lane(n->src[0], i, &a) ||
+    if ((n->op != OP_ADD && n->op != OP_MUL && n->op != OP_LT) || !const_lane(n->src[0], i, &a) ||
         !const_lane(n->src[1], i, &b))
         return false;
+    if (n->op == OP_LT) return *v = a < b, true;
     return !(n->op == OP_ADD ? __builtin_add_overflow(a, b, v) : __builtin_mul_overflow(a, b, v));
 }
 
@@ -256,10 +257,28 @@ static struct c_text masked_load(struct render *r, struct c_access *p, struct c_
     return t;
 }
 
+/* The part of a predicate that all lanes have alike, if the other part is known lane by lane: then there is no mask to compute. */
+static const uop *alike_part(const uop *pred, const uop **known) {
+    int64_t v;
+    for (uint32_t i = 0; i < 2 && pred->op == OP_AND; i++) {
+        if (pred->src[i]->lanes != 1 || pred->src[!i]->lanes == 1 || !const_lane(pred->src[!i], 0, &v))
+            continue;
+        *known = pred->src[!i];
+        return pred->src[i];
+    }
+    return NULL;
+}
+
 static struct c_text load(struct render *r, const uop *n) {
     struct c_access p = access_of_index(r, n->src[0]);
     if (n->op == OP_LOAD) return read_access(r, &p);
     struct c_text alt = operand(r, n->src[1]), pred = operand(r, n->src[2]);
+    const uop *known, *alike = pred.lanes > 1 && is_contiguous(&p) ? alike_part(n->src[2], &known) : NULL;
+    if (alike) {
+        struct c_text v = masked_load(r, &p, operand(r, known), alt);
+        v.s = fmt(r, "(%s ? %s : %s)", operand(r, alike).s, v.s, named(r, splat(r, alt, p.lanes, v.mask)).s);
+        return v;
+    }
     if (pred.lanes > 1 && is_contiguous(&p)) return masked_load(r, &p, pred, alt);
     if (pred.lanes > 1) {
         pred = named(r, pred);

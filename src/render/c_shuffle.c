@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+enum { MOST_SOURCES = 16 }; /* of a shuffle */
+
 /* Lane i is lane i / ways of vector i % ways: interleaved, as packing for dot and MMA instructions does (pairs of 16 bits,
  * pairs or fours of bytes). gcc makes one instruction per lane of a constructor, and one or two of a shuffle. */
 static int interleaved(const uop *n) {
@@ -46,8 +48,17 @@ static struct c_text interleave(struct render *r, const uop *n, int ways) {
     return t;
 }
 
+static bool is_zero(const uop *n) { return uop_is_const(n) && !n->arg.i; /* of a float: not -0 */ }
+
+/* How many rows a column has: lanes behind them are 0, in a vector that is not full. */
+static unsigned column_rows(const uop *n) {
+    unsigned rows = n->nsrc;
+    while (rows > 1 && is_zero(n->src[rows - 1])) rows--;
+    return rows;
+}
+
 /* Lane i is one element of row i, the same of all rows: a column of their transposition (codegen/lower/coalesce.c). Rows of two
- * doubles, four words, 4 or 8 of 16-bit elements, 8 or 16 bytes. The compiler shares the shuffles of
+ * doubles, four words, 4 or 8 of 16-bit elements, 8 or 16 bytes; of bools their masks, of a byte each. The compiler shares the shuffles of
  * neighbouring columns. Returns the elements of a row; 0: no column. */
 static unsigned column_width(const uop *n) {
     static const struct {
@@ -56,10 +67,12 @@ static unsigned column_width(const uop *n) {
                  {2, 8, 8}, {2, 16, 4}, {2, 16, 8}, {1, 8, 4}, {1, 8, 8},  {1, 16, 8}, {1, 16, 16}};
     unsigned wide = n->src[0]->nsrc ? n->src[0]->src[0]->lanes : 0;
     bool all = false;
-    for (size_t i = 0; i < RG_COUNT(forms) && n->dt != DT_BOOL; i++)
+    for (size_t i = 0; i < RG_COUNT(forms); i++)
         all |=
             forms[i].bytes == dtype_info[n->dt].bytes && forms[i].lanes == n->lanes && forms[i].wide == wide;
-    for (uint32_t i = 0; i < n->nsrc && all; i++) {
+    unsigned rows = column_rows(n);
+    all = all && 2 * rows > n->nsrc;
+    for (uint32_t i = 0; i < rows && all; i++) {
         const uop *x = n->src[i];
         all = x->op == OP_EXTRACT && x->arg.i == n->src[0]->arg.i && x->src[0]->lanes == wide &&
               (x->src[0]->op == OP_LOAD || x->src[0]->op == OP_PRED_LOAD) &&
@@ -68,24 +81,41 @@ static unsigned column_width(const uop *n) {
     return all ? wide : 0;
 }
 
+static const char *column_row(struct render *r, const uop *n, uint32_t i) {
+    return named(r, operand(r, n->src[RG_MIN(i, column_rows(n) - 1)]->src[0])).s;
+}
+
+/* .. with its lanes behind the last row set to 0. */
+static struct c_text column_part(struct render *r, const uop *n, struct c_text t) {
+    unsigned rows = column_rows(n), bits = 8 * dtype_info[n->dt].bytes;
+    struct str s;
+    if (rows == n->nsrc) return t;
+    str_init(&s, r->a);
+    str_printf(&s, "(%s)((u%ux%u)(%s) & (u%ux%u){", type_of(r, (enum dtype)n->dt, n->lanes, 1), bits,
+               n->lanes, t.s, bits, n->lanes);
+    for (unsigned i = 0; i < n->lanes; i++) str_printf(&s, "%s%s", i ? ", " : "", i < rows ? "-1" : "0");
+    str_add(&s, "})");
+    t.s = s.p;
+    return t;
+}
+
 /* Sixteen narrow elements: a part of a column of words. */
 static struct c_text narrow_column(struct render *r, const uop *n, unsigned wide) {
     unsigned bytes = dtype_info[n->dt].bytes, byte = (unsigned)n->src[0]->arg.i * bytes;
-    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes, .mask = n->dt == DT_BOOL};
     struct str s;
     str_init(&s, r->a);
     str_printf(&s, "COLUMN16_%u(u32x16", byte / 4);
-    for (uint32_t i = 0; i < n->nsrc; i++)
-        str_printf(&s, ", ROW%u(%s)", wide * bytes, named(r, operand(r, n->src[i]->src[0])).s);
+    for (uint32_t i = 0; i < n->nsrc; i++) str_printf(&s, ", ROW%u(%s)", wide * bytes, column_row(r, n, i));
     str_printf(&s, ") >> %u", byte % 4 * 8);
-    t.s = fmt(r, "(%s)%s", type_of(r, (enum dtype)n->dt, n->lanes, 0),
+    t.s = fmt(r, "(%s)%s", type_of(r, (enum dtype)n->dt, n->lanes, 1),
               converted(r, DT_U32, bytes == 1 ? DT_U8 : DT_U16, n->lanes, s.p));
     return t;
 }
 
 static struct c_text column(struct render *r, const uop *n, unsigned wide) {
-    struct c_text t = {.dt = n->dt, .lanes = n->lanes};
-    const char *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes, .mask = n->dt == DT_BOOL};
+    const char *type = type_of(r, (enum dtype)n->dt, n->lanes, 1);
     struct str s;
     unsigned at = (unsigned)n->src[0]->arg.i, bytes = dtype_info[n->dt].bytes;
     if (bytes < 4 && n->lanes == 16) return narrow_column(r, n, wide);
@@ -97,7 +127,7 @@ static struct c_text column(struct render *r, const uop *n, unsigned wide) {
     else
         str_printf(&s, "COLUMN%u_OF%u(%s, %u, %s, %s", n->lanes, wide, type, at,
                    at < wide / 2 ? "LOW" : "HIGH", at % 4 < 2 ? "LOW" : "HIGH");
-    for (uint32_t i = 0; i < n->nsrc; i++) str_printf(&s, ", %s", named(r, operand(r, n->src[i]->src[0])).s);
+    for (uint32_t i = 0; i < n->nsrc; i++) str_printf(&s, ", %s", column_row(r, n, i));
     str_add(&s, ")");
     t.s = s.p;
     return t;
@@ -177,19 +207,28 @@ static struct c_text quad(struct render *r, const uop *n) {
     return t;
 }
 
-/* Lanes of up to four vectors: the distinct ones; 0: it is no such shuffle. */
-static unsigned shuffle_sources(const uop *n, const uop *from[4]) {
-    unsigned k, found = 0;
+/* The vector of a lane: a constant is one of all lanes alike (a padded halo). */
+static const uop *lane_source(const uop *x) { return uop_is_const(x) ? x : x->src[0]; }
+
+/* Vectors that a shuffle is made of at most: a list takes an instruction per lane, of vectors wider than 16 bytes two or more. */
+static unsigned most_sources(const uop *n) {
+    unsigned wide = n->lanes * dtype_info[n->dt].bytes > 16 ? n->lanes / 2u : 0;
+    return RG_MAX(4, RG_MIN(wide, MOST_SOURCES));
+}
+
+/* Lanes of several vectors: the distinct ones; 0: it is no such shuffle. */
+static unsigned shuffle_sources(const uop *n, const uop *from[MOST_SOURCES]) {
+    unsigned k, found = 0, vectors = 0;
     if (n->lanes < 4 || storage_lanes(n->lanes) != n->lanes || n->dt == DT_BOOL) return 0;
     for (uint32_t i = 0; i < n->nsrc; i++) {
         const uop *x = n->src[i];
         unsigned lanes = x->op == OP_EXTRACT ? x->src[0]->lanes : 0;
-        if (lanes < 4 || storage_lanes(lanes) != lanes) return 0;
-        for (k = 0; k < found && from[k] != x->src[0];) k++;
-        if (k == 4) return 0;
-        if (k == found) from[found++] = x->src[0];
+        if (!uop_is_const(x) && (lanes < 4 || storage_lanes(lanes) != lanes)) return 0;
+        for (k = 0; k < found && from[k] != lane_source(x);) k++;
+        if (k == most_sources(n)) return 0;
+        if (k == found) from[found++] = lane_source(x), vectors += !uop_is_const(x);
     }
-    return found;
+    return vectors ? found : 0;
 }
 
 /* A vector of n lanes, the first of which are v's. */
@@ -213,43 +252,54 @@ static const char *mix(struct render *r, const uop *n, const char *type, const u
     str_printf(&s, "MIX(%s, %s, %s", type, name[0], name[found - 1]);
     for (uint32_t i = 0; i < n->nsrc; i++) {
         const uop *x = n->src[i];
-        bool second = found > 1 && x->src[0] == from[1];
-        unsigned at = second || x->src[0] == from[0] ? (unsigned)x->arg.i : 0;
+        bool second = found > 1 && lane_source(x) == from[1];
+        unsigned at = uop_is_const(x) ? 0 : second || x->src[0] == from[0] ? (unsigned)x->arg.i : 0;
         str_printf(&s, ", %u", at + (second ? lanes : 0));
     }
     str_add(&s, ")");
     return s.p;
 }
 
-/* Pairs are shuffled, then the pairs of pairs are blended. Doubles as integers: gcc 12 and 13 take permutations of eight for ones
- * inside 128-bit lanes (vpermilpd) where only the third and fourth element cross them. */
+/* Which of the sources a lane is of. */
+static unsigned which_source(const uop *x, const uop *const *from) {
+    unsigned k = 0;
+    while (from[k] != lane_source(x)) k++;
+    return k;
+}
+
+/* Pairs are shuffled, then the pairs of pairs are blended, and so on. Doubles as integers: gcc 12 and 13 take permutations of eight for
+ * ones inside 128-bit lanes (vpermilpd) where only the third and fourth element cross them. */
 static struct c_text shuffle(struct render *r, const uop *n, const uop *const *from, unsigned found) {
     struct c_text t = {.dt = n->dt, .lanes = n->lanes};
-    const char *name[4], *pair[2], *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
-    unsigned lanes = 0;
+    const char *name[MOST_SOURCES], *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
+    unsigned lanes = 0, parts = 0;
     for (unsigned k = 0; k < found; k++) lanes = RG_MAX(lanes, from[k]->lanes);
     for (unsigned k = 0; k < found; k++) {
-        struct c_text v = widened(r, named(r, operand(r, from[k])), lanes);
+        struct c_text v = from[k]->lanes == 1 ? named(r, splat(r, operand(r, from[k]), lanes, 0))
+                                              : widened(r, named(r, operand(r, from[k])), lanes);
         t.moving |= v.moving;
         name[k] = n->dt == DT_F64 ? fmt(r, "(i64x%u)%s", lanes, v.s) : v.s;
     }
-    pair[0] = mix(r, n, type, from, name, RG_MIN(found, 2), lanes);
-    t.s = pair[0];
-    if (found <= 2) return t;
-    for (unsigned k = 0; k < 2; k++) {
-        const char *s = k ? mix(r, n, type, from + 2, name + 2, found - 2, lanes) : pair[0];
-        pair[k] = named(r, (struct c_text){.s = s, .dt = n->dt, .lanes = n->lanes}).s;
-        if (n->dt == DT_F64) pair[k] = fmt(r, "(i64x%u)%s", n->lanes, pair[k]);
+    for (unsigned k = 0; k < found; k += 2)
+        name[parts++] = mix(r, n, type, from + k, name + k, RG_MIN(found - k, 2), lanes);
+    for (unsigned each = 2; parts > 1; each *= 2) {
+        for (unsigned k = 0; k < parts; k++) {
+            name[k] = named(r, (struct c_text){.s = name[k], .dt = n->dt, .lanes = n->lanes}).s;
+            if (n->dt == DT_F64) name[k] = fmt(r, "(i64x%u)%s", n->lanes, name[k]);
+        }
+        for (unsigned k = 0; k + 1 < parts; k += 2) {
+            struct str s;
+            str_init(&s, r->a);
+            str_printf(&s, "MIX(%s, %s, %s", type, name[k], name[k + 1]);
+            for (uint32_t i = 0; i < n->nsrc; i++)
+                str_printf(&s, ", %u", i + (which_source(n->src[i], from) / each == k + 1 ? n->lanes : 0));
+            str_add(&s, ")");
+            name[k / 2] = s.p;
+        }
+        if (parts % 2) name[parts / 2] = name[parts - 1];
+        parts = (parts + 1) / 2;
     }
-    struct str s;
-    str_init(&s, r->a);
-    str_printf(&s, "MIX(%s, %s, %s", type, pair[0], pair[1]);
-    for (uint32_t i = 0; i < n->nsrc; i++) {
-        bool second = n->src[i]->src[0] != from[0] && n->src[i]->src[0] != from[1];
-        str_printf(&s, ", %u", i + (second ? n->lanes : 0));
-    }
-    str_add(&s, ")");
-    t.s = s.p;
+    t.s = name[0];
     return t;
 }
 
@@ -257,9 +307,9 @@ struct c_text build_text(struct render *r, const uop *n) {
     int ways = interleaved(n);
     if (ways) return interleave(r, n, ways);
     unsigned wide = column_width(n);
-    if (wide) return column(r, n, wide);
+    if (wide) return column_part(r, n, column(r, n, wide));
     if (is_quad(n)) return quad(r, n);
-    const uop *row[16], *from[4];
+    const uop *row[16], *from[MOST_SOURCES];
     unsigned rows = mixed_rows(n, row), found = shuffle_sources(n, from);
     if (rows > 8) return mixed(r, n, row, rows);
     if (found) return shuffle(r, n, from, found);

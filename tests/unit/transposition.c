@@ -184,6 +184,80 @@ TEST(transposition_stores_rows_by_quads) {
     run_all(t, 4);
 }
 
+/* out[i][j] = a[j][i] + b[i][j] with vectors along j, which no vector divides: the last iteration knows its lanes. */
+static struct packed_case *open_ragged(int vec_bytes, const char *type, int lanes, int rows, int columns) {
+    char text[1024], opts[256];
+    int n = rows * columns, pitch = rows + 5;
+    snprintf(
+        text, sizeof text,
+        "kernel ragged\na = (PARAM<%s>[0 a] %d)\nb = (PARAM<f32>[1 b] %d)\nout = (PARAM<f32>[2 out] %d)\n"
+        "i = (RANGE[i GRID 0] %d)\nj = (RANGE[j GRID 1] %d)\nat = (ADD j (MUL i %d))\n"
+        "x = (LOAD (INDEX a (ADD i (MUL j %d))))\n"
+        "(SINK (STORE (INDEX out at) (ADD %s (LOAD (INDEX b at)))))\n",
+        type, pitch * columns, n, n, rows, columns, columns, pitch,
+        strcmp(type, "bool") ? "(CAST<f32> x)" : "(WHERE x 1.0 0.0)");
+    snprintf(opts, sizeof opts, "TILE(j,%d,j_v) VEC(j_v) UNROLL(i) LOOP(j)", lanes);
+    return open_packed(vec_bytes, text, opts, 2);
+}
+
+TEST(transposition_of_ragged_rows) {
+    static const char *const types[] = {"bool", "u8", "i16", "f16", "bf16", "f32", "i8", "bool"};
+    uint32_t seed = 7;
+    for (int round = 0; round < 6; round++) {
+        struct packed_case *t[8];
+        for (int i = 0; i < 8; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            int lanes = round % 2 ? 16 : 8, rows = 2 + (int)(seed >> 8) % 18,
+                tail = 1 + (int)(seed >> 16) % (lanes - 1);
+            int vectors = 1 + (int)(seed >> 24) % 3;
+            t[i] = open_ragged(round < 2   ? 16
+                               : round < 4 ? 32
+                                           : 64,
+                               types[i], lanes, rows, vectors * lanes + tail);
+            if (rows >= 8 && rows < 16 && (!strcmp(types[i], "bool") || !strcmp(types[i], "u8")))
+                expect_text(t[i], "COLUMN");
+        }
+        run_all(t, 8);
+    }
+}
+
+/* out[i][j] = b[i][j] + the sum of a padded, strided window: at both ends of a row lanes are known to be inside or not. */
+static struct packed_case *open_window(int vec_bytes, const char *type, int lanes, int taps, int stride,
+                                       int pad, int wide) {
+    char text[1536], opts[256];
+    int n = (wide + 2 * pad - taps) / stride + 1, rows = 5;
+    bool words = !strcmp(type, "f32");
+    snprintf(
+        text, sizeof text,
+        "kernel window\na = (PARAM<%s>[0 a] %d)\nb = (PARAM<f32>[1 b] %d)\nout = (PARAM<f32>[2 out] %d)\n"
+        "i = (RANGE[i GRID 0] %d)\nj = (RANGE[j GRID 1] %d)\nk = (RANGE[k REDUCE 2] %d)\n"
+        "x = (ADD k (MUL j %d))\nin = (AND (LT %d x) (LT x %d))\n"
+        "at = (WHERE in (ADD (ADD x (MUL i %d)) -%d) (INVALID<idx>))\n"
+        "v = (WHERE in %s(LOAD (INDEX a at))%s 0.0)\nto = (ADD j (MUL i %d))\n"
+        "(SINK (STORE (INDEX out to) (ADD (REDUCE[ADD] v k) (LOAD (INDEX b to)))))\n",
+        type, rows * wide, rows * n, rows * n, rows, n, taps, stride, pad - 1, wide + pad, wide, pad,
+        words ? "" : "(CAST<f32> ", words ? "" : ")", n);
+    snprintf(opts, sizeof opts, "TILE(j,%d,j_v) VEC(j_v) UNROLL(k) LOOP(j)", lanes);
+    return open_packed(vec_bytes, text, opts, taps + 1);
+}
+
+TEST(transposition_of_padded_windows) {
+    static const char *const types[] = {"f32", "f16", "bf16", "u8"};
+    uint32_t seed = 11;
+    for (int round = 0; round < 6; round++) {
+        struct packed_case *t[8];
+        for (int i = 0; i < 8; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            int lanes = 4 << round % 3, stride = 1 + (int)(seed >> 8) % 4, taps = 2 + (int)(seed >> 12) % 4;
+            int wide = taps + stride * lanes + (int)(seed >> 16) % (stride * lanes * 5);
+            t[i] = open_window(16 << round % 3, types[i % 4], lanes, taps, stride,
+                               1 + (int)(seed >> 28) % (taps - 1), wide);
+            if (strstr(t[i]->c, "GATHER")) FAIL("a gather in\n%s\n%s", t[i]->text.p, t[i]->c);
+        }
+        run_all(t, 8);
+    }
+}
+
 /* A padded convolution whose image is copied with its halo, a row at once: vectors between the zeros. */
 static struct packed_case *open_halo(int vec_bytes, int wide) {
     char text[1536];

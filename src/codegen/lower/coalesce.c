@@ -14,6 +14,7 @@
  *
  * Predicated loads are merged if predicate and default are the same and the vector is aligned to its size: else each
  * keeps its predicate.
+ * A predicate that is known lane by lane (peel.c) is none: its lanes are loads, or the default.
  * On a GPU 16-bit floats and bytes are also loaded as 4 and 8 bytes, where aligned.
  * No element is accessed that was not before, except between two that were. Scratch that the same block writes is left alone.
  * Requires: tree_expand. */
@@ -24,6 +25,7 @@
 enum {
     LEAST_PIECE = 4, /* bytes: smaller elements are worth loading together by less than a register */
     ROW = 4,         /* elements of 4 bytes that are worth it where they are transposed */
+    COPIED = 1
 };
 
 struct mem_access {  /* one single-element load, or one lane of a store */
@@ -37,9 +39,10 @@ struct co {
     struct rw *rw;
     struct arena *a;
     int vec_bytes;
-    bool gpu;           /* loads of less than a register pay, and predicated ones */
-    bool threads;       /* a program of a block's threads: its stores are laid out already */
-    struct map strided; /* ids of loads that were lanes of a strided one: its id << 8 | lanes */
+    bool gpu;     /* loads of less than a register pay, and predicated ones */
+    bool threads; /* a program of a block's threads: its stores are laid out already */
+    struct map
+        strided; /* ids of loads that were lanes of a strided one: its id << 8 | lanes; COPIED: of a copy */
     VEC(struct mem_access) spot;
     uop_vec from, to;
 };
@@ -55,6 +58,9 @@ static bool value_in(const uop *n, unsigned lane, int64_t *out) {
     case OP_MUL: return !__builtin_mul_overflow(a, b, out);
     case OP_IDIV: return a >= 0 && b > 0 && (*out = a / b, true);
     case OP_MOD: return a >= 0 && b > 0 && (*out = a % b, true);
+    case OP_LT: return *out = a < b, true;
+    case OP_LE: return *out = a <= b, true;
+    case OP_AND: return *out = a & b, true;
     default: return false;
     }
 }
@@ -74,9 +80,18 @@ static bool lane_at(struct co *c, const struct affine *at, unsigned lane, struct
     return true;
 }
 
-/* Loaded, or a number where a predicate is false, the same for all lanes. */
+/* A predicate that is known lane by lane: the last iteration of a loop (peel.c). */
+static bool is_known(const uop *pred) {
+    int64_t v;
+    for (unsigned i = 0; i < pred->lanes; i++)
+        if (pred->lanes == 1 || !value_in(pred, i, &v)) return false;
+    return true;
+}
+
+/* Loaded, or a number where a predicate is false, the same for all lanes or known for each. */
 static bool is_load(const uop *n) {
-    return n->op == OP_LOAD || (n->op == OP_PRED_LOAD && uop_is_const(n->src[1]) && n->src[2]->lanes == 1);
+    return n->op == OP_LOAD || (n->op == OP_PRED_LOAD && uop_is_const(n->src[1]) &&
+                                (n->src[2]->lanes == 1 || is_known(n->src[2])));
 }
 
 static const uop *load_as(struct ir *ir, const uop *load, const uop *to) {
@@ -91,10 +106,17 @@ static const uop *scalarize(struct co *c, const uop *load) {
     if (index->lanes == 1) return NULL;
     struct affine at = affine_of(c->a, index), one;
     const uop **lane = arena_array(c->a, const uop *, index->lanes);
+    bool known = load->op == OP_PRED_LOAD && load->src[2]->lanes > 1;
     for (unsigned i = 0; i < index->lanes; i++) {
+        int64_t holds = 1;
         if (!lane_at(c, &at, i, &one)) return NULL;
+        if (known && value_in(load->src[2], i, &holds) && !holds) {
+            lane[i] = load->src[1];
+            continue;
+        }
         const uop *to = rw_post(c->rw, affine_build(c->rw->ir, &one, DT_IDX));
-        lane[i] = load_as(c->rw->ir, load, mk_index(c->rw->ir, access_buf(load), to, 1));
+        const uop *from = mk_index(c->rw->ir, access_buf(load), to, 1);
+        lane[i] = known ? uop1(c->rw->ir, OP_LOAD, from) : load_as(c->rw->ir, load, from);
         map_put(&c->strided, lane[i]->id, (uint64_t)load->id << 8 | index->lanes);
     }
     return uop_new(c->rw->ir, OP_BUILD, (enum dtype)load->dt, index->lanes, lane, index->lanes, ARG_NONE);
@@ -154,6 +176,20 @@ static unsigned wide_row_piece(const struct co *c, const struct mem_access *s, u
     return n;
 }
 
+/* Is another element of the same strided load near, so that vectors cover several of each (cover_rows)? */
+static bool recurs(const struct co *c, uint32_t at) {
+    const struct mem_access *s = c->spot.p;
+    uint64_t of, other;
+    if (c->gpu || !map_get(&c->strided, s[at].load->id, &of) || of == COPIED) return false;
+    for (int step = -1; step <= 1; step += 2)
+        for (uint32_t i = at + (uint32_t)step; i < c->spot.n && same_row(&s[at], &s[i]);
+             i += (uint32_t)step) {
+            if (llabs(s[i].at.k - s[at].at.k) > ROW) break;
+            if (map_get(&c->strided, s[i].load->id, &other) && other == of) return true;
+        }
+    return false;
+}
+
 /* How many of `run` consecutive elements from s on one load takes, a power of two up to lanes; 1: no vector. */
 static unsigned piece_of(const struct co *c, const struct mem_access *s, unsigned run, unsigned lanes) {
     const uop *at = access_offset(s->load);
@@ -195,7 +231,7 @@ static void cover_rows(struct co *c, const struct mem_access *s, uint32_t n) {
         bool alike = (of & 255) * dtype_info[s[i].load->dt].bytes >= 8;
         for (uint32_t k = 1; k < row && alike; k++)
             alike = map_get(&c->strided, s[i + k].load->id, &other) && (of & 255) == (other & 255);
-        if (alike) cover(c, &s[i], row, of & 255);
+        if (alike) cover(c, &s[i], row, (unsigned)c->vec_bytes / dtype_info[s[i].load->dt].bytes);
     }
 }
 
@@ -208,7 +244,7 @@ static void group_spots(struct co *c) {
         while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
                s[i + run].at.k == s[i].at.k + run)
             run++;
-        unsigned piece = piece_of(c, &s[i], run, lanes);
+        unsigned piece = recurs(c, i) ? 1 : piece_of(c, &s[i], run, lanes);
         if (piece > 1)
             widen(c, &s[i], piece);
         else
@@ -375,7 +411,7 @@ static const uop *subst_leaves(struct co *c, const uop *block) {
 
 /* A strided load under one predicate keeps it; it is split only where others are its neighbours and rows are loaded instead. */
 static bool keeps_predicate(struct co *c, const uop_vec *nodes, const uop *n) {
-    if (n->op != OP_PRED_LOAD || c->gpu) return false;
+    if (n->op != OP_PRED_LOAD || c->gpu || n->src[2]->lanes > 1) return false;
     if (c->vec_bytes <= 16 || dtype_info[n->dt].bytes != 4) return true;
     struct affine at = affine_of(c->a, access_offset(n));
     int found = 0;
@@ -454,7 +490,7 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     block = store_rows(c, subst_leaves(c, block));
     bool copy = !scalarized && is_copy(c, block);
     for (uint32_t i = 0; i < block->nsrc && copy; i++)
-        if (!uop_is_const(block->src[i]->src[1])) map_put(&c->strided, block->src[i]->src[1]->id, 1);
+        if (!uop_is_const(block->src[i]->src[1])) map_put(&c->strided, block->src[i]->src[1]->id, COPIED);
     if (!scalarized && !copy && c->vec_bytes > 16) return block; /* broadcasts from memory are free there */
     c->spot.n = 0;
     tree_leaf_nodes(c->rw->ir, block, &topo);

@@ -21,6 +21,8 @@
  *
  *     FOR o: body(i < a, i >= a)      becomes      FOR o: IF (all i < a) body(true, false) ELSE IF (all i >= a) body(false, true) ELSE ..
  *
+ * Where the rest is the first iteration and the last, each has a body of its own, in which lanes are known to be inside or not.
+ *
  * Threads of a GPU run side by side: a predicate that neighbours answer differently stays where it is.
  * Requires: a loop tree whose expressions are scalar. */
 #include <math.h>
@@ -29,6 +31,8 @@
 
 #define MAX_PEEL_NODES 6000                         /* a body larger than this is not copied */
 enum { MOST_BOUNDS = 8, MOST_SEGMENT_NODES = 800 }; /* of a loop in segments */
+enum { MOST_SKIPS = 4 };                            /* conditions without which nothing is left of a body */
+enum { SHORT_LOOP = 4 };                            /* iterations, each of which may have a body of its own */
 enum { MOST_UNIFORM_NODES = 400 }; /* of an elementwise body whose uniform predicates are peeled */
 
 struct peel {
@@ -231,21 +235,43 @@ static const uop *skipped(struct peel *p, const uop *body, const uop_vec *preds)
     return (!x->nsrc || weight(ir, x) < weight(ir, body)) && is_part(p, body, x) ? x : NULL;
 }
 
-/* Where *some fails, the returned block does what the body does. NULL: no such condition. */
+/* Is all that the predicate depends on known here? */
+static bool is_uniform(struct peel *p, const uop *pred) {
+    const uop_vec *f = free_of(&p->fr, pred);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (!is_open(p, f->p[i])) return false;
+    return true;
+}
+
+/* Where *some fails, the returned block does what the body does; where it holds, so do the predicates `held`. NULL: no such condition.
+ * Several conditions without any of which nothing is left are one (the rows of a window above and below an image). */
 static const uop *skip(struct peel *p, const uop *body, const uop_vec *topo, const uop *range,
-                       const uop **some) {
+                       const uop **some, uop_vec *held) {
     struct ir *ir = p->rw->ir;
-    uop_vec preds = {0};
+    uop_vec conds = {0};
+    const uop *left = NULL;
     *some = NULL;
-    for (uint32_t i = 0; i < topo->n; i++) {
-        const uop *g = topo->p[i];
-        if (!is_pred(g) || !free_has(&p->fr, g, range)) continue;
-        const uop *c = bounded(p, g, false);
-        if (!c || uop_is_const(c) || (*some && c != *some)) continue;
-        *some = c;
-        vec_push(ir->arena, &preds, g);
+    for (uint32_t i = 0, k; i < topo->n; i++) {
+        const uop *g = topo->p[i],
+                  *c = is_pred(g) && free_has(&p->fr, g, range) ? bounded(p, g, false) : NULL;
+        if (!c || uop_is_const(c)) continue;
+        for (k = 0; k < conds.n && conds.p[k] != c; k++) {}
+        if (k == conds.n && k < MOST_SKIPS) vec_push(ir->arena, &conds, c);
     }
-    return preds.n ? skipped(p, body, &preds) : NULL;
+    for (uint32_t k = 0; k < conds.n && (!left || !left->nsrc); k++) {
+        uop_vec preds = {0};
+        for (uint32_t i = 0; i < topo->n; i++)
+            if (is_pred(topo->p[i]) && free_has(&p->fr, topo->p[i], range) &&
+                bounded(p, topo->p[i], false) == conds.p[k])
+                vec_push(ir->arena, &preds, topo->p[i]);
+        const uop *x = skipped(p, body, &preds);
+        if (!x || (left && x->nsrc)) continue;
+        left = x;
+        *some = *some ? rw2(p->rw, OP_AND, *some, conds.p[k]) : conds.p[k];
+        for (uint32_t i = 0; i < preds.n && !x->nsrc; i++)
+            if (is_uniform(p, preds.p[i])) vec_push(ir->arena, held, preds.p[i]);
+    }
+    return left;
 }
 
 /* ---- loops ------------------------------------------------------------------------------------------------- */
@@ -273,7 +299,12 @@ static const uop *peel(struct peel *p, const uop *n);
 
 static const uop *peel_block(struct peel *p, const uop *block) {
     uop_vec out = {0};
-    for (uint32_t i = 0; i < block->nsrc; i++) vec_push(p->rw->ir->arena, &out, peel(p, block->src[i]));
+    for (uint32_t i = 0; i < block->nsrc; i++) {
+        const uop *x = peel(p, block->src[i]);
+        for (uint32_t k = 0; k < x->nsrc && x->op == OP_BLOCK; k++)
+            vec_push(p->rw->ir->arena, &out, x->src[k]);
+        if (x->op != OP_BLOCK) vec_push(p->rw->ir->arena, &out, x);
+    }
     return tree_block(p->rw->ir, &out);
 }
 
@@ -399,6 +430,87 @@ static bool is_rare(struct peel *p, const uop *cond, const uop *range) {
     return d.n == 1 && d.t[0].atom == range && d.t[0].coef * (range->hi / 2) + d.k >= (cond->op == OP_LE);
 }
 
+/* The condition, of this range alone, at one value of it: 0 or 1; -1: it is of another form. */
+static int holds_at(struct peel *p, const uop *cond, const uop *range, int64_t at) {
+    struct ir *ir = p->rw->ir;
+    if (cond->op == OP_AND) {
+        int a = holds_at(p, cond->src[0], range, at), b = holds_at(p, cond->src[1], range, at);
+        return a < 0 || b < 0 ? -1 : a && b;
+    }
+    if (!is_pred(cond)) return -1;
+    struct affine d = affine_of(ir->arena, uop2(ir, OP_SUB, cond->src[0], cond->src[1]));
+    if (d.n != 1 || d.t[0].atom != range) return -1;
+    return d.t[0].coef * at + d.k < (cond->op == OP_LE);
+}
+
+/* Bodies of one index: what they load does not depend on the loop any more, and may be loaded before it. So nothing that the body
+ * stores is among it, nor is the loop the grid. */
+static bool may_number(struct peel *p, const uop *body, const uop *range) {
+    struct ir *ir = p->rw->ir;
+    uop_vec topo = {0}, stored = {0};
+    if (p->gpu || !uop_is_const(range->src[0]) || range->arg.range.kind == AX_GRID) return false;
+    statements(ir, body, OP_STORE, &stored), statements(ir, body, OP_STORE_ADD, &stored);
+    uop_topo(ir->arena, &body, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        for (uint32_t k = 0; k < stored.n && topo.p[i]->op == OP_LOAD; k++)
+            if (access_buf(stored.p[k]) == access_buf(topo.p[i])) return false;
+    return true;
+}
+
+static const uop *body_at(struct peel *p, const uop *body, const uop *range, int64_t at) {
+    const uop *is = uop_idx(p->rw->ir, at), *x = rw_subst(p->rw, body, &range, &is, 1);
+    return keeps_copies(p, body, x) ? x : NULL;
+}
+
+/* The body where the condition fails. If that is the first iteration or the last, a body for each: the index is a number there, and so
+ * is what each lane answers. */
+static const uop *ends(struct peel *p, const uop *body, const uop *cond, const uop *range) {
+    struct ir *ir = p->rw->ir;
+    const uop *first = NULL, *last = NULL;
+    int64_t end = range->hi;
+    if (!may_number(p, body, range) || end < 1 || holds_at(p, cond, range, end) < 0)
+        return peel_block(p, body);
+    bool inside = end < 2 || (holds_at(p, cond, range, 1) && holds_at(p, cond, range, end - 1));
+    bool low = !holds_at(p, cond, range, 0), high = !holds_at(p, cond, range, end);
+    if (inside && low) first = body_at(p, body, range, 0);
+    if (inside && high) last = body_at(p, body, range, end);
+    if ((low && !first) || (high && !last)) return peel_block(p, body);
+    if (!low || !high) return peel_block(p, low ? first : last);
+    const uop *is_first = rw2(p->rw, OP_LT, range, uop_idx(ir, 1));
+    return choice(ir, is_first, peel_block(p, first), peel_block(p, last));
+}
+
+/* Does the predicate depend on nothing else that is a loop? Then it is known once the range is a number. */
+static bool is_of(struct peel *p, const uop *pred, const uop *range) {
+    const uop_vec *f = free_of(&p->fr, pred);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->p[i] != range && !axis_is_expanded((enum axis_kind)f->p[i]->arg.range.kind)) return false;
+    return true;
+}
+
+/* A short loop around predicates (rows of few vectors, small images): a body for each iteration, one after the other. NULL: it is
+ * none, or large. */
+static const uop *each_body(struct peel *p, const uop *body, const uop *range, const uop_vec *topo) {
+    struct ir *ir = p->rw->ir;
+    uop_vec all = {0};
+    bool any = false;
+    if (range->hi < 1 || range->hi >= SHORT_LOOP || topo->n * (range->hi + 1) > MOST_SEGMENT_NODES)
+        return NULL;
+    for (uint32_t i = 0; i < topo->n; i++) {
+        if (!is_pred(topo->p[i]) || !peels_at(p, topo->p[i], range)) continue;
+        if (!is_of(p, topo->p[i], range)) return NULL;
+        any = true;
+    }
+    if (!any || !may_number(p, body, range)) return NULL;
+    for (int64_t i = 0; i <= range->hi; i++) {
+        const uop *x = body_at(p, body, range, i);
+        if (!x) return NULL;
+        x = peel_block(p, x);
+        for (uint32_t k = 0; k < x->nsrc; k++) vec_push(ir->arena, &all, x->src[k]);
+    }
+    return tree_block(ir, &all);
+}
+
 static const uop *peel_for(struct peel *p, const uop *n) {
     struct ir *ir = p->rw->ir;
     const uop *range = n->src[0], *body = n->src[1], *cond = NULL;
@@ -409,6 +521,11 @@ static const uop *peel_for(struct peel *p, const uop *n) {
                       for_range(body->src[0])->arg.range.kind == AX_GRID; /* the grid stays one nest */
     p->strided = !p->gpu && topo.n < MOST_SEGMENT_NODES && has_strided(p, &topo);
     p->uniform = has_uniform(p, body, &topo, range);
+    const uop *each = outer_grid ? NULL : each_body(p, body, range, &topo);
+    if (each) {
+        p->open.n--;
+        return each;
+    }
     for (uint32_t i = 0; i < topo.n && topo.n < MAX_PEEL_NODES && !outer_grid; i++) {
         const uop *c = cover(p, topo.p[i], range);
         if (!c || uop_is_int_const(c, 0) || (p->uniform && is_rare(p, c, range))) continue;
@@ -422,12 +539,17 @@ static const uop *peel_for(struct peel *p, const uop *n) {
         preds.n && !uop_is_int_const(cond, 0) ? rw_subst(p->rw, body, preds.p, is.p, preds.n) : NULL;
     if (open && !keeps_copies(p, body, open)) open = NULL;
     bool always = open && uop_is_int_const(cond, 1);
-    const uop *some,
-        *less = always || outer_grid || topo.n >= MAX_PEEL_NODES ? NULL : skip(p, body, &topo, range, &some);
+    uop_vec held = {0}, yes = {0};
+    const uop *some, *less = always || outer_grid || topo.n >= MAX_PEEL_NODES
+                                 ? NULL
+                                 : skip(p, body, &topo, range, &some, &held);
     const uop *whole = body;
+    for (uint32_t i = 0; i < held.n; i++) vec_push(ir->arena, &yes, uop_int(ir, DT_BOOL, 1));
+    const uop *inside = held.n && !open ? rw_subst(p->rw, body, held.p, yes.p, held.n) : body;
+    if (keeps_copies(p, body, inside)) body = inside;
     bool edge = p->edge;
     p->edge |= open && !always && p->uniform;
-    body = peel_block(p, always ? open : body);
+    body = open && !always ? ends(p, body, cond, range) : peel_block(p, always ? open : body);
     p->edge = edge;
     const uop *parts = preds.n && uop_is_int_const(cond, 0) && topo.n < MOST_SEGMENT_NODES
                            ? segmented(p, whole, &preds, body)
