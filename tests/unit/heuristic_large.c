@@ -445,6 +445,59 @@ TEST(heuristic_scans_of_functions_down_columns_loop_in_a_step) {
                true, "VEC(j_v)", "ORDER(i,j_c)");
 }
 
+static uint32_t drawn(uint32_t *seed, uint32_t least, uint32_t most) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return least + (*seed >> 8) % (most - least + 1);
+}
+
+/* Squares and magnitudes of differences are summed by register tiles, as products are; a few rows share what they load. */
+TEST(heuristic_distances_are_tiles) {
+    uint32_t seed = 5;
+    for (int round = 0; round < 6; round++) {
+        char text[1024];
+        uint32_t m = drawn(&seed, 40, 70), n = drawn(&seed, 100, 140), k = drawn(&seed, 100, 130), few = 3;
+        const char *of = round % 2 ? "ABS d" : "MUL d d";
+        snprintf(text, sizeof text,
+                 "kernel distances\nx = (PARAM<f32>[0 x] %u)\ny = (PARAM<f32>[1 y] %u)\n"
+                 "out = (PARAM<f32>[2 out] %u)\ni = (RANGE[i GRID 0] %u)\nj = (RANGE[j GRID 1] %u)\n"
+                 "k = (RANGE[k REDUCE 2] %u)\n"
+                 "d = (SUB (LOAD (INDEX x (ADD k (MUL i %u)))) (LOAD (INDEX y (ADD k (MUL j %u)))))\n"
+                 "(SINK (STORE (INDEX out (ADD j (MUL i %u))) (REDUCE[ADD] (%s) k)))\n",
+                 m * k, n * k, m * n, m, n, k, k, k, n, of);
+        CHECK_LIST(text, true, "VEC(j_v)", "STAGE(y,");
+        snprintf(
+            text, sizeof text,
+            "kernel few\nx = (PARAM<f32>[0 x] %u)\ny = (PARAM<f32>[1 y] %u)\nout = (PARAM<f32>[2 out] %u)\n"
+            "w = (PARAM<f32>[3 w] %u)\ni = (RANGE[i GRID 0] %u)\nj = (RANGE[j LOOP 1] %u)\n"
+            "k = (RANGE[k REDUCE 2] %u)\nl = (RANGE[l REDUCE 3] %u)\n"
+            "s = (REDUCE[ADD] (LOAD (INDEX x (ADD l (MUL i %u)))) l)\n"
+            "v = (ADD (LOAD (INDEX w k)) (SUB (LOAD (INDEX x (ADD k (MUL i %u)))) s))\n"
+            "(SINK (STORE (INDEX out (ADD j (MUL i %u))) (REDUCE[ADD] (MUL v (LOAD (INDEX y (ADD k (MUL j "
+            "%u))))) "
+            "k)))\n",
+            m * k, few * k, m * few, k, m, few, k, k, k, k, few, k);
+        CHECK_LIST(text, true, "VEC(k_v)", "UNROLL(j)");
+    }
+}
+
+/* Vectors between whose elements another axis has the others of a row: it is unrolled, and rows are stored. */
+TEST(heuristic_interleaved_stores_are_rows) {
+    uint32_t seed = 9;
+    for (int round = 0; round < 6; round++) {
+        char text[1024];
+        uint32_t n = drawn(&seed, 30, 90), r = drawn(&seed, 20, 40), s = drawn(&seed, 2, 3);
+        snprintf(text, sizeof text,
+                 "kernel windows\nx = (PARAM<f32>[0 x] %u)\nout = (PARAM<%s>[1 out] %u)\n"
+                 "r = (RANGE[r GRID 0] %u)\ni = (RANGE[i GRID 1] %u)\nk = (RANGE[k GRID 2] %u)\n"
+                 "(SINK (STORE (INDEX out (ADD k (ADD (MUL i %u) (MUL r %u)))) %s(MUL (LOAD (INDEX x (ADD i "
+                 "(MUL r %u)))) "
+                 "0.5)%s))\n",
+                 r * n, round % 2 ? "bf16" : "f32", r * n * s, r, n, s, s, n * s,
+                 round % 2 ? "(CAST<bf16> " : "", n, round % 2 ? ")" : "");
+        CHECK_LIST(text, true, "VEC(i_v)", "UNROLL(k)");
+    }
+}
+
 /* The taps of a pooling window are unrolled. */
 TEST(heuristic_taps_are_unrolled) {
     CHECK_LIST("kernel pool\n"

@@ -154,6 +154,7 @@ struct contraction {
     int m, n, k;              /* axes; k: the innermost reduced one */
     int kbig;                 /* the largest reduced one */
     int nk;                   /* reduced axes */
+    bool product;             /* its terms are products: else squares or magnitudes of differences */
     const struct access_view *store;
     int lanes;
     double depth;          /* terms of one sum */

@@ -77,6 +77,13 @@ static const uop *below_casts(const uop *n) { /* below the casts and masks aroun
     }
 }
 
+/* Where the two operands of a sum's terms meet: a product, or a difference of which a square or a magnitude is added (distances). */
+static const uop *terms_of(const uop *n) {
+    n = below_casts(n);
+    while (n->op == OP_ABS || (n->op == OP_MUL && n->src[0] == n->src[1])) n = below_casts(n->src[0]);
+    return n;
+}
+
 static void find_operand(const struct view *v, const uop *root, uint64_t bound, struct operand_view *s) {
     uop_vec below = {0};
     uop_topo(v->arena, &root, 1, &below);
@@ -152,11 +159,19 @@ static int wide_axis(const struct view *v, const struct operand_view *mine, uint
     return best;
 }
 
-bool contraction_find(const struct view *v, struct contraction *c) {
+/* Differences that are stored, too, or of few rows, are loaded as often as that (elementwise/). */
+static bool is_tile_of_differences(const struct view *v, const struct contraction *c) {
+    int stores = 0;
+    for (int i = 0; i < v->naccess; i++) stores += v->access[i].store;
+    return stores == 1 && c->lanes == view_lanes(v, c->n) && v->axis[c->n].size >= 2 * c->lanes;
+}
+
+static bool find_terms(const struct view *v, struct contraction *c) {
     if (v->reduces != 1 || v->scans || v->stages) return false;
     c->reduce = v->reduce[0];
-    const uop *mul = below_casts(c->reduce->src[0]);
-    if (c->reduce->arg.i != OP_ADD || mul->op != OP_MUL || mul->src[0] == mul->src[1]) return false;
+    const uop *mul = terms_of(c->reduce->src[0]);
+    c->product = mul->op == OP_MUL && mul == below_casts(c->reduce->src[0]);
+    if (c->reduce->arg.i != OP_ADD || (!c->product && mul->op != OP_SUB)) return false;
     uint64_t bound = bound_mask(v, c->reduce);
     struct operand_view x, y;
     find_operand(v, mul->src[0], bound, &x);
@@ -179,8 +194,10 @@ bool contraction_find(const struct view *v, struct contraction *c) {
         if (c->kbig < 0 || v->axis[k].size >= v->axis[c->kbig].size) c->kbig = k;
     }
     c->lanes = lanes_along(v, c->n);
-    return c->m >= 0;
+    return c->m >= 0 && (c->product || is_tile_of_differences(v, c));
 }
+
+bool contraction_find(const struct view *v, struct contraction *c) { return find_terms(v, c) && c->product; }
 
 /* Vectors along the axis of wide_axis. */
 static void exchange_operands(const struct view *v, struct contraction *c) {
@@ -820,9 +837,9 @@ bool write_window_mma(struct view *v, struct str *out) {
 
 bool recipe_gemm(struct view *v, int level, struct str *out) {
     struct contraction c = {0};
-    if (level > 3 || !contraction_find(v, &c)) return false;
+    if (level > 3 || !find_terms(v, &c)) return false;
     reset_grid(v, &c), price_packing(v, &c);
-    if (level < 1 && is_packable(v, &c.a) && is_packable(v, &c.b) && has_packable_k(v, &c)) {
+    if (level < 1 && c.product && is_packable(v, &c.a) && is_packable(v, &c.b) && has_packable_k(v, &c)) {
         struct contraction by_mma = c;
         if (write_cpu_mma(v, &by_mma, out)) return true;
         out->n = 0;
