@@ -159,11 +159,12 @@ static int wide_axis(const struct view *v, const struct operand_view *mine, uint
     return best;
 }
 
-/* Differences that are stored, too, or of few rows, are loaded as often as that (elementwise/). */
+/* Differences that are stored, too, or of few rows or terms, are loaded as often as that (elementwise/). */
 static bool is_tile_of_differences(const struct view *v, const struct contraction *c) {
     int stores = 0;
     for (int i = 0; i < v->naccess; i++) stores += v->access[i].store;
-    return stores == 1 && c->lanes == view_lanes(v, c->n) && v->axis[c->n].size >= 2 * c->lanes;
+    return stores == 1 && c->depth > 2 && c->lanes == view_lanes(v, c->n) &&
+           v->axis[c->n].size >= 2 * c->lanes;
 }
 
 static bool find_terms(const struct view *v, struct contraction *c) {
