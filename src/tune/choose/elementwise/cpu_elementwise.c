@@ -185,7 +185,8 @@ static double vector_cost(const struct view *v, struct twins t, int lanes) {
         else if (is_pooled(v, s, axis))
             cost += w * vec_cost.pooled * touch;
         else if (is_interleaved(v, s, axis, stride))
-            cost += w * vec_cost.interleaved * (double)stride * touch;
+            cost +=
+                w * RG_MIN(vec_cost.interleaved * (double)stride * touch, s->store ? 1 : vec_cost.gathered);
         else if (stride != NO_STRIDE && !s->pred && has_rows(v, s, axis))
             cost += w * transposed_cost(v, s, axis, touch);
         else
