@@ -22,6 +22,7 @@ struct axis {
     bool grid;       /* members are GRID or cut from a GRID axis: its values may run in any order, at once */
     bool reduce, scan; /* some member is bound by a REDUCE; is run along by a SCAN */
     bool decays;       /* .. of what DECAY multiplies on the way */
+    bool ordered;      /* .. of what another order would change, as a sum of floats is */
     bool staged;       /* some member is bound by a STAGE */
 };
 

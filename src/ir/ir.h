@@ -79,6 +79,8 @@ static inline bool op_is_slow(enum op o) { return op_info[o].unit >= OPU_DIV; }
 static inline bool op_is_effect(enum op o) { return op_info[o].flags & OPF_E; }
 double op_identity_f(enum op reduce_op); /* of ADD MUL MAX MIN over floats */
 struct ir;
+/* Is a combination of many by ADD, MUL, MAX or MIN the same in any order? */
+bool uop_any_order(enum op, enum dtype);
 const struct uop *uop_identity(struct ir *, enum op reduce_op, enum dtype);
 
 /* How an axis runs. A kernel from the planner has GRID, LOOP and REDUCE only; opts make the others. */

@@ -260,6 +260,8 @@ const uop *uop_with(struct ir *ir, const uop *n, const uop *const *src) {
     return uop_new(ir, (enum op)n->op, dt, lanes, src, n->nsrc, n->arg);
 }
 
+bool uop_any_order(enum op op, enum dtype dt) { return op == OP_MAX || op == OP_MIN || !dt_is_float(dt); }
+
 const uop *uop_identity(struct ir *ir, enum op op, enum dtype dt) {
     if (dt_is_float(dt)) return uop_flt(ir, dt, op_identity_f(op));
     bool u64 = dt == DT_U64;

@@ -1,6 +1,6 @@
 /* c_shuffle.c: a BUILD, a vector of lanes of others, as the shuffle that makes it.
  *
- * Interleaved vectors, columns of transposed rows, elements of four vectors (quads), any lanes of up to four vectors; what is none of these is a list of its lanes. Macros: c_pre.c. Tests: tests/unit/render_access.c, transposition.c */
+ * Interleaved vectors, columns of transposed rows, elements of four vectors (quads), any lanes of up to four vectors, a vector that is shifted by some lanes; what is none of these is a list of its lanes. Macros: c_pre.c. Tests: tests/unit/render_access.c, transposition.c */
 #include "render/internal.h"
 
 #include <stdlib.h>
@@ -303,9 +303,40 @@ static struct c_text shuffle(struct render *r, const uop *n, const uop *const *f
     return t;
 }
 
+/* The first lanes of a vector behind equal constants, as a running value has them: how many these are; 0: it is none such. */
+static unsigned shifted(const uop *n) {
+    unsigned by = 0;
+    while (by < n->nsrc && n->src[by]->op == OP_CONST && n->src[by] == n->src[0]) by++;
+    if (!by || by == n->nsrc || n->src[by]->op != OP_EXTRACT || n->dt == DT_BOOL) return 0;
+    const uop *v = n->src[by]->src[0];
+    bool all = v->lanes == n->lanes && v->dt == n->dt;
+    for (uint32_t i = by; i < n->nsrc && all; i++) {
+        const uop *x = n->src[i];
+        all = x->op == OP_EXTRACT && x->src[0] == v && x->arg.i == i - by;
+    }
+    return all ? by : 0;
+}
+
+/* Lanes of both count on from the constants to the vector: compilers have one instruction for that. */
+static struct c_text shift(struct render *r, const uop *n, unsigned by) {
+    struct c_text v = named(r, operand(r, n->src[by]->src[0]));
+    struct c_text t = {.dt = n->dt, .lanes = n->lanes, .moving = v.moving};
+    const char *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
+    const char *as = n->dt == DT_F64 ? fmt(r, "(i64x%u)", n->lanes) : "";
+    struct str s;
+    str_init(&s, r->a);
+    str_printf(&s, "MIX(%s, %sS%u(%s, %s), %s%s", type, as, n->lanes, type, operand(r, n->src[0]).s, as, v.s);
+    for (uint32_t i = 0; i < n->nsrc; i++) str_printf(&s, ", %u", n->lanes - by + i);
+    str_add(&s, ")");
+    t.s = s.p;
+    return t;
+}
+
 struct c_text build_text(struct render *r, const uop *n) {
     int ways = interleaved(n);
     if (ways) return interleave(r, n, ways);
+    unsigned by = shifted(n);
+    if (by) return shift(r, n, by);
     unsigned wide = column_width(n);
     if (wide) return column_part(r, n, column(r, n, wide));
     if (is_quad(n)) return quad(r, n);

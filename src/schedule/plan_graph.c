@@ -304,8 +304,14 @@ static const uop *below_reshapes(const uop *x) {
     return x;
 }
 
+/* A scan, or one of blocks with what comes before each (split_scan.c). */
+static bool is_running(const uop *x) {
+    return x->op == OP_SCAN_AXIS ||
+           (x->nsrc == 2 && x->src[1]->op == OP_SCAN_AXIS && x->src[1]->arg.i == (int64_t)x->op);
+}
+
 static bool is_scan_in_blocks(const struct copy *c, const uop *x) {
-    return !c->g->opts->gpu && x->op == OP_RESHAPE && below_reshapes(x)->op == OP_SCAN_AXIS;
+    return !c->g->opts->gpu && x->op == OP_RESHAPE && is_running(below_reshapes(x));
 }
 
 /* The blocks are cast, then reshaped: their kernel stores what it casts (fuse_after_scans). */
@@ -698,7 +704,7 @@ static bool reads_in_place(const uop *n, const uop *x) {
     return false;
 }
 
-/* A scan that one elementwise op alone reads, as the cast of one of 16-bit floats does, need not be stored before. */
+/* A scan that one elementwise op alone reads, a cast or what adds what comes before its block, need not be stored before. */
 static void fuse_after_scans(struct copy *c) {
     struct sgraph *g = c->g;
     for (uint32_t u = 0; u < g->units; u++) {

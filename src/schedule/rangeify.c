@@ -496,7 +496,9 @@ static const uop *value_scan(struct rangeify *r, const uop *n, const uop *const 
     }
     if (!free_has(&r->fr, src[0], at[a]))
         return scan_invariant(r, (enum op)n->arg.i, src[0], at[a], in->d[a]);
-    return rw_mk(&r->rw, OP_SCAN, src, 2, n->arg);
+    bool half = n->dt == DT_F16 || n->dt == DT_BF16; /* a CPU compares their bits (opts/block_sums.c) */
+    if (half && r->g->opts->gpu) src[0] = cast(r, src[0], DT_F32);
+    return cast(r, rw_mk(&r->rw, OP_SCAN, src, 2, n->arg), (enum dtype)n->dt);
 }
 
 static const uop *value_gather(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {

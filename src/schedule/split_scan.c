@@ -5,6 +5,8 @@
  *   rows        the axis of stride 1. GPU: a thread block per block of ROW_BLOCK elements (COOP, render/gpu_scan.c). CPU: a thread.
  *   columns     GPU: a thread per column and block: blocks until the GPU has threads enough. CPU: the same, by cores.
  * A sum that decays has blocks from 0, beside the products of their decays; what came before, times these, is added in the end.
+ * Where the order cannot matter (maxima, minima, integers) rows of a CPU run along the lanes of vectors (lower/loop_tree.c): only
+ * long rows have blocks, each combined with what comes before it after its own scan.
  * A length that has no good divisor is padded with the identity.
  * Requires: the planner's tensor graph, before units are found. Gives: an equal graph, whose block results must be stored.
  * Tests: tests/unit/scans.c */
@@ -12,12 +14,13 @@
 
 enum {
     WORTH_IT = 1 << 15,    /* elements */
-    WORTH_LANES = 1 << 12, /* elements of few rows on a CPU: blocks are the lanes of vectors */
+    WORTH_LANES = 1 << 12, /* elements of few rows, in their order: blocks are the lanes of vectors */
     LANE_ROWS = 4,         /* that fill them */
     LANE_LEAST = 64,       /* elements of such a block */
     ROW_BLOCK = 16384,     /* of a row */
     ROW_LEAST = 2048,
     WHOLE = 4,             /* elements of a row's vectors */
+    WHOLE_PADDED = 64,     /* .. of blocks that are padded: a vector of the result is in one block */
     ROWS_CPU = 64,         /* rows or columns that occupy any number of cores */
     COLUMN_LEAST = 16,     /* terms of a block down columns */
     COLUMNS_CPU = 1 << 12, /* columns that do, in vectors */
@@ -41,9 +44,10 @@ static int64_t divisor_near(int64_t n, int64_t want, int64_t least, int64_t most
 }
 
 /* Elements of a block of a scan over n elements, `inner` apart, of `outer` rows; 0: it is not split. */
-static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer, int64_t inner) {
+static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer, int64_t inner,
+                            bool ordered) {
     int64_t want, exact;
-    bool lanes = !s->gpu && inner == 1 && outer < LANE_ROWS && n * outer < WORTH_IT;
+    bool lanes = !s->gpu && ordered && inner == 1 && outer < LANE_ROWS && n * outer < WORTH_IT;
     if (n * outer * inner < (lanes ? WORTH_LANES : WORTH_IT)) return 0;
     if (inner == 1) {
         int64_t rows = s->gpu ? 2 * s->gpu->sms : ROWS_CPU, least = lanes ? LANE_LEAST : ROW_LEAST;
@@ -59,7 +63,8 @@ static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer
         exact = divisor_near(n, want, RG_MAX(want / 2, COLUMN_LEAST), 2 * want);
     }
     int64_t blocks = (n + want - 1) / want, length = (n + blocks - 1) / blocks;
-    if (inner == 1) length = (length + WHOLE - 1) / WHOLE * WHOLE; /* padded anyway */
+    int64_t to = s->gpu || ordered ? WHOLE : WHOLE_PADDED;
+    if (inner == 1) length = (length + to - 1) / to * to; /* padded anyway */
     return exact && exact < n ? exact : length;
 }
 
@@ -69,13 +74,16 @@ static const uop *scan_of(struct split_scan *s, const uop *x, uint32_t axis, uni
 
 static const uop *split(struct split_scan *s, const uop *n);
 
-/* What comes before each block: (.., blocks, length, ..) to (.., blocks, 1, ..). */
-static const uop *before_blocks(struct split_scan *s, const uop *x, uint32_t axis, union arg arg) {
+/* What comes before each block: (.., blocks, length, ..) to (.., blocks, 1, ..). part: the blocks as they are scanned, where these
+ * are stored anyway; else NULL. */
+static const uop *before_blocks(struct split_scan *s, const uop *x, const uop *part, uint32_t axis,
+                                union arg arg) {
     const uop *length = uop_idx(s->ir, axis + 1),
               *zero = uop_identity(s->ir, (enum op)arg.i, (enum dtype)x->dt);
-    const uop *sums = uop_mk(s->ir, OP_REDUCE_AXES, (const uop *[]){x, length}, 2, arg);
+    const uop *sums = part ? part : uop_mk(s->ir, OP_REDUCE_AXES, (const uop *[]){x, length}, 2, arg);
     int64_t blocks = shape_of(s->sh, x)->d[axis];
     vec_push(s->arena, s->stored, sums);
+    if (part) sums = graph_slice(s->ir, s->sh, part, axis + 1, shape_of(s->sh, x)->d[axis + 1] - 1, 1);
     const uop *scan = split(s, scan_of(s, graph_slice(s->ir, s->sh, sums, axis, 0, blocks - 1), axis, arg));
     return graph_pad(s->ir, s->sh, scan, zero, axis, 1, 0);
 }
@@ -128,7 +136,9 @@ static const uop *split(struct split_scan *s, const uop *n) {
     uint32_t axis = (uint32_t)n->src[1]->arg.i;
     int64_t size = in->d[axis], outer = 1, inner = 1, d[SHAPE_MAX];
     for (uint32_t i = 0; i < in->n; i++) *(i < axis ? &outer : &inner) *= i == axis ? 1 : in->d[i];
-    int64_t length = block_length(s, size, outer, inner);
+    bool decays = n->nsrc > 2;
+    bool ordered = decays || !uop_any_order((enum op)n->arg.i, (enum dtype)n->dt);
+    int64_t length = block_length(s, size, outer, inner, ordered);
     if (!length || in->n + 1 > SHAPE_MAX) return n;
     int64_t blocks = (size + length - 1) / length, whole = blocks * length;
     const uop *zero = uop_identity(s->ir, (enum op)n->arg.i, (enum dtype)x->dt);
@@ -136,13 +146,19 @@ static const uop *split(struct split_scan *s, const uop *n) {
     for (uint32_t i = 0; i < in->n; i++) d[i + (i > axis)] = in->d[i];
     d[axis] = blocks, d[axis + 1] = length;
     x = graph_shaped(s->ir, OP_RESHAPE, x, d, in->n + 1);
-    if (n->nsrc > 2) {
+    if (decays) {
         const uop *by = n->src[2];
         if (whole > size) by = graph_pad(s->ir, s->sh, by, zero, axis, 0, whole - size);
         x = decayed_blocks(s, x, graph_shaped(s->ir, OP_RESHAPE, by, d, in->n + 1), axis, n->arg);
-    } else {
-        x = with_first(s, x, before_blocks(s, x, axis, n->arg), axis, (enum op)n->arg.i);
+    } else if (s->gpu || ordered || inner > 1) {
+        x = with_first(s, x, before_blocks(s, x, NULL, axis, n->arg), axis, (enum op)n->arg.i);
         x = scan_of(s, x, axis + 1, n->arg);
+    } else {
+        const uop *part = scan_of(s, x, axis + 1, n->arg);
+        const uop *before = before_blocks(s, x, whole > size ? part : NULL, axis, n->arg);
+        before = graph_shaped(s->ir, OP_EXPAND, before, shape_of(s->sh, x)->d, in->n + 1);
+        x = uop2(s->ir, (enum op)n->arg.i, before, part);
+        vec_push(s->arena, s->stored, x);
     }
     memcpy(d, in->d, in->n * sizeof *d);
     d[axis] = whole;

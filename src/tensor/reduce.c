@@ -241,13 +241,13 @@ const uop *t_argmin(struct tg *g, const uop *x, int64_t axis, bool keep) {
 
 /* ---- running sums -------------------------------------------------------------------------------------------------- */
 
-/* Halves run in float32; only what comes out is rounded. */
+/* Sums of 16-bit floats run in float32; only what comes out is rounded. */
 const uop *tg_scan(struct tg *g, enum op op, const uop *x, int64_t axis, enum dtype dt) {
     x = t_cast(g, x, dt);
     if (!tg_shape(g, x)->n && (axis == 0 || axis == -1)) return x;
     int64_t at = tg_axis(g, x, axis);
     if (tg_shape(g, x)->d[at] <= 1) return x;
-    const uop *in = tg_is_half(x) ? t_cast(g, x, DT_F32) : x;
+    const uop *in = tg_is_half(x) && op != OP_MAX && op != OP_MIN ? t_cast(g, x, DT_F32) : x;
     return t_cast(g, tg_nums(g, OP_SCAN_AXIS, in, &at, 1, ARG_INT(op)), dt);
 }
 

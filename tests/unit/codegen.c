@@ -69,6 +69,12 @@ static const char scan[] =
     "r = (RANGE[r GRID 0] 8)\nk = (RANGE[k SCAN 1] 64)\n"
     "(SINK (STORE (INDEX out (ADD (MUL r 64) k)) (SCAN[ADD] (LOAD (INDEX x (ADD (MUL r 64) k))) k)))\n";
 
+static const char greatest[] =
+    "kernel greatest\n"
+    "x = (PARAM<f32>[0 x] 512)\nout = (PARAM<f32>[1 out] 512)\n"
+    "r = (RANGE[r GRID 0] 8)\nk = (RANGE[k SCAN 1] 64)\n"
+    "(SINK (STORE (INDEX out (ADD (MUL r 64) k)) (SCAN[MAX] (LOAD (INDEX x (ADD (MUL r 64) k))) k)))\n";
+
 /* A product of each row, and x doubled in place: in the loop over j alone. */
 static const char update[] = "kernel update\n"
                              "x = (PARAM<f32>[0 x] 12)\ny = (PARAM<f32>[1 y] 36)\n"
@@ -130,8 +136,9 @@ TEST(codegen_opts_say_why) {
         {matmul, "TILE(m,16,i) TILE(n,16,j) TILE(k,16,l) UNROLL(i) UNROLL(j) UNROLL(l)", "would be unrolled"},
         {softmax, "PIPE(x,r,0)", "expected 1 .. 1048576 values"},
         {softmax, "PIPE(x,r,1,7)", "there is no such pass: buffer x is read 3 times"},
-        {scan, "TILE(k,4,v) VEC(v)", "carries a running value"},
+        {scan, "TILE(k,4,v) VEC(v)", "carries a running value in its order"},
         {scan, "TILE(k,4,v) REG(v)", "use UNROLL"},
+        {greatest, "TILE(k,2,u) UNROLL(u) TILE(k,4,v) VEC(v)", "innermost part of its axis"},
         {scan, "TILE(k,8,i) ORDER(i,k)", "keep their order"},
     };
     for (size_t i = 0; i < RG_COUNT(bad); i++) {
@@ -333,6 +340,18 @@ TEST(codegen_scan_transposes_rows_in_registers) {
     CHECK_EQ(count(&j.lin, OP_LOAD, 1), 0);
     CHECK_EQ(count(&j.lin, OP_STORE, 0), 4);
     CHECK_EQ(count(&j.lin, OP_BUILD, 4), 8);
+    arena_free(&j.arena);
+}
+
+/* Two steps of shuffles in each vector, its last lane for the next and for the round: rounds share one product of a vector. */
+TEST(codegen_scan_runs_along_lanes) {
+    struct job j;
+    CHECK_EQ(job_run(&j, greatest, "TILE(k,4,v) VEC(v) TILE(k,2,u) UNROLL(u)"), 0);
+    CHECK_EQ(count(&j.lin, OP_LOAD, 4), 2);
+    CHECK_EQ(count(&j.lin, OP_LOAD, 1), 0);
+    CHECK_EQ(count(&j.lin, OP_STORE, 0), 2);
+    CHECK_EQ(count(&j.lin, OP_BUILD, 4), 6);
+    CHECK_EQ(count(&j.lin, OP_MAX, 4), 8);
     arena_free(&j.arena);
 }
 

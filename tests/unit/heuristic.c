@@ -236,14 +236,15 @@ static bool gen_argmax(struct str *s, struct rnd *r) {
 }
 
 static bool gen_scan(struct str *s, struct rnd *r) {
-    const char *dt = PICK(r, "f32", "i32", "f64"), *op = PICK(r, "ADD", "MAX");
-    int64_t p = size(r, 12), n = size(r, 50);
+    const char *dt = PICK(r, "f32", "i32", "f64", "f32", ANY_TYPE), *op = PICK(r, "ADD", "MAX", "MIN");
+    int64_t p = size(r, 12), n = size(r, rnd_below(r, 3) ? 50 : 300);
+    if (strstr(dt, "16")) op = PICK(r, "MAX", "MIN");
     bool column = rnd_below(r, 3) == 0;
     param(s, "x", 0, dt, p * n), param(s, "o", 1, dt, p * n);
     range(s, "r", "r", "GRID", 0, 0, p), range(s, "k", "k", "SCAN", 1, 0, n);
     str_printf(s, "e = (ADD (MUL %s %lld) %s)\n", column ? "k" : "r", (long long)(column ? p : n),
                column ? "r" : "k");
-    if (*dt == 'f' && *op == 'A' &&
+    if (*dt == 'f' && *op == 'A' && !strstr(dt, "16") &&
         rnd_below(r, 2)) /* a running sum that decays, by a number of the element */
         str_printf(s,
                    "x0 = (LOAD (INDEX x e))\ny = (%s (SUB (MIN x0 0.0) 0.5))\n"

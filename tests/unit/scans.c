@@ -90,6 +90,47 @@ TEST(scans_few_rows_cpu) {
     rg_close(c);
 }
 
+/* The greatest and least so far of every type, and sums of integers: along the lanes of vectors, in any order. Floats are
+ * sometimes infinite; NaN stays. */
+static void check_lanes(rg_ctx *c, enum scan s, rg_dtype dt, int64_t outer, int64_t n) {
+    RG_SCOPE(c);
+    bool real = dt == RG_F16 || dt == RG_BF16 || dt == RG_F32 || dt == RG_F64;
+    double *x = malloc((size_t)(outer * n) * 8), *y = malloc((size_t)(outer * n) * 8);
+    uint64_t nan = bits() % 2 ? 0 : 1 + bits() % (uint64_t)(2 * n), sign = bits() % 2;
+    for (int64_t i = 0; i < outer * n; i++) {
+        double rise = 100.0 * (double)(i % n) / (double)n; /* until the end of the row */
+        x[i] = floor((double)(bits() % 101) * 0.5 + (s == MIN ? 100 - rise : rise)) - (dt == RG_U8 ? 0 : 60);
+        if (real && bits() % 64 == 0) x[i] = bits() % 2 ? -0.0 : s == MIN ? INFINITY : -INFINITY;
+        if (real && nan && bits() % nan == 0) x[i] = sign ? -NAN : NAN;
+    }
+    rg_tensor t = rg_cast(rg_from(c, RG_F64, x, RG_SHAPE(outer, n)), dt);
+    rg_realize(t);
+    t = rg_cast(scan_of(s, t, 1), RG_F64);
+    if (rg_read(t, y, (size_t)(outer * n) * 8)) FAIL("%s", rg_error(c));
+    for (int64_t i = 0; i < outer * n; i++) {
+        double a = i % n ? y[i - 1] : x[i],
+               v = i % n ? (isnan(a) || isnan(x[i]) ? NAN : step_of(s, a, x[i])) : a;
+        if (isnan(v) ? !isnan(y[i]) : v != y[i])
+            FAIL("%s of %s (%lld, %lld) at %lld: %.9g, expected %.9g", name_of[s], rg_dtype_name(dt),
+                 (long long)outer, (long long)n, (long long)i, y[i], v);
+    }
+    free(x), free(y);
+}
+
+TEST(scans_along_lanes_cpu) {
+    static const rg_dtype type[] = {RG_F16, RG_BF16, RG_I8, RG_U8, RG_I16, RG_I32, RG_I64, RG_F32, RG_F64};
+    rg_ctx *c = rg_open("CPU");
+    for (size_t i = 0; i < 3 * RG_COUNT(type); i++) {
+        rg_dtype dt = type[i % RG_COUNT(type)];
+        bool whole = dt == RG_I8 || dt == RG_I16 || dt == RG_I32 || dt == RG_I64;
+        int64_t n = 2 + (int64_t)(bits() % (bits() % 2 ? 300 : 90000)), outer = 1 + (int64_t)(bits() % 4);
+        if (bits() % 4 == 0) n = (int64_t)16 << (bits() % 13);
+        if (n < 100) outer *= 37;
+        check_lanes(c, whole && bits() % 3 == 0 ? SUM : bits() % 2 ? MAX : MIN, dt, outer, n);
+    }
+    CHECK(!rg_close(c));
+}
+
 /* Blocks of a CPU divide odd lengths, too: nothing is padded, and no kernel copies the result. */
 TEST(scans_blocks_of_odd_lengths_cpu) {
     static const int64_t n[] = {257 * 509, 1031 * 263, 3 * 41 * 1009};

@@ -30,6 +30,8 @@ struct effect {
     const uop *cell;           /* where the running value is: ACC, or INDEX of the array */
     const uop *before; /* where it was one step earlier: the same, but for a SCAN along a written-out axis */
     const uop *prior;  /* SCAN that a BEFORE asks for: what it was one step earlier */
+    const uop *carry;  /* SCAN along lanes: what came before this round, in all lanes */
+    const uop *local;  /* .. the running value of this round alone */
     const uop *result; /* what users read: ACC, LOAD */
     uop_vec reads;     /* INDEX nodes of staged values in its expressions */
     uop_vec
@@ -248,13 +250,20 @@ static void expanded_of(struct loop_tree *t, const struct effect *e, bool bound,
     }
 }
 
+/* The lanes that a SCAN runs along, or NULL. */
+static const uop *scan_lanes(const struct effect *e) {
+    for (uint32_t i = 1; i < e->node->nsrc && e->node->op == OP_SCAN; i++)
+        if (e->node->src[i]->arg.range.kind == AX_VEC) return e->node->src[i];
+    return NULL;
+}
+
 /* A SCAN along written-out values needs a cell for each of them, because each is read: step u continues
  * from the cell of step u-1, the first one from the last of the round before. Returns the number of cells. */
 static int64_t scan_steps(struct loop_tree *t, const struct effect *e, const uop **now, const uop **before) {
     uop_vec own = {0};
     int64_t n = 1;
     for (uint32_t i = 1; i < e->node->nsrc && e->node->op == OP_SCAN; i++) {
-        if (is_loop(e->node->src[i])) continue;
+        if (is_loop(e->node->src[i]) || e->node->src[i]->arg.range.kind == AX_VEC) continue;
         vec_push(t->a, &own, e->node->src[i]);
         n *= e->node->src[i]->src[0]->hi;
     }
@@ -303,6 +312,10 @@ static void make_cells(struct loop_tree *t, struct effect *e) {
     for (uint32_t i = e->first; i < e->loops.n; i++)
         if (!is_own(e, e->loops.p[i])) vec_push(t->a, &dims, e->loops.p[i]);
     int64_t steps = scan_steps(t, e, &step, &before);
+    const uop *lanes = scan_lanes(e);
+    if (lanes && (dims.n || e->prior))
+        opt_fail(t->s, "VEC",
+                 "a running value along lanes is kept in registers: no loop may be inside of its axis");
     if (dims.n) {
         int64_t size;
         expanded_of(t, e, false, &dims);
@@ -320,6 +333,14 @@ static void make_cells(struct loop_tree *t, struct effect *e) {
     bool scan = e->node->op == OP_SCAN, threads = reduces_threads(e);
     expanded_of(t, e, !scan, &coord);
     expanded_of(t, e, false, &users);
+    if (lanes) {
+        vec_push(t->a, &coord, lanes);
+        e->carry = new_acc(t, e->node, &coord);
+        if (steps > 1) coord.p[coord.n - 1] = step, vec_push(t->a, &coord, lanes);
+        e->local = new_acc(t, e->node, &coord);
+        e->cell = e->result = e->first < e->loops.n ? new_acc(t, e->node, &coord) : e->local;
+        return;
+    }
     if (steps > 1) {
         vec_push(t->a, &coord, before);
         e->before = new_acc(t, e->node, &coord);
@@ -373,6 +394,56 @@ static const uop *translate(struct loop_tree *t, struct effect *e, const uop *x)
     return from.n ? rw_subst(t->rw, x, from.p, to.p, from.n) : x;
 }
 
+/* A cell over a VEC range as the vector that it becomes. */
+static const uop *whole_cell(struct loop_tree *t, const uop *cell, const uop *lanes) {
+    const uop **src = arena_array(t->a, const uop *, cell->nsrc);
+    for (uint32_t i = 0; i < cell->nsrc; i++)
+        src[i] = cell->src[i] == lanes ? uop_idx(t->ir, 0) : cell->src[i];
+    return uop_new(t->ir, OP_ACC, cell->dt, (unsigned)lanes->src[0]->hi, src, cell->nsrc, cell->arg);
+}
+
+/* The last lane of a vector, in all lanes. */
+static const uop *last_lane(struct ir *ir, const uop *v) {
+    const uop *last = uop_mk(ir, OP_EXTRACT, &v, 1, ARG_INT(v->lanes - 1)), *lane[UINT8_MAX];
+    for (unsigned i = 0; i < v->lanes; i++) lane[i] = last;
+    return uop_new(ir, OP_BUILD, v->dt, v->lanes, lane, v->lanes, ARG_NONE);
+}
+
+/* Lanes combined with those 1, 2, 4 .. before them; the identity is before the first. */
+static const uop *scan_of_lanes(struct loop_tree *t, enum op op, const uop *v) {
+    const uop *none = uop_identity(t->ir, op, (enum dtype)v->dt), *lane[UINT8_MAX];
+    for (unsigned far = 1; far < v->lanes; far *= 2) {
+        for (unsigned i = 0; i < v->lanes; i++)
+            lane[i] = i < far ? none : uop_mk(t->ir, OP_EXTRACT, &v, 1, ARG_INT(i - far));
+        const uop *before = uop_new(t->ir, OP_BUILD, (enum dtype)v->dt, v->lanes, lane, v->lanes, ARG_NONE);
+        v = rw2(t->rw, op, before, v);
+    }
+    return v;
+}
+
+/* A round of a running value along lanes: its own first, then all of it with what came before. So rounds wait for one another
+ * with one operation. */
+static void emit_lanes(struct loop_tree *t, struct effect *e, const uop *lanes, uop_vec *out) {
+    struct ir *ir = t->ir;
+    const uop *n = e->node, *step = NULL, *before = NULL, *end = e->local;
+    enum op op = (enum op)n->arg.i;
+    const uop *whole = whole_cell(t, e->local, lanes), *own = scan_of_lanes(t, op, whole);
+    int64_t steps = scan_steps(t, e, &step, &before);
+    if (steps > 1) {
+        const uop *to[2] = {before, uop_idx(ir, steps - 1)};
+        const uop *prev = last_lane(ir, whole_cell(t, rw_subst(t->rw, e->local, &step, &to[0], 1), lanes));
+        const uop *first = rw2(t->rw, OP_EQ, step, uop_idx(ir, 0));
+        own = uop_mk(ir, OP_WHERE, (const uop *[]){first, own, rw2(t->rw, op, prev, own)}, 3, ARG_NONE);
+        end = rw_subst(t->rw, e->local, &step, &to[1], 1);
+    }
+    vec_push(t->a, out, uop2(ir, OP_SET, e->local, translate(t, e, n->src[0])));
+    vec_push(t->a, out, uop2(ir, OP_SET, whole, own));
+    if (e->cell == e->local) return;
+    vec_push(t->a, out, uop2(ir, OP_SET, e->cell, rw2(t->rw, op, e->carry, e->local)));
+    const uop *all = last_lane(ir, whole_cell(t, end, lanes)), *carry = whole_cell(t, e->carry, lanes);
+    vec_push(t->a, out, uop2(ir, OP_SET, carry, rw2(t->rw, op, carry, all)));
+}
+
 static void emit_leaf(struct loop_tree *t, struct effect *e, uop_vec *out) {
     struct ir *ir = t->ir;
     const uop *n = e->node, *stmt;
@@ -385,6 +456,9 @@ static void emit_leaf(struct loop_tree *t, struct effect *e, uop_vec *out) {
         e->value = translate(t, e, n->src[0]);
         e->open = true;
         stmt = uop2(ir, OP_STORE, stage_cell(t, e, at), e->value);
+    } else if (scan_lanes(e)) {
+        emit_lanes(t, e, scan_lanes(e), out);
+        return;
     } else {
         const uop *now = e->memory ? uop1(ir, OP_LOAD, e->before) : e->before, *x = n->src[0];
         enum op set = e->memory ? OP_STORE : OP_SET;
@@ -406,7 +480,7 @@ static void emit_leaf(struct loop_tree *t, struct effect *e, uop_vec *out) {
 static void emit_init(struct loop_tree *t, struct effect *e, uop_vec *out) {
     struct ir *ir = t->ir;
     const uop *zero = uop_identity(ir, (enum op)e->node->arg.i, (enum dtype)e->node->dt);
-    const uop *stmt = uop2(ir, e->memory ? OP_STORE : OP_SET, e->cell, zero);
+    const uop *stmt = uop2(ir, e->memory ? OP_STORE : OP_SET, e->carry ? e->carry : e->cell, zero);
     for (uint32_t i = e->loops.n; i-- > e->first;)
         if (!is_own(e, e->loops.p[i]))
             stmt = uop2(ir, OP_FOR, e->loops.p[i], uop_mk(ir, OP_BLOCK, &stmt, 1, ARG_NONE));
@@ -508,15 +582,7 @@ static void emit_final(struct loop_tree *t, struct effect *e, uop_vec *out) {
         uop_vec swap = part;
         part = next, next = swap;
     }
-    if (lanes) {
-        for (uint32_t k = 0; k < part.n; k++) {
-            const uop **src = arena_array(t->a, const uop *, part.p[k]->nsrc);
-            for (uint32_t i = 0; i < part.p[k]->nsrc; i++)
-                src[i] = part.p[k]->src[i] == lanes ? uop_idx(ir, 0) : part.p[k]->src[i];
-            part.p[k] = uop_new(ir, OP_ACC, part.p[k]->dt, (unsigned)lanes->src[0]->hi, src, part.p[k]->nsrc,
-                                part.p[k]->arg);
-        }
-    }
+    for (uint32_t k = 0; k < part.n && lanes; k++) part.p[k] = whole_cell(t, part.p[k], lanes);
     const uop *v = balanced(t, op, &part);
     if (lanes) v = uop_mk(ir, OP_VEC_REDUCE, &v, 1, ARG_INT(op));
     if (reduces_threads(e))

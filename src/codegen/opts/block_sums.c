@@ -262,26 +262,93 @@ static const uop *widen_scan(struct sched *s, const uop *n, bool f64) {
     return with_ranges(ir, OP_SCAN, dt, x, &unrolled, op);
 }
 
+static bool is_read_before(const uop_vec *topo, const uop *n) {
+    for (uint32_t i = 0; i < topo->n; i++)
+        if (topo->p[i]->op == OP_BEFORE && topo->p[i]->src[0] == n) return true;
+    return false;
+}
+
 static bool is_long_scan(const uop_vec *topo, const uop *n, bool f64) {
     int64_t adds = 1;
     if (n->op != OP_SCAN || (!is_coop_scan(n) && (!f64 || n->arg.i != OP_ADD || n->dt != DT_F32)))
         return false;
-    for (uint32_t i = 0; i < topo->n; i++)
-        if (topo->p[i]->op == OP_BEFORE && topo->p[i]->src[0] == n) return false;
+    if (is_read_before(topo, n)) return false;
     for (uint32_t i = 1; i < n->nsrc; i++) adds = times(adds, n->src[i]->src[0]->hi);
     return adds > MOST_ADDS || is_coop_scan(n);
 }
 
-static void widen_scans(struct sched *s, bool f64) {
+/* ---- the greatest of 16-bit floats so far ------------------------------------------------------------------------- */
+
+/* Along lanes it is that of their bits as integers, else it runs in float32: not a conversion each way for each step. */
+struct extreme {
+    struct rw *rw;
+    enum op op;
+    enum dtype dt, in;
+};
+
+static bool is_narrow_extreme(const uop_vec *topo, const uop *n, struct extreme *e) {
+    bool lanes = false;
+    if (n->op != OP_SCAN || (n->arg.i != OP_MAX && n->arg.i != OP_MIN)) return false;
+    if ((n->dt != DT_F16 && n->dt != DT_BF16) || is_read_before(topo, n)) return false;
+    for (uint32_t i = 1; i < n->nsrc; i++) lanes |= n->src[i]->arg.range.kind == AX_VEC;
+    e->op = (enum op)n->arg.i, e->dt = (enum dtype)n->dt, e->in = lanes ? DT_I16 : DT_F32;
+    return true;
+}
+
+/* Negative ones have the other bits inverted: the order of the numbers, and back. */
+static const uop *by_sign(struct rw *w, const uop *i) {
+    const uop *sign = rw2(w, OP_SHR, i, uop_int(w->ir, DT_I16, 15));
+    return rw2(w, OP_XOR, i, rw2(w, OP_AND, sign, uop_int(w->ir, DT_I16, INT16_MAX)));
+}
+
+/* NaN beyond the infinity that would lose is inverted: it stays then, as that beyond the other one does. */
+static const uop *extreme_in(const struct extreme *e, const uop *x) {
+    struct ir *ir = e->rw->ir;
+    if (e->in == DT_F32) return uop_cast(ir, x, DT_F32);
+    const uop *key = by_sign(e->rw, uop_new(ir, OP_BITCAST, DT_I16, 1, &x, 1, ARG_NONE));
+    int inf = e->dt == DT_F16 ? 0x7c00 : 0x7f80;
+    const uop *bound = uop_int(ir, DT_I16, e->op == OP_MAX ? ~inf : inf);
+    const uop *lost = e->op == OP_MAX ? rw2(e->rw, OP_LT, key, bound) : rw2(e->rw, OP_LT, bound, key);
+    return rw2(e->rw, OP_XOR, key,
+               rw3(e->rw, OP_WHERE, lost, uop_int(ir, DT_I16, -1), uop_int(ir, DT_I16, 0)));
+}
+
+static const uop *extreme_out(const struct extreme *e, const uop *x) {
+    if (e->in == DT_F32) return uop_cast(e->rw->ir, x, e->dt);
+    const uop *i = by_sign(e->rw, x);
+    return uop_new(e->rw->ir, OP_BITCAST, e->dt, 1, &i, 1, ARG_NONE);
+}
+
+static const uop *extreme_scan(const struct extreme *e, const uop *n) {
+    uop_vec all = {0};
+    for (uint32_t i = 1; i < n->nsrc; i++) vec_push(e->rw->ir->arena, &all, n->src[i]);
+    return with_ranges(e->rw->ir, OP_SCAN, e->in, extreme_in(e, n->src[0]), &all, e->op);
+}
+
+/* Such a scan, or one with what comes before it (schedule/split_scan.c); NULL: neither. */
+static const uop *narrow_extreme(struct sched *s, const uop_vec *topo, const uop *n) {
+    struct extreme e = {.rw = &s->rw};
+    if (is_narrow_extreme(topo, n, &e)) return extreme_out(&e, extreme_scan(&e, n));
+    for (uint32_t i = 0; i < 2 && (n->op == OP_MAX || n->op == OP_MIN); i++)
+        if (is_narrow_extreme(topo, n->src[i], &e) && e.op == (enum op)n->op)
+            return extreme_out(&e,
+                               rw2(e.rw, e.op, extreme_in(&e, n->src[1 - i]), extreme_scan(&e, n->src[i])));
+    return NULL;
+}
+
+static void widen_scans(struct sched *s, bool f64, bool threads) {
     for (bool found = true; found;) {
         uop_vec topo = {0};
         uop_topo(s->ir->arena, &s->sink, 1, &topo);
         found = false;
-        for (uint32_t i = 0; i < topo.n && !found; i++)
-            if ((found = is_long_scan(&topo, topo.p[i], f64))) {
-                const uop *to = widen_scan(s, topo.p[i], f64);
-                s->sink = rw_subst(&s->rw, s->sink, &topo.p[i], &to, 1);
-            }
+        for (uint32_t i = topo.n; i-- > 0 && !found;) { /* users first */
+            const uop *n = topo.p[i], *to = NULL;
+            if (is_long_scan(&topo, n, f64))
+                to = widen_scan(s, n, f64);
+            else if (!threads)
+                to = narrow_extreme(s, &topo, n);
+            if ((found = to != NULL)) s->sink = rw_subst(&s->rw, s->sink, &n, &to, 1);
+        }
     }
 }
 
@@ -293,7 +360,7 @@ static bool has_shared_tile(const uop_vec *topo) {
 
 const uop *sched_block_sums(struct sched *s, const struct target *t) {
     struct blocking b = {.s = s, .threads = target_is_gpu(t) || sched_has_threads(s), .no_coop = t->no_coop};
-    widen_scans(s, !t->no_f64);
+    widen_scans(s, !t->no_f64, b.threads);
     uop_topo(s->ir->arena, &s->sink, 1, &b.topo);
     if ((s->ntc && !mma_is_cpu(s->tc[0].instr)) || has_shared_tile(&b.topo)) return s->sink;
     while (block_one(&b)) {}

@@ -178,6 +178,8 @@ static void check_effect(struct sched *s, struct free_ranges *fr, const uop *n) 
                 opt_fail(s, "ORDER",
                          "the pieces of a scanned axis must keep their order, outer before inner");
             last = at;
+            if (k == AX_VEC && r != n->src[n->nsrc - 1])
+                opt_fail(s, "VEC", "the lanes of a running value must be the innermost part of its axis");
             continue; /* also free: counted once */
         }
         if (k == AX_VEC)

@@ -64,7 +64,7 @@ static void note_member(struct sched *s, const uop *r) {
 void sched_refresh(struct sched *s) {
     for (uint32_t i = 0; i < s->axis.n; i++) {
         struct axis *a = &s->axis.p[i];
-        a->members = 0, a->reduce = a->scan = a->decays = a->staged = false;
+        a->members = 0, a->reduce = a->scan = a->decays = a->ordered = a->staged = false;
     }
     uop_vec topo = {0};
     uop_topo(s->ir->arena, &s->sink, 1, &topo);
@@ -76,7 +76,10 @@ void sched_refresh(struct sched *s) {
         for (uint32_t k = 1; k < n->nsrc; k++) {
             struct axis *a = sched_axis(s, n->src[k]->arg.range.cls);
             if (n->op == OP_REDUCE) a->reduce = true;
-            if (n->op == OP_SCAN) a->scan = true, a->decays |= n->src[0]->op == OP_DECAY;
+            if (n->op == OP_SCAN) {
+                a->scan = true, a->decays |= n->src[0]->op == OP_DECAY;
+                a->ordered |= a->decays || !uop_any_order((enum op)n->arg.i, (enum dtype)n->dt);
+            }
             if (n->op == OP_STAGE) a->staged = true;
         }
     }
@@ -238,8 +241,8 @@ static void opt_expand(struct sched *s, const char *opt, uint32_t axis, enum axi
     if (kind == AX_VEC && (a->size < 2 || a->size > MAX_LANES || (a->size & (a->size - 1))))
         opt_fail(s, opt, "vectors have 2, 4, 8 or 16 lanes; axis %s has %lld values", name,
                  (long long)a->size);
-    if (kind == AX_VEC && a->scan)
-        opt_fail(s, opt, "axis %s carries a running value from one element to the next", name);
+    if (kind == AX_VEC && a->ordered)
+        opt_fail(s, opt, "axis %s carries a running value in its order from one element to the next", name);
     if (kind == AX_REG && a->scan) opt_fail(s, opt, "axis %s carries a running value; use UNROLL", name);
     a->kind = kind;
 }

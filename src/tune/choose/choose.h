@@ -25,6 +25,7 @@ struct axis_view {
     uint8_t members, pos;
     bool grid, reduce, scan; /* some member is GRID; bound by a REDUCE; by a SCAN */
     bool decays;             /* its running value is multiplied on the way */
+    bool ordered;            /* another order would change it */
     bool fixed;              /* determines the length of a loop or a buffer: stays a loop */
 };
 

@@ -67,7 +67,10 @@ static void mark_bound(struct view *v, const uop *n) {
     for (uint32_t i = 1; i < n->nsrc; i++) {
         struct axis_view *a = &v->axis[view_axis_of(v, n->src[i])];
         if (n->op == OP_REDUCE) a->reduce = true;
-        if (n->op == OP_SCAN) a->scan = true, a->decays |= n->src[0]->op == OP_DECAY;
+        if (n->op == OP_SCAN) {
+            a->scan = true, a->decays |= n->src[0]->op == OP_DECAY;
+            a->ordered |= a->decays || !uop_any_order((enum op)n->arg.i, (enum dtype)n->dt);
+        }
     }
     if (n->op == OP_REDUCE && v->reduces++ < (int)RG_COUNT(v->reduce)) v->reduce[v->reduces - 1] = n;
     v->scans += n->op == OP_SCAN;

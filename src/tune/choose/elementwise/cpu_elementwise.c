@@ -20,7 +20,7 @@
 /* Costs of choose_vector, in vector loads. Tuned on the golden kernels (tests/golden). */
 static const struct {
     double store, pooled, interleaved, transposed, transposed_narrow, gathered, scattered_add, reduce,
-        reduce_short, better_axis, better_pass;
+        reduce_short, scan, better_axis, better_pass;
 } vec_cost = {
     .store = 1.5,           /* per vector */
     .pooled = 1.5,          /* vectors built from few loads */
@@ -31,6 +31,7 @@ static const struct {
     .scattered_add = 8,     /* per element */
     .reduce = 6,            /* a horizontal reduction */
     .reduce_short = 16,     /* of a short row: nothing to overlap with */
+    .scan = 2.2,            /* a step of a running value in lanes: a shuffle and what is done */
     .better_axis = 0.95,    /* an outer axis must be this much cheaper */
     .better_pass = 0.75,    /* vectors across strided accesses, than none */
 };
@@ -58,7 +59,7 @@ enum {
 };                       /* of an unrolled body, functions expanded: compilers take longer than they gain */
 enum { MOST_TAPS = 64 }; /* of a pooling window that is unrolled */
 enum { SHARED_ROWS = 8, SHARED_WEIGHT = 2 }; /* rows that share gathered indices; least weight of those */
-enum { UNROLL_REDUCE = 8, UNROLL = 4, SHORT_VECTORS = 16, COPY_VECTORS = 64 };
+enum { UNROLL_REDUCE = 8, UNROLL = 4, UNROLL_SCAN = 8, SHORT_VECTORS = 16, COPY_VECTORS = 64 };
 enum { SHARED_SUMS = 4 }; /* of what is loaded once for them */
 enum { RARE_STORE = 8 };  /* loads of each */
 enum {
@@ -200,6 +201,8 @@ static double vector_cost(const struct view *v, struct twins t, int lanes) {
             if (binds_twin(v, &t, n))
                 cost += (a->most <= SHORT_ROW ? vec_cost.reduce_short : vec_cost.reduce) * v->times[n->id] /
                         RG_MAX(a->most, 1);
+        } else if (n->op == OP_SCAN && a->scan) {
+            cost += vec_cost.scan * (__builtin_ctz((unsigned)lanes) + 1) * each * v->times[n->id];
         } else {
             cost += w * (v->mask[n->id] & t.ranges ? each : 1);
         }
@@ -325,13 +328,26 @@ static int mixed_lanes(const struct view *v, int axis, int lanes) {
     return wide > narrow || v->reduces ? RG_MAX(lanes, RG_MIN(v->vec_bytes / narrow, MOST_LANES)) : lanes;
 }
 
+/* A running value in lanes, of contiguous elements. */
+static bool scans_lanes(const struct view *v, int axis, int lanes) {
+    const struct axis_view *a = &v->axis[axis];
+    if (a->ordered || a->size < 2 * lanes) return false;
+    for (int i = 0; i < v->naxis; i++)
+        if (i != axis && v->axis[i].scan) return false;
+    for (int i = 0; i < v->naccess; i++) {
+        int64_t stride = access_stride(v, &v->access[i], axis, lanes);
+        if (stride != 0 && stride != 1) return false;
+    }
+    return true;
+}
+
 static bool choose_vector(const struct view *v, struct elementwise_plan *f) {
     double best = 0;
     f->axis = -1;
     for (int i = v->naxis; i-- > 0;) {
         const struct axis_view *a = &v->axis[i];
         int lanes = view_lanes(v, i);
-        if (a->scan || a->fixed || a->most < 2) continue;
+        if (a->fixed || a->most < 2 || (a->scan && !scans_lanes(v, i, lanes))) continue;
         if (draws_along(v, i) || concatenates(v, i)) lanes = RG_MIN(CHAINED_VECTORS * lanes, MOST_LANES);
         int mixed = is_chain(v, i) ? RG_MIN(CHAINED_VECTORS * lanes, MOST_LANES) : mixed_lanes(v, i, lanes);
         int registers = mixed / lanes;
@@ -439,17 +455,19 @@ static int64_t unroll_of(const struct view *v, const struct elementwise_plan *f)
     int64_t want = a->reduce ? UNROLL_REDUCE / RG_MIN(sums_along(v, f->axis), 4) : UNROLL;
     if (v->est.special > 0) want = RG_MAX(want, 8); /* math functions: interleave dependent chains */
     if (concatenates(v, f->axis)) want = 2;
+    if (a->scan) want = v->est.special > 0 ? 2 : UNROLL_SCAN;
     if (v->reduces && !a->reduce && f->transposed < 0 &&
         f->registers <= 1) /* down columns: whole cache lines */
         want = RG_MAX(want, SCAN_BYTES / (f->lanes * narrowest(v, f->axis)));
     if (f->registers > 1) want = RG_MAX(want / f->registers, 1);
-    if (f->transposed >= 0 || v->scans)
+    if ((f->transposed >= 0 || v->scans) && !a->scan)
         want = scans_columns(v, f) ? SCAN_BYTES / (f->lanes * narrowest(v, f->axis)) : 1;
     if (w > HEAVY_BODY) want = RG_MIN(want, 4);
     if (w > HUGE_BODY) want = RG_MIN(want, 2);
     want = RG_MIN(want, RG_MAX(MOST_STATEMENTS / body_statements(v, f->axis), 1));
     if (a->size < 0) return a->most >= 8 * f->lanes ? RG_MIN(want, 2) : 1;
-    if (a->reduce && f->vectors <= SHORT_VECTORS && want > 1 && w <= HEAVY_BODY) return f->vectors;
+    if ((a->reduce || a->scan) && f->vectors <= SHORT_VECTORS && want > 1 && w <= HEAVY_BODY)
+        return f->vectors;
     if (w == 0 && !a->reduce && f->vectors <= COPY_VECTORS && f->transposed < 0) { /* a copy of short rows */
         bool irregular = false;
         for (int i = 0; i < v->naccess; i++)
