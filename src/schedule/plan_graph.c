@@ -172,6 +172,17 @@ static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *s
     return where;
 }
 
+/* Where the indices of the same sort are wanted, too, as for a gradient: its values are gathered by them. */
+static bool has_indices(const struct copy *c, const struct ir *from, const uop *n, enum call_id id) {
+    for (uint32_t i = 0; i < c->topo.n; i++) {
+        const uop *m = c->topo.p[i];
+        if (m->op == OP_CALL && m->nsrc == n->nsrc && call_of(from, m) == id &&
+            !memcmp(m->src, n->src, n->nsrc * sizeof *n->src))
+            return true;
+    }
+    return false;
+}
+
 static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const uop *const *src) {
     const char *name = ir_name(from, (uint32_t)n->arg.u);
     enum call_id id = call_of(from, n);
@@ -180,6 +191,14 @@ static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n,
         if (split) return split;
     }
     for (uint32_t i = 0; i < call_values(from, n); i++) need_stored(c, src[i]);
+    enum call_id indices = id == CALL_sort ? CALL_argsort : CALL_topk_index;
+    if (!c->g->opts->gpu && (id == CALL_sort || id == CALL_topk) && has_indices(c, from, n, indices)) {
+        const uop *at = call(c, id == CALL_sort ? "argsort" : "topk_index", DT_I64, src, n->nsrc);
+        uint32_t last = shape_of(&c->g->shapes, src[0])->n - 1;
+        const uop *x =
+            uop_new(c->g->ir, OP_GATHER, (enum dtype)n->dt, 1, (const uop *[]){src[0], at}, 2, ARG_INT(last));
+        return force(c, x), x; /* rows as they are; another order of axes is a copy */
+    }
     return call(c, name, (enum dtype)n->dt, src, n->nsrc);
 }
 
@@ -544,6 +563,8 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         if (!shape_size(shape_of(&c->g->shapes, src[1]))) /* empty index: the value as it is */
             return in_memory(src[0]) && c->overwritten[n->src[0]->id] ? own_copy(c, src[0]) : src[0];
         if (names_once(c, n, src[1])) {
+            if (!c->g->opts->gpu && src[2]->op == OP_PERMUTE)
+                need_stored(c, src[2]); /* rows are read in their order */
             src[0] = own_copy(c, src[0]);
             break;
         }

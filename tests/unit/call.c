@@ -6,7 +6,9 @@
 #include "ref/ref.h"
 #include "schedule/internal.h"
 #include "test.h"
+#include "irtest.h"
 
+#include <math.h>
 #include <ridge.h>
 #include <stdlib.h>
 
@@ -57,6 +59,38 @@ TEST(call_stands_between_kernels) {
     CHECK_EQ(rg_grad(rg_sort(x, -1), RG_TENSORS(x), &g, .seed = stored(c, RG_F32, RG_SHAPE(64, 128))), RG_OK);
     CHECK_EQ(planned(g).kernels, 3);
     CHECK_EQ(rg_close(c), RG_OK);
+}
+
+/* Sorted values beside their indices are gathered by them: the same bits as those sorted alone, NaN and zeros too. */
+TEST(call_values_beside_indices) {
+    rg_ctx *c = rg_open("CPU");
+    struct rnd r = {11};
+    for (int i = 0; i < 12; i++) {
+        RG_SCOPE(c);
+        int64_t rows = 1 + rnd_below(&r, 40), n = 9 + rnd_below(&r, 200), axis = rnd_below(&r, 2),
+                k = 1 + n / 5;
+        rg_dtype dt = (rg_dtype[]){RG_F32, RG_F16, RG_I8, RG_F64}[i % 4];
+        bool down = rnd_below(&r, 2), few = rnd_below(&r, 3) == 0;
+        float *v = malloc((size_t)(rows * n) * 4);
+        for (int64_t j = 0; j < rows * n; j++) {
+            v[j] = (float)(int)rnd_below(&r, 90) - 45;
+            if (dt != RG_I8 && rnd_below(&r, 20) == 0) v[j] = rnd_below(&r, 2) ? -0.0f : NAN;
+        }
+        rg_tensor x = rg_cast(rg_from(c, RG_F32, v, axis ? RG_SHAPE(rows, n) : RG_SHAPE(n, rows)), dt);
+        rg_realize(x);
+        double *y[2] = {malloc((size_t)(rows * n) * 8), malloc((size_t)(rows * n) * 8)};
+        for (int both = 0; both < 2; both++) {
+            rg_tensor s = few ? rg_topk(x, k, axis, .smallest = !down) : rg_sort(x, axis, .descending = down);
+            rg_tensor at =
+                few ? rg_topk_index(x, k, axis, .smallest = !down) : rg_argsort(x, axis, .descending = down);
+            if (both) CHECK_EQ(rg_realize_all(RG_TENSORS(s, at)), RG_OK);
+            size_t bytes = (size_t)(rows * (few ? k : n)) * 8;
+            if (rg_read(rg_cast(s, RG_F64), y[both], bytes)) FAIL("%s", rg_error(c));
+        }
+        CHECK(!memcmp(y[0], y[1], (size_t)(rows * (few ? k : n)) * 8));
+        free(v), free(y[0]), free(y[1]);
+    }
+    CHECK(!rg_close(c));
 }
 
 TEST(call_of_nothing_is_no_launch) {
