@@ -15,6 +15,7 @@
 #else
 #define VECTORIZED
 #endif
+#define UNROLLED _Pragma("GCC unroll 16")
 #define LANES(W) ((uint32_t)(VECTOR / sizeof(W)))
 
 struct key_form {
@@ -22,15 +23,15 @@ struct key_form {
     uint32_t low;                 /* bits of an index below the key */
 };
 
-/* 16 bytes at a time: compilers have comparisons of vectors everywhere. */
-#define EACH_VECTOR(W)                                        \
-    vec_##W *v = lanes;                                       \
+/* Vectors as wide as registers: compilers have comparisons of them everywhere. */
+#define VECTORS(suffix, BYTES)                                                                         \
+    typedef uint8_t vec_uint8_t##suffix __attribute__((vector_size(BYTES), aligned(16), may_alias));   \
+    typedef uint16_t vec_uint16_t##suffix __attribute__((vector_size(BYTES), aligned(16), may_alias)); \
+    typedef uint32_t vec_uint32_t##suffix __attribute__((vector_size(BYTES), aligned(16), may_alias)); \
+    typedef uint64_t vec_uint64_t##suffix __attribute__((vector_size(BYTES), aligned(16), may_alias));
+#define EACH_VECTOR                                           \
     for (uint32_t i = 0; i < n; i++, v += VECTOR / sizeof *v) \
-        for (uint32_t l = 0; l < VECTOR / sizeof *v; l++)
-typedef uint8_t vec_uint8_t __attribute__((vector_size(16), may_alias));
-typedef uint16_t vec_uint16_t __attribute__((vector_size(16), may_alias));
-typedef uint32_t vec_uint32_t __attribute__((vector_size(16), may_alias));
-typedef uint64_t vec_uint64_t __attribute__((vector_size(16), may_alias));
+    UNROLLED for (uint32_t l = 0; l < VECTOR / sizeof *v; l++)
 
 /* Positions i and i + q of a stage, which are in one run of 2p; both are powers of two. */
 #define EACH_PAIR                                         \
@@ -39,27 +40,33 @@ typedef uint64_t vec_uint64_t __attribute__((vector_size(16), may_alias));
             for (uint32_t i = j; i < RG_MIN(j + q, n - q); i++)
 
 /* Elements in lanes of W to words of key and index, and keys back to elements. A lane of `again` counts NaN and -0. */
-#define KEYS(W, TARGET, suffix)                                                                           \
-    TARGET static void keys_##W##suffix(void *lanes, uint32_t n, const struct key_form *f, void *again) { \
-        W all = (W)f->all, top = (W)f->top, inf = (W)f->inf, flip = (W)f->flip, below = f->low != 0;      \
-        vec_##W *some = again;                                                                            \
-        EACH_VECTOR(W) {                                                                                  \
-            vec_##W x = v[l], mag = x & (W)(top - 1), key = x ^ top;                                      \
-            if (inf) {                                                                                    \
-                vec_##W nan = (vec_##W)(mag > inf), zero = (vec_##W)(mag == 0);                           \
-                key ^= (vec_##W)((x & top) != 0) & (W)(all ^ top);                                        \
-                key = (key & ~zero) | (zero & top) | (nan & all);                                         \
-                some[l] |= nan | (vec_##W)(x == top);                                                     \
-            }                                                                                             \
-            v[l] = (key ^ flip) << (W)f->low | (W)((W)i * below);                                         \
-        }                                                                                                 \
-    }                                                                                                     \
-    TARGET static void elements_##W##suffix(void *lanes, uint32_t n, const struct key_form *f) {          \
-        W top = (W)f->top, rest = f->inf ? (W)(f->all ^ f->top) : 0, flip = (W)f->flip;                   \
-        EACH_VECTOR(W) {                                                                                  \
-            vec_##W x = v[l] ^ flip ^ top;                                                                \
-            v[l] = x ^ ((vec_##W)((x & top) != 0) & rest);                                                \
-        }                                                                                                 \
+#define KEYS(W, TARGET, suffix)                                                                            \
+    TARGET static void keys_##W##suffix(void *lanes, uint32_t n, const struct key_form *f, void *again) {  \
+        typedef vec_##W##suffix vec;                                                                       \
+        W top = (W)f->top, inf = (W)f->inf, turn = (W)(top ^ f->flip), rest = inf ? (W)(f->all ^ top) : 0; \
+        W last = (W)(f->all ^ f->flip), zero = turn, low = (W)f->low, below = low != 0;                    \
+        vec *v = lanes, some[VECTOR / sizeof(vec)] = {0}; /* not in memory, where they are a chain */      \
+        if (!inf) {                                                                                        \
+            EACH_VECTOR v[l] = (v[l] ^ turn) << low | (W)((W)i * below);                                   \
+            return;                                                                                        \
+        }                                                                                                  \
+        EACH_VECTOR {                                                                                      \
+            vec x = v[l], mag = x & (W)(top - 1), nan = (vec)(mag > inf), less = (vec)(x == top);          \
+            vec key = x ^ ((vec)((x & top) != 0) & rest) ^ turn;                                           \
+            key = (key & ~(nan | less)) | (nan & last) | (less & zero);                                    \
+            some[l] |= nan | less;                                                                         \
+            v[l] = key << low | (W)((W)i * below);                                                         \
+        }                                                                                                  \
+        memcpy(again, some, sizeof some);                                                                  \
+    }                                                                                                      \
+    TARGET static void elements_##W##suffix(void *lanes, uint32_t n, const struct key_form *f) {           \
+        typedef vec_##W##suffix vec;                                                                       \
+        W top = (W)f->top, rest = f->inf ? (W)(f->all ^ f->top) : 0, flip = (W)f->flip;                    \
+        vec *v = lanes;                                                                                    \
+        EACH_VECTOR {                                                                                      \
+            vec x = v[l] ^ (W)(flip ^ top);                                                                \
+            v[l] = x ^ ((vec)((x & top) != 0) & rest);                                                     \
+        }                                                                                                  \
     }
 
 /* A stage of the network on n positions, `all` in front of indices; the least of positions i below p and of those from `block` to
@@ -98,16 +105,17 @@ typedef uint64_t vec_uint64_t __attribute__((vector_size(16), may_alias));
     STAGES(W, W, TARGET, suffix)
 
 /* Keys of 64 bits; their indices stand behind all keys. */
-#define PAIRS(TARGET, suffix)                                                         \
-    TARGET static inline void exchange_pair##suffix(void *a, void *b, uint32_t all) { \
-        vec_uint64_t *x = a, *y = b, *i = x + all / 2, *j = y + all / 2;              \
-        for (uint32_t l = 0; l < VECTOR / sizeof *x; l++) {                           \
-            vec_uint64_t swap = (vec_uint64_t)(x[l] > y[l]);                          \
-            swap |= (vec_uint64_t)(x[l] == y[l]) & (vec_uint64_t)(i[l] > j[l]);       \
-            vec_uint64_t keys = (x[l] ^ y[l]) & swap, indices = (i[l] ^ j[l]) & swap; \
-            x[l] ^= keys, y[l] ^= keys, i[l] ^= indices, j[l] ^= indices;             \
-        }                                                                             \
-    }                                                                                 \
+#define PAIRS(TARGET, suffix)                                                                     \
+    TARGET static inline void exchange_pair##suffix(void *a, void *b, uint32_t all) {             \
+        typedef vec_uint64_t##suffix vec;                                                         \
+        vec *x = a, *y = b, *i = (vec *)((uint64_t *)a + all), *j = (vec *)((uint64_t *)b + all); \
+        for (uint32_t l = 0; l < VECTOR / sizeof *x; l++) {                                       \
+            vec swap = (vec)(x[l] > y[l]);                                                        \
+            swap |= (vec)(x[l] == y[l]) & (vec)(i[l] > j[l]);                                     \
+            vec keys = (x[l] ^ y[l]) & swap, indices = (i[l] ^ j[l]) & swap;                      \
+            x[l] ^= keys, y[l] ^= keys, i[l] ^= indices, j[l] ^= indices;                         \
+        }                                                                                         \
+    }                                                                                             \
     STAGES(pair, uint64_t, TARGET, suffix)
 
 struct network {
@@ -122,8 +130,9 @@ struct network {
         keys_##W##suffix, elements_##W##suffix, stage_##name##suffix, fold_##name##suffix, \
             select_##name##suffix                                                          \
     }
-/* PARTS: loops that are unrolled, each of them vectorized. */
-#define NETWORKS(TARGET, suffix, PARTS)                                                                  \
+/* BYTES of a register; PARTS: loops that are unrolled, each of them vectorized. */
+#define NETWORKS(TARGET, suffix, BYTES, PARTS)                                                           \
+    VECTORS(suffix, BYTES)                                                                               \
     NETWORK(uint8_t, TARGET, suffix, PARTS)                                                              \
     NETWORK(uint16_t, TARGET, suffix, PARTS)                                                             \
     NETWORK(uint32_t, TARGET, suffix, PARTS)                                                             \
@@ -132,10 +141,10 @@ struct network {
     static const struct network networks##suffix[] = {                                                   \
         ROW(uint8_t, uint8_t, suffix), ROW(uint16_t, uint16_t, suffix), ROW(uint32_t, uint32_t, suffix), \
         ROW(uint64_t, uint64_t, suffix), ROW(pair, uint64_t, suffix)};
-NETWORKS(, , 2)
+NETWORKS(, , 16, 2)
 #ifdef __x86_64__ /* its least instruction set has no minimum of unsigned numbers, AVX2 none of 64 bits */
-NETWORKS(__attribute__((target("avx2"))), _avx2, 2)
-NETWORKS(__attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512"))), _avx512, 1)
+NETWORKS(__attribute__((target("avx2"))), _avx2, 32, 2)
+NETWORKS(__attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512"))), _avx512, 64, 1)
 #endif
 enum { PAIR = 4 };
 
@@ -166,23 +175,25 @@ static const struct network *network_of(uint32_t width) {
 
 /* A square of as many vectors as a vector has elements: each stage zips its two parts. */
 #define SQUARE(U) ((uint32_t)(16 / sizeof(U)))
-#define TRANSPOSE(U)                                                            \
-    static inline vec_##U some_##U(const U *x) {                                \
-        vec_##U v;                                                              \
-        return memcpy(&v, x, sizeof v), v;                                      \
-    }                                                                           \
-    static inline void transpose_##U(vec_##U *square) {                         \
-        vec_##U t[SQUARE(U)], *from = square, *to = t;                          \
-        for (uint32_t stage = 1; stage < SQUARE(U); stage *= 2) {               \
-            for (uint32_t i = 0; i < SQUARE(U) / 2; i++) {                      \
-                vec_##U x = from[i], y = from[i + SQUARE(U) / 2];               \
-                to[2 * i] = ZIP(x, y, LOW_##U);                                 \
-                to[2 * i + 1] = ZIP(x, y, HIGH_##U);                            \
-            }                                                                   \
-            vec_##U *was = from;                                                \
-            from = to, to = was;                                                \
-        }                                                                       \
-        for (uint32_t i = 0; from == t && i < SQUARE(U); i++) square[i] = t[i]; \
+#define TRANSPOSE(U)                                                                     \
+    static inline vec_##U some_##U(const U *x) {                                         \
+        vec_##U v;                                                                       \
+        return memcpy(&v, x, sizeof v), v;                                               \
+    }                                                                                    \
+    static inline void zip_##U(const vec_##U *from, vec_##U *to) {                       \
+        UNROLLED for (uint32_t i = 0; i < SQUARE(U) / 2; i++) {                          \
+            to[2 * i] = ZIP(from[i], from[i + SQUARE(U) / 2], LOW_##U);                  \
+            to[2 * i + 1] = ZIP(from[i], from[i + SQUARE(U) / 2], HIGH_##U);             \
+        }                                                                                \
+    }                                                                                    \
+    static inline void transpose_##U(vec_##U *square) {                                  \
+        vec_##U t[SQUARE(U)], s[SQUARE(U)];                                              \
+        zip_##U(square, t);                                                              \
+        if (SQUARE(U) > 2) zip_##U(t, s);                                                \
+        if (SQUARE(U) > 4) zip_##U(s, t);                                                \
+        if (SQUARE(U) > 8) zip_##U(t, s);                                                \
+        bool odd = SQUARE(U) == 2 || SQUARE(U) == 8;                                     \
+        UNROLLED for (uint32_t i = 0; i < SQUARE(U); i++) square[i] = odd ? t[i] : s[i]; \
     }
 /* A vector to W, which is as wide or wider. */
 #define WIDEN(U, W)                                                                        \
@@ -235,10 +246,10 @@ TRANSPOSE(uint64_t)
         for (uint32_t l = 0; l < LANES(W) && n < SQUARE(U); l++)                                    \
             for (uint32_t i = 0; i < n; i++) v[i * LANES(W) + l] = x[RG_MIN(l, count - 1) * n + i]; \
         for (uint32_t l = 0; l < LANES(W) && n >= SQUARE(U); l += SQUARE(U)) EACH_SQUARE(U, n) {    \
-                for (uint32_t r = 0; r < SQUARE(U); r++)                                            \
-                    square[r] = some_##U(x + (size_t)RG_MIN(l + r, count - 1) * n + i);             \
+                UNROLLED for (uint32_t r = 0; r < SQUARE(U); r++) square[r] =                       \
+                    some_##U(x + (size_t)RG_MIN(l + r, count - 1) * n + i);                         \
                 transpose_##U(square);                                                              \
-                for (uint32_t c = 0; c < SQUARE(U); c++)                                            \
+                UNROLLED for (uint32_t c = 0; c < SQUARE(U); c++)                                   \
                     widen_##U##_##W(square[c], v + (i + c) * LANES(W) + l);                         \
             }                                                                                       \
     }
@@ -251,31 +262,32 @@ LOAD(uint16_t, uint32_t)
 LOAD(uint32_t, uint64_t)
 
 /* The first k positions; of words with an index its bits. */
-#define STORE(W, T)                                                                                        \
-    static inline void store_rows_##W##_##T(const W *restrict v, uint32_t k, T *restrict to) {             \
-        for (uint32_t l = 0; l < LANES(W); l++)                                                            \
-            for (uint32_t i = 0; i < k; i++) to[l * k + i] = (T)v[i * LANES(W) + l];                       \
-    }                                                                                                      \
-    static void store_##W##_##T(void *lanes, uint32_t count, uint32_t k, uint64_t mask, void *out) {       \
-        W *v = lanes;                                                                                      \
-        T *to = out;                                                                                       \
-        vec_##W square[SQUARE(W)];                                                                         \
-        for (uint32_t i = 0; i < k * LANES(W) && (W)~mask; i += SQUARE(W)) {                               \
-            square[0] = some_##W(v + i) & (W)mask;                                                         \
-            memcpy(v + i, square, sizeof *square);                                                         \
-        }                                                                                                  \
-        if (k < SQUARE(W) && count == LANES(W)) {                                                          \
-            FOR_SHORT(k, store_rows_##W##_##T, v, to)                                                      \
-            return;                                                                                        \
-        }                                                                                                  \
-        for (uint32_t l = 0; l < count && k < SQUARE(W); l++)                                              \
-            for (uint32_t i = 0; i < k; i++) to[l * k + i] = (T)v[i * LANES(W) + l];                       \
-        for (uint32_t l = 0; l < count && k >= SQUARE(W); l += SQUARE(W)) EACH_SQUARE(W, k) {              \
-                for (uint32_t c = 0; c < SQUARE(W); c++) square[c] = some_##W(v + (i + c) * LANES(W) + l); \
-                transpose_##W(square);                                                                     \
-                for (uint32_t r = 0; r < RG_MIN(SQUARE(W), count - l); r++)                                \
-                    widen_##W##_##T(square[r], to + (size_t)(l + r) * k + i);                              \
-            }                                                                                              \
+#define STORE(W, T)                                                                                  \
+    static inline void store_rows_##W##_##T(const W *restrict v, uint32_t k, T *restrict to) {       \
+        for (uint32_t l = 0; l < LANES(W); l++)                                                      \
+            for (uint32_t i = 0; i < k; i++) to[l * k + i] = (T)v[i * LANES(W) + l];                 \
+    }                                                                                                \
+    static void store_##W##_##T(void *lanes, uint32_t count, uint32_t k, uint64_t mask, void *out) { \
+        W *v = lanes;                                                                                \
+        T *to = out;                                                                                 \
+        vec_##W square[SQUARE(W)];                                                                   \
+        for (uint32_t i = 0; i < k * LANES(W) && (W)~mask; i += SQUARE(W)) {                         \
+            square[0] = some_##W(v + i) & (W)mask;                                                   \
+            memcpy(v + i, square, sizeof *square);                                                   \
+        }                                                                                            \
+        if (k < SQUARE(W) && count == LANES(W)) {                                                    \
+            FOR_SHORT(k, store_rows_##W##_##T, v, to)                                                \
+            return;                                                                                  \
+        }                                                                                            \
+        for (uint32_t l = 0; l < count && k < SQUARE(W); l++)                                        \
+            for (uint32_t i = 0; i < k; i++) to[l * k + i] = (T)v[i * LANES(W) + l];                 \
+        for (uint32_t l = 0; l < count && k >= SQUARE(W); l += SQUARE(W)) EACH_SQUARE(W, k) {        \
+                UNROLLED for (uint32_t c = 0; c < SQUARE(W); c++) square[c] =                        \
+                    some_##W(v + (i + c) * LANES(W) + l);                                            \
+                transpose_##W(square);                                                               \
+                for (uint32_t r = 0; r < RG_MIN(SQUARE(W), count - l); r++)                          \
+                    widen_##W##_##T(square[r], to + (size_t)(l + r) * k + i);                        \
+            }                                                                                        \
     }
 STORE(uint8_t, uint8_t)
 STORE(uint16_t, uint16_t)
@@ -380,7 +392,7 @@ static void number_positions(uint64_t *v, uint32_t n) {
 static void batch(const struct lane_sort *s, const struct batch_form *f, const struct key_form *key,
                   const char *x, char *out, uint32_t count) {
     const struct network *net = network_of(f->width);
-    _Alignas(16) uint8_t again[VECTOR] = {0};
+    _Alignas(VECTOR) uint8_t again[VECTOR] = {0};
     char *v = s->scratch, *indices = v + (size_t)s->n * VECTOR;
     f->load(x, count, s->n, v);
     net->keys(v, s->n, key, again);
