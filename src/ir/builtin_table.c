@@ -131,6 +131,12 @@ const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
         if (dt != DT_I64 && (dt != DT_I32 || *last > INT32_MAX)) return "i64, or i32 if the indices fit";
         *last = flag;
         return NULL;
+    case CALL_select:
+        if (n->src[1]->dt != DT_BOOL || shape_of(s, n->src[1]) != in)
+            return "a mask is of bools, one for each";
+        if (flag < 0 || dt != (enum dtype)n->src[0]->dt) return "a size of 0 or more, and the dtype of x";
+        *last = flag;
+        return NULL;
     case CALL_scatter_sum: return sum_error(s, n, flag, last);
     default: return scatter_error(s, n);
     }

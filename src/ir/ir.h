@@ -482,6 +482,7 @@ int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
     X(topk_index,    1, 2)  /* the same, i64: their indices                                                             */ \
     X(winner,        1, 1)  /* (.., size)     index; size: for each i the last j with index[j] = i, or -1               */ \
     X(nonzero,       1, 1)  /* (.., size)     bools; size: the indices of the true ones in order, then -1               */ \
+    X(select,        2, 1)  /* (.., size)     x, bools; size: elements of x where they are true, in order, then 0       */ \
     X(scatter_max,   3, 1)  /* x's shape      x, index, src; 1: elements that are hit forget x: x[index[j]], src[j] ..  */ \
     X(scatter_min,   3, 1)  /*                .. combined, j from 0 on                                                  */ \
     X(scatter_prod,  3, 1)                                                                                                \

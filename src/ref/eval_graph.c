@@ -440,6 +440,28 @@ static struct tensor ev_winner(struct eval *e, const uop *n, struct tensor *inde
     return r;
 }
 
+static struct tensor ev_select(struct eval *e, const uop *n, struct tensor *x, struct tensor *mask,
+                               const struct shape *s) {
+    struct tensor r = eval_tensor(e, (enum dtype)n->dt, s, 0);
+    uint32_t last = s->n - 1;
+    struct walk w;
+    walk_start(&w, s, 1u << last), walk_with(&w, &r), walk_with(&w, x), walk_with(&w, mask);
+    if (!s->d[last]) w.more = false;
+    for (; w.more; walk_next(&w)) {
+        int64_t i = 0;
+        bool unsure = false;
+        for (int64_t j = 0; j < mask->shape->d[last] && i < s->d[last]; j++) {
+            struct cell c = get(mask, w.at[2] + j * mask->stride[last]),
+                        v = get(x, w.at[1] + j * x->stride[last]);
+            unsure |= c.unsure;
+            v.unsure |= unsure;
+            if (c.v.i) put(&r, w.at[0] + i++, v);
+        }
+        for (; i < s->d[last]; i++) put(&r, w.at[0] + i, (struct cell){.unsure = unsure});
+    }
+    return r;
+}
+
 static struct tensor ev_nonzero(struct eval *e, const uop *n, struct tensor *mask, const struct shape *s) {
     struct tensor r = eval_tensor(e, (enum dtype)n->dt, s, 0);
     uint32_t last = s->n - 1;
@@ -526,6 +548,7 @@ static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, co
     if (id == CALL_collective) return ev_collective(e, n, in, s);
     if (id == CALL_winner) return ev_winner(e, n, in, s);
     if (id == CALL_nonzero) return ev_nonzero(e, n, in, s);
+    if (id == CALL_select) return ev_select(e, n, in, source(e, n, 1), s);
     bool sum = id == CALL_scatter_sum;
     struct tensor r = eval_tensor(e, (enum dtype)n->dt, s, 0);
     struct walk w;

@@ -183,6 +183,34 @@ static bool has_indices(const struct copy *c, const struct ir *from, const uop *
     return false;
 }
 
+static bool is_zero(const uop *n) { return n->op == OP_CONST && !n->arg.u; }
+
+/* What a view is of; a PAD is none. */
+static const uop *viewed(const uop *x) {
+    while (op_is_movement((enum op)x->op) && x->op != OP_PAD) x = x->src[0];
+    return x;
+}
+
+/* x where a mask is true, as rg_masked_select has it: gathered by the mask's indices, 0 where there are none. */
+static bool is_select(const struct copy *c, const struct ir *from, const uop *n) {
+    const uop *ask = n->src[0], *g = n->src[1];
+    if (c->g->opts->gpu || ask->op != OP_LE || g->op != OP_GATHER) return false;
+    const uop *w = ask->src[1], *at = g->src[1], *x = c->to[g->src[0]->id];
+    while (at->op == OP_CAST) at = at->src[0];
+    if (w->op != OP_CALL || call_of(from, w) != CALL_nonzero || at->op != OP_MAX || at->src[0] != w)
+        return false;
+    return is_zero(ask->src[0]) && is_zero(at->src[1]) && is_zero(n->src[2]) && in_memory(viewed(x)) &&
+           shape_of(&c->g->shapes, x) == shape_of(&c->g->shapes, c->to[w->src[0]->id]);
+}
+
+/* From memory a CPU packs it at once; a view is copied. */
+static const uop *copy_select(struct copy *c, const uop *n) {
+    const uop *w = n->src[0]->src[1], *x = n->src[1]->src[0];
+    const uop *src[3] = {c->to[x->id], c->to[w->src[0]->id], c->to[w->src[1]->id]};
+    need_stored(c, src[0]), need_stored(c, src[1]);
+    return call(c, "select", (enum dtype)n->dt, src, 3);
+}
+
 static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const uop *const *src) {
     const char *name = ir_name(from, (uint32_t)n->arg.u);
     enum call_id id = call_of(from, n);
@@ -552,6 +580,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     case OP_WHERE:
         if (c->g->unused && c->g->unused[n->id]) return src[2];
         c->g->checkpointed |= is_checkpoint(n);
+        if (is_select(c, from, n)) return copy_select(c, n);
         break;
     case OP_CONTIGUOUS:
         if (in_memory(src[0]) && c->overwritten[n->src[0]->id]) return own_copy(c, src[0]);

@@ -93,6 +93,40 @@ TEST(call_values_beside_indices) {
     CHECK(!rg_close(c));
 }
 
+/* Elements where a mask is true, packed from memory, of views too; fewer, as many and more than there is room for. */
+TEST(call_packs_what_a_mask_selects) {
+    static const rg_dtype type[] = {RG_I8, RG_BF16, RG_F32, RG_I64, RG_BOOL};
+    rg_ctx *c = rg_open("CPU");
+    struct rnd r = {17};
+    for (int i = 0; i < 25; i++) {
+        RG_SCOPE(c);
+        int64_t n = 1 + rnd_below(&r, i % 2 ? 300 : 60000), step = 1 + rnd_below(&r, 4) / 3, found = 0;
+        rg_dtype dt = type[i % RG_COUNT(type)];
+        uint32_t share = 1 + rnd_below(&r, 99);
+        float *v = malloc((size_t)(n * step) * 4), *want = malloc((size_t)(n + 80) * 4),
+              *y = malloc((size_t)(n + 80) * 4);
+        bool *m = malloc((size_t)n);
+        for (int64_t j = 0; j < n * step; j++) v[j] = (float)rnd_below(&r, dt == RG_BOOL ? 2 : 100);
+        for (int64_t j = 0; j < n; j++)
+            if ((m[j] = rnd_below(&r, 100) < share)) want[found++] = v[j * step];
+        int64_t room = RG_MAX(1, rnd_below(&r, 2) ? found : found - 30 + (int64_t)rnd_below(&r, 100));
+        for (int64_t j = found; j < room; j++) want[j] = 0;
+        rg_tensor x = rg_cast(rg_from(c, RG_F32, v, RG_SHAPE(n * step)), dt),
+                  mask = rg_from(c, RG_BOOL, m, RG_SHAPE(n));
+        rg_realize_all(RG_TENSORS(x, mask));
+        if (step > 1) x = rg_reshape(rg_narrow(rg_reshape(x, RG_SHAPE(n, step)), 1, 0, 1), RG_SHAPE(n));
+        rg_tensor s = rg_masked_select(x, mask, room);
+        if (n > 1) CHECK_EQ(planned(s).kernels, step);
+        if (rg_read(rg_cast(s, RG_F32), y, (size_t)room * 4)) FAIL("%s", rg_error(c));
+        for (int64_t j = 0; j < room; j++)
+            if (y[j] != want[j])
+                FAIL("%s, %lld of %lld at %lld: %g, expected %g", rg_dtype_name(dt), (long long)room,
+                     (long long)n, (long long)j, (double)y[j], (double)want[j]);
+        free(v), free(want), free(y), free(m);
+    }
+    CHECK(!rg_close(c));
+}
+
 TEST(call_of_nothing_is_no_launch) {
     rg_ctx *c = rg_open("CPU");
     rg_tensor x = stored(c, RG_F32, RG_SHAPE(5, 4)), none = rg_topk(x, 0, 1);

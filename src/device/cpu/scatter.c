@@ -1,5 +1,5 @@
 /* scatter.c: scatter along a row: what several elements do to one index: the last writer (winner), maximum, minimum,
- * product, sum; and the indices of a mask's true elements (nonzero). One iteration is one row, in order: the result does not
+ * product, sum; the indices of a mask's true elements (nonzero), and what is there (select). One iteration is one row, in order: the result does not
  * depend on threads. An index out of range is clamped, as a gather's is. 16-bit floats are rounded each time, as additions to
  * memory are.
  * Tests: tests/unit/call.c, tests/values/index.txt */
@@ -111,6 +111,110 @@ COMPACT_AVX512(i64, int64_t, 8, _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm51
 NONZERO(i32, int32_t)
 NONZERO(i64, int64_t)
 
+/* ---- elements where a mask is true --------------------------------------------------------------------------------- */
+
+/* The first elements of a row, in vectors; what follows the true ones is overwritten. *at: how many they are. */
+#ifdef __aarch64__
+#include <arm_neon.h>
+
+static const uint8_t each2[16] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7},
+                     part2[16] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1},
+                     each4[16] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3},
+                     part4[16] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+
+/* By eight: a byte of the table says which; the bytes of its element are looked up. */
+static int64_t pack_lanes(const uint8_t *x, const uint8_t *mask, int64_t n, uint8_t *out, int64_t size,
+                          uint32_t bytes, int64_t *at) {
+    uint8_t table[256][8];
+    int64_t j = 0, found = *at, more;
+    if (bytes > 4 || n < COMPACTED) return 0;
+    table_of_masks(table);
+    for (; j + 8 <= n && found + 8 <= size; j += 8, found += more) {
+        uint8x16_t which = vcombine_u8(vld1_u8(table[mask_of(mask + j, &more)]), vdup_n_u8(0)), index;
+        const uint8_t *from = x + j * bytes;
+        uint8_t *to = out + found * bytes;
+        if (bytes == 1) {
+            vst1_u8(to, vtbl1_u8(vld1_u8(from), vget_low_u8(which)));
+        } else if (bytes == 2) {
+            index = vaddq_u8(vshlq_n_u8(vqtbl1q_u8(which, vld1q_u8(each2)), 1), vld1q_u8(part2));
+            vst1q_u8(to, vqtbl1q_u8(vld1q_u8(from), index));
+        } else {
+            uint8x16x2_t all = {{vld1q_u8(from), vld1q_u8(from + 16)}};
+            for (uint8_t half = 0; half < 2; half++) {
+                index = vqtbl1q_u8(which, vaddq_u8(vld1q_u8(each4), vdupq_n_u8((uint8_t)(4 * half))));
+                index = vaddq_u8(vshlq_n_u8(index, 2), vld1q_u8(part4));
+                vst1q_u8(to + 16 * half, vqtbl2q_u8(all, index));
+            }
+        }
+    }
+    *at = found;
+    return j;
+}
+#elif defined(__x86_64__)
+/* By 64, with an instruction that packs the lanes of a mask. */
+#define PACK(U, LANES, TARGET, COMPRESS)                                                                 \
+    __attribute__((target("avx512f,avx512bw,popcnt," TARGET))) static int64_t pack_##U(                  \
+        const void *from, const uint8_t *mask, int64_t n, void *to, int64_t size, int64_t *at) {         \
+        const U *x = from;                                                                               \
+        U *out = to;                                                                                     \
+        int64_t j = 0, found = *at;                                                                      \
+        for (; j + 64 <= n && found + 64 <= size; j += 64) {                                             \
+            __m512i m = _mm512_loadu_si512(mask + j);                                                    \
+            uint64_t bits = _mm512_test_epi8_mask(m, m);                                                 \
+            for (uint32_t k = 0; k < 64 / LANES; k++) {                                                  \
+                uint64_t here =                                                                          \
+                    LANES == 64 ? bits : bits >> (k * LANES % 64) & (((uint64_t)1 << LANES % 64) - 1);   \
+                _mm512_storeu_si512(out + found, COMPRESS(here, _mm512_loadu_si512(x + j + k * LANES))); \
+                found += __builtin_popcountll(here);                                                     \
+            }                                                                                            \
+        }                                                                                                \
+        *at = found;                                                                                     \
+        return j;                                                                                        \
+    }
+#define PACK_8(m, v) _mm512_maskz_compress_epi8((__mmask64)(m), v)
+#define PACK_16(m, v) _mm512_maskz_compress_epi16((__mmask32)(m), v)
+PACK(uint8_t, 64, "avx512vbmi2", PACK_8)
+PACK(uint16_t, 32, "avx512vbmi2", PACK_16)
+PACK(uint32_t, 16, "avx512f", PACK_I32)
+PACK(uint64_t, 8, "avx512f", PACK_I64)
+
+static int64_t pack_lanes(const uint8_t *x, const uint8_t *mask, int64_t n, uint8_t *out, int64_t size,
+                          uint32_t bytes, int64_t *at) {
+    if (!__builtin_cpu_supports("avx512bw") || (bytes < 4 && !__builtin_cpu_supports("avx512vbmi2")))
+        return 0;
+    return (bytes == 1   ? pack_uint8_t
+            : bytes == 2 ? pack_uint16_t
+            : bytes == 4 ? pack_uint32_t
+                         : pack_uint64_t)(x, mask, n, out, size, at);
+}
+#else
+static int64_t pack_lanes(const uint8_t *x, const uint8_t *mask, int64_t n, uint8_t *out, int64_t size,
+                          uint32_t bytes, int64_t *at) {
+    (void)x, (void)mask, (void)n, (void)out, (void)size, (void)bytes, (void)at;
+    return 0;
+}
+#endif
+
+/* in: x, a mask of it. A false element is overwritten by the next: no branch. var: n, size. */
+#define SELECT(U)                                                                                           \
+    static void select_##U(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
+        int64_t n = var[0], size = var[1];                                                                  \
+        (void)scratch;                                                                                      \
+        for (; t0 < t1; t0++) {                                                                             \
+            U *out = (U *)buf[0] + t0 * size;                                                               \
+            const U *x = (const U *)buf[1] + t0 * n;                                                        \
+            const uint8_t *mask = (const uint8_t *)buf[2] + t0 * n;                                         \
+            int64_t at = 0,                                                                                 \
+                    j = pack_lanes((const uint8_t *)x, mask, n, (uint8_t *)out, size, sizeof(U), &at);      \
+            for (; j < n && at < size; j++) out[at] = x[j], at += mask[j] != 0;                             \
+            memset(out + at, 0, (size_t)(size - at) * sizeof *out);                                         \
+        }                                                                                                   \
+    }
+SELECT(uint8_t)
+SELECT(uint16_t)
+SELECT(uint32_t)
+SELECT(uint64_t)
+
 #define PLAIN(x) (x)
 
 /* NaN if either is; bits are chosen, so that no branch depends on values. */
@@ -198,9 +302,14 @@ static const struct {
                 {"scatter_sum", "bf16", scatter_sum_bf16},
                 {"scatter_sum", "f32", scatter_sum_f32},
                 {"scatter_sum", "f64", scatter_sum_f64},
-#define X(T, U, C, GET, PUT, MUL)                                               \
-    {"scatter_max", #T, scatter_max_##T}, {"scatter_min", #T, scatter_min_##T}, \
-        {"scatter_prod", #T, scatter_prod_##T},
+#define SELECT_FN(U)                    \
+    (sizeof(U) == 1   ? select_uint8_t  \
+     : sizeof(U) == 2 ? select_uint16_t \
+     : sizeof(U) == 4 ? select_uint32_t \
+                      : select_uint64_t)
+#define X(T, U, C, GET, PUT, MUL)                                       \
+    {"select", #T, SELECT_FN(U)}, {"scatter_max", #T, scatter_max_##T}, \
+        {"scatter_min", #T, scatter_min_##T}, {"scatter_prod", #T, scatter_prod_##T},
                 TYPES(X)
 #undef X
 };
