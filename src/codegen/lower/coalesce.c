@@ -24,8 +24,7 @@
 
 enum {
     LEAST_PIECE = 4, /* bytes: smaller elements are worth loading together by less than a register */
-    ROW = 4,         /* elements of 4 bytes that are worth it where they are transposed */
-    COPIED = 1
+    ROW = 4          /* elements of 4 bytes that are worth it where they are transposed */
 };
 
 struct mem_access {  /* one single-element load, or one lane of a store */
@@ -39,10 +38,10 @@ struct co {
     struct rw *rw;
     struct arena *a;
     int vec_bytes;
-    bool gpu;     /* loads of less than a register pay, and predicated ones */
-    bool threads; /* a program of a block's threads: its stores are laid out already */
-    struct map
-        strided; /* ids of loads that were lanes of a strided one: its id << 8 | lanes; COPIED: of a copy */
+    bool gpu;           /* loads of less than a register pay, and predicated ones */
+    bool threads;       /* a program of a block's threads: its stores are laid out already */
+    bool copy;          /* the block is one (is_copy) */
+    struct map strided; /* ids of loads that were lanes of a strided one: its id << 8 | lanes */
     VEC(struct mem_access) spot;
     uop_vec from, to;
 };
@@ -180,7 +179,7 @@ static unsigned wide_row_piece(const struct co *c, const struct mem_access *s, u
 static bool recurs(const struct co *c, uint32_t at) {
     const struct mem_access *s = c->spot.p;
     uint64_t of, other;
-    if (c->gpu || !map_get(&c->strided, s[at].load->id, &of) || of == COPIED) return false;
+    if (c->gpu || !map_get(&c->strided, s[at].load->id, &of) ) return false;
     for (int step = -1; step <= 1; step += 2)
         for (uint32_t i = at + (uint32_t)step; i < c->spot.n && same_row(&s[at], &s[i]);
              i += (uint32_t)step) {
@@ -235,6 +234,13 @@ static void cover_rows(struct co *c, const struct mem_access *s, uint32_t n) {
     }
 }
 
+/* The same in a copy: whatever is stored together. */
+static unsigned copied_piece(const struct co *c, unsigned run) {
+    unsigned lanes = (unsigned)c->vec_bytes / 4;
+    while (lanes > run) lanes /= 2;
+    return lanes < ROW ? 1 : lanes;
+}
+
 static void group_spots(struct co *c) {
     struct mem_access *s = c->spot.p, *left = arena_array(c->a, struct mem_access, c->spot.n + 1);
     uint32_t n = 0;
@@ -244,14 +250,16 @@ static void group_spots(struct co *c) {
         while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
                s[i + run].at.k == s[i].at.k + run)
             run++;
-        unsigned piece = recurs(c, i) ? 1 : piece_of(c, &s[i], run, lanes);
+        unsigned piece = c->copy         ? copied_piece(c, run)
+                         : recurs(c, i) ? 1
+                                        : piece_of(c, &s[i], run, lanes);
         if (piece > 1)
             widen(c, &s[i], piece);
         else
             left[n++] = s[i];
         i += piece;
     }
-    if (!c->gpu) cover_rows(c, left, n);
+    if (!c->gpu && !c->copy) cover_rows(c, left, n);
 }
 
 /* ---- strided stores ---------------------------------------------------------------------------------*/
@@ -426,21 +434,50 @@ static bool keeps_predicate(struct co *c, const uop_vec *nodes, const uop *n) {
     return found < ROW;
 }
 
+/* What is copied: below the conversion of a narrow type. */
+static const uop *source_of(const uop *v) {
+    return v->op == OP_CAST && dtype_info[v->src[0]->dt].bytes == 2 ? v->src[0] : v;
+}
+
 /* Does the block only copy single elements into scratch, as packing of rows does that are no power of two, and rows of an image
- * with its halo? */
+ * with its halo? Vectors of 16 bytes pay where elements are converted. */
 static bool is_copy(const struct co *c, const uop *block) {
     uint32_t loads = 0;
-    if (c->gpu || c->vec_bytes <= 16) return false;
+    if (c->gpu) return false;
     for (uint32_t i = 0; i < block->nsrc; i++) {
         const uop *s = block->src[i], *v = s->op == OP_STORE && s->nsrc == 2 ? s->src[1] : NULL;
         if (!v || v->lanes != 1 || dtype_info[v->dt].bytes != 4 || access_buf(s)->op != OP_LOCAL ||
             access_offset(s)->lanes != 1)
             return false;
         if (uop_is_const(v)) continue;
-        if (v->op != OP_LOAD || access_buf(v)->op == OP_LOCAL || access_offset(v)->lanes != 1) return false;
-        loads++;
+        const uop *from = source_of(v);
+        if ((from->op != OP_LOAD && from->op != OP_PRED_LOAD) || access_buf(from)->op == OP_LOCAL ||
+            access_offset(from)->lanes != 1 || (from == v && c->vec_bytes <= 16))
+            return false;
+        loads += from->op == OP_LOAD;
     }
     return loads >= ROW;
+}
+
+/* Elements of a copy as one value; all of them are converted, or none. */
+static const uop *copied(struct ir *ir, const uop **part, unsigned lanes) {
+    const uop *first = source_of(part[0]), *wide = first->op == OP_EXTRACT ? first->src[0] : NULL;
+    enum dtype to = (enum dtype)part[0]->dt;
+    bool convert = first != part[0];
+    for (unsigned i = 0; i < lanes; i++) {
+        const uop *x = part[i] = convert ? part[i]->src[0] : part[i];
+        if (!wide || x->op != OP_EXTRACT || x->src[0] != wide || x->arg.i != i || wide->lanes != lanes)
+            wide = NULL;
+    }
+    if (!wide) wide = uop_new(ir, OP_BUILD, (enum dtype)first->dt, lanes, part, lanes, ARG_NONE);
+    return convert ? uop_new(ir, OP_CAST, to, lanes, &wide, 1, ARG_NONE) : wide;
+}
+
+/* May one vector store both? Loaded rows begin beside a halo, and predicated elements stay alone. */
+static bool are_copied_alike(const uop *x, const uop *y) {
+    const uop *a = source_of(x), *b = source_of(y);
+    return uop_is_const(x) == uop_is_const(y) && a->dt == b->dt && a->op != OP_PRED_LOAD &&
+           b->op != OP_PRED_LOAD;
 }
 
 /* Stores of a copy by vectors, as wide as neighbouring elements allow. */
@@ -457,15 +494,15 @@ static const uop *join_stores(struct co *c, const uop *block) {
     qsort(s, c->spot.n, sizeof *s, by_row);
     for (uint32_t i = 0; i < c->spot.n;) {
         unsigned lanes = (unsigned)c->vec_bytes / 4, run = 1;
-        bool halo = uop_is_const(s[i].load->src[1]); /* loaded rows begin beside it */
         while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
-               s[i + run].at.k == s[i].at.k + run && uop_is_const(s[i + run].load->src[1]) == halo)
+               s[i + run].at.k == s[i].at.k + run &&
+               are_copied_alike(s[i].load->src[1], s[i + run].load->src[1]))
             run++;
         while (lanes > run) lanes /= 2;
         if (lanes < ROW) lanes = 1;
         const uop **part = arena_array(c->a, const uop *, lanes), *v = s[i].load->src[1];
         for (unsigned k = 0; k < lanes; k++) part[k] = s[i + k].load->src[1];
-        if (lanes > 1) v = uop_new(ir, OP_BUILD, (enum dtype)v->dt, lanes, part, lanes, ARG_NONE);
+        if (lanes > 1) v = copied(ir, part, lanes);
         vec_push(c->a, &out, uop2(ir, OP_STORE, mk_index(ir, s[i].buf, access_offset(s[i].load), lanes), v));
         i += lanes;
     }
@@ -488,16 +525,16 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
         scalarized = true;
     }
     block = store_rows(c, subst_leaves(c, block));
-    bool copy = !scalarized && is_copy(c, block);
-    for (uint32_t i = 0; i < block->nsrc && copy; i++)
-        if (!uop_is_const(block->src[i]->src[1])) map_put(&c->strided, block->src[i]->src[1]->id, COPIED);
-    if (!scalarized && !copy && c->vec_bytes > 16) return block; /* broadcasts from memory are free there */
+    c->copy = !scalarized && is_copy(c, block);
+    if (!scalarized && !c->copy && c->vec_bytes > 16)
+        return block; /* broadcasts from memory are free there */
     c->spot.n = 0;
     tree_leaf_nodes(c->rw->ir, block, &topo);
     c->from.n = c->to.n = 0;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        if (!is_load(n) || n->lanes != 1 || n->src[0]->lanes != 1 || written_here(block, access_buf(n)))
+        if (!is_load(n) || n->lanes != 1 || n->src[0]->lanes != 1 || written_here(block, access_buf(n)) ||
+            (c->copy && n->op == OP_PRED_LOAD))
             continue;
         struct mem_access s = {n, access_buf(n), affine_of(c->a, access_offset(n)), 0};
         vec_push(c->a, &c->spot, s);
@@ -505,7 +542,7 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     group_spots(c);
     bool rows = c->from.n;
     block = subst_leaves(c, block);
-    return copy && rows ? join_stores(c, block) : block;
+    return c->copy && rows ? join_stores(c, block) : block;
 }
 
 static const uop *coalesce(struct co *c, const uop *n) {
