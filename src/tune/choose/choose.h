@@ -167,6 +167,8 @@ struct contraction {
 };
 
 bool contraction_find(const struct view *, struct contraction *);
+/* A sum of products of any two factors, in no order: m, n and lanes are not set. */
+bool factors_find(const struct view *, struct contraction *);
 void reset_grid(const struct view *, struct contraction *); /* no axis is tiled */
 static inline bool has_axis(const struct view *v, uint64_t mask, int axis) {
     return (mask & v->axis[axis].ranges) != 0;
