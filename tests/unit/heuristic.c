@@ -218,6 +218,59 @@ static bool gen_conv(struct str *s, struct rnd *r) {
     return true;
 }
 
+/* Rows of an image with a halo, of any stride, times few filters; narrow types are converted where they are packed. */
+static bool gen_conv_few(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, "bf16", "f16", "f32");
+    int64_t b = 2, c = rnd_range(r, 2, 9), o = rnd_below(r, 4) ? rnd_range(r, 2, 12) : 1,
+            kh = rnd_range(r, 2, 4), kw = rnd_range(r, 2, 5), sh = rnd_range(r, 1, kh),
+            sw = rnd_range(r, 1, kw), h = rnd_range(r, kh + sh, 12), w = rnd_range(r, kw + sw, 90),
+            ph = rnd_range(r, 0, kh - 1), pw = rnd_range(r, 0, kw - 1), oh = (h + 2 * ph - kh) / sh + 1,
+            ow = (w + 2 * pw - kw) / sw + 1;
+    bool narrow = strcmp(dt, "f32");
+    param(s, "x", 0, dt, b * c * h * w), param(s, "f", 1, dt, o * c * kh * kw);
+    param(s, "y", 2, "f32", b * o * oh * ow);
+    range(s, "b", "b", "GRID", 0, 0, b);
+    if (o > 1) range(s, "o", "o", "GRID", 1, 0, o);
+    range(s, "i", "i", "GRID", 2, 0, oh), range(s, "j", "j", "GRID", 3, 0, ow);
+    range(s, "c", "c", "REDUCE", 4, 0, c), range(s, "p", "p", "REDUCE", 5, 0, kh);
+    range(s, "q", "q", "REDUCE", 6, 0, kw);
+    str_printf(s, "u = (ADD (MUL i %lld) p)\nv = (ADD (MUL j %lld) q)\n", (long long)sh, (long long)sw);
+    str_printf(s, "in = (AND (AND (LT %lld u) (LT u %lld)) (AND (LT %lld v) (LT v %lld)))\n",
+               (long long)ph - 1, (long long)(h + ph), (long long)pw - 1, (long long)(w + pw));
+    str_printf(s,
+               "at = (ADD (ADD (ADD v (MUL u %lld)) (ADD (MUL c %lld) (MUL b %lld))) %lld)\n"
+               "x0 = (LOAD (INDEX x (WHERE in at (INVALID<idx>))))\n",
+               (long long)w, (long long)(h * w), (long long)(c * h * w), (long long)(-ph * w - pw));
+    str_printf(s, "f0 = (LOAD (INDEX f (ADD (ADD q (MUL p %lld)) (ADD (MUL c %lld) (MUL %s %lld)))))\n",
+               (long long)kw, (long long)(kh * kw), o > 1 ? "o" : "0", (long long)(c * kh * kw));
+    str_printf(s, "s = (REDUCE[ADD] (MUL (WHERE in %s 0.0) %s) c p q)\n", narrow ? "(CAST<f32> x0)" : "x0",
+               narrow ? "(CAST<f32> f0)" : "f0");
+    str_printf(
+        s,
+        "(SINK (STORE (INDEX y (ADD (ADD j (MUL i %lld)) (ADD (MUL %s %lld) (MUL b %lld)))) (MAX s 0.0)))\n",
+        (long long)ow, o > 1 ? "o" : "0", (long long)(oh * ow), (long long)(o * oh * ow));
+    return true;
+}
+
+/* Points of a strided or transposed image, not contiguous along the rows of the result. */
+static bool gen_points(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, "f32", "f64");
+    int64_t c = rnd_range(r, 2, 40), o = rnd_range(r, 2, 20), h = size(r, 30), w = size(r, 30),
+            sh = rnd_range(r, 1, 4), sw = rnd_range(r, 1, 4);
+    bool across = rnd_below(r, 2);
+    int64_t high = (h - 1) * sh + 1, wide = (w - 1) * sw + 1;
+    param(s, "x", 0, dt, c * high * wide), param(s, "f", 1, dt, o * c), param(s, "y", 2, dt, o * h * w);
+    range(s, "o", "o", "GRID", 0, 0, o), range(s, "i", "i", "GRID", 1, 0, h);
+    range(s, "j", "j", "GRID", 2, 0, w), range(s, "c", "c", "REDUCE", 3, 0, c);
+    str_printf(s, "x0 = (LOAD (INDEX x (ADD (MUL c %lld) (ADD (MUL i %lld) (MUL j %lld)))))\n",
+               (long long)(high * wide), (long long)(sh * (across ? 1 : wide)),
+               (long long)(sw * (across ? high : 1)));
+    str_printf(s, "s = (REDUCE[ADD] (MUL (LOAD (INDEX f (ADD (MUL o %lld) c))) x0) c)\n", (long long)c);
+    str_printf(s, "(SINK (STORE (INDEX y (ADD (MUL o %lld) (ADD (MUL i %lld) j))) s))\n", (long long)(h * w),
+               (long long)w);
+    return true;
+}
+
 static bool gen_argmax(struct str *s, struct rnd *r) {
     int64_t p = size(r, 12), n = size(r, 70);
     bool column = rnd_below(r, 3) == 0;
@@ -362,7 +415,7 @@ static void many(bool (*gen)(struct str *, struct rnd *), const char *name) {
 #define CLASSES(X)                                                                                   \
     X(pointwise) X(broadcast) X(transpose) X(padded) X(reshaped) X(softmax) X(layernorm) X(reduce)   \
     X(columns) X(matmul) X(matvec) X(conv) X(argmax) X(scan) X(gather) X(resize) X(scatter) X(tasks) \
-    X(onehot)
+    X(onehot) X(conv_few) X(points)
 /* clang-format on */
 #define X(name) \
     TEST(heuristic_keeps_values_##name) { many(gen_##name, #name); }
