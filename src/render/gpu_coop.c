@@ -90,8 +90,11 @@ static enum op carried_op(const struct find *f, uint32_t begin, uint32_t end, co
 
 /* v is acc * by + term: both, else false. */
 static bool decays(const uop *v, const uop *acc, struct carried *out) {
-    const uop *less = v->op == OP_FMA ? v : v->op != OP_ADD ? NULL : v->src[v->src[0]->op != OP_MUL || !uses(v->src[0], acc)];
-    if (!less || (less != v && less->op != OP_MUL) || (less->src[0] == acc) == (less->src[1] == acc)) return false;
+    const uop *less = v->op == OP_FMA   ? v
+                      : v->op != OP_ADD ? NULL
+                                        : v->src[v->src[0]->op != OP_MUL || !uses(v->src[0], acc)];
+    if (!less || (less != v && less->op != OP_MUL) || (less->src[0] == acc) == (less->src[1] == acc))
+        return false;
     out->by = less->src[less->src[0] == acc], out->term = less == v ? v->src[2] : v->src[v->src[0] == less];
     return out->term != acc && !uses(out->term, acc);
 }
@@ -194,8 +197,7 @@ static bool may_share(struct find *f, struct spread *s) {
 
 uint32_t spread_cells_of(const struct spread *s) {
     uint32_t n = 0;
-    for (uint32_t k = 0; k < s->acc.n; k++)
-        n += carried_cells(&s->acc.p[k]);
+    for (uint32_t k = 0; k < s->acc.n; k++) n += carried_cells(&s->acc.p[k]);
     return n;
 }
 

@@ -23,7 +23,8 @@ struct scanned {
 };
 
 /* Combines a with b, which came before it, into `into`: either of them. Decaying, (f, x) after (g, y) is (g f, y f + x). */
-static void join(struct gpu *c, const struct carried *k, struct scanned a, struct scanned b, struct scanned into) {
+static void join(struct gpu *c, const struct carried *k, struct scanned a, struct scanned b,
+                 struct scanned into) {
     enum dtype dt = (enum dtype)k->acc->dt;
     struct render *r = &c->r;
     if (!k->by) {

@@ -747,8 +747,8 @@ static uint32_t steps_to(const uop *n, bool number, const uint32_t *steps) {
 
 /* Does an elementwise op read x itself, not a view of it? */
 static bool reads_in_place(const uop *n, const uop *x) {
-    bool elementwise = op_is_pure((enum op)n->op) && !op_is_movement((enum op)n->op) && n->op != OP_REDUCE_AXES &&
-                       n->op != OP_SCAN_AXIS && n->op != OP_GATHER;
+    bool elementwise = op_is_pure((enum op)n->op) && !op_is_movement((enum op)n->op) &&
+                       n->op != OP_REDUCE_AXES && n->op != OP_SCAN_AXIS && n->op != OP_GATHER;
     for (uint32_t i = 0; elementwise && i < n->nsrc; i++)
         if (n->src[i] == x) return true;
     return false;

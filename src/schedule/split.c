@@ -717,11 +717,12 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
                                                                                        true, true);
     else if (results > 1) {
         int64_t want = columns ? column_blocks(terms) : RG_MAX(2 * many / results, 2);
-        bool nested = n->nsrc > 2 && want >= MANY_PARTS; /* fused, no JOIN makes one cooperative loop of its axes */
+        bool nested =
+            n->nsrc > 2 && want >= MANY_PARTS; /* fused, no JOIN makes one cooperative loop of its axes */
         bool store = columns || (gpu && (many == full_columns(gpu) || terms >= LONG_ROW || nested));
         r = (keeps_whole(&s, n, in, many) ? split_even : split_blocks)(&s, n, x, in, want, columns, store);
     } else if (!(r = split_variance(&s, n)) && (gpu || n->nsrc < 3 || is_flat(&s, x, 12) ||
-                                              !(r = split_blocks(&s, n, x, in, 2 * many, false, false))))
+                                                !(r = split_blocks(&s, n, x, in, 2 * many, false, false))))
         r = reduce_blocks(&s, op, x, total);
     *stored = s.stored;
     return r ? uop_cast(ir, reshape_to(&s, r, out), (enum dtype)n->dt) : NULL;

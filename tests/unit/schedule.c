@@ -272,8 +272,8 @@ TEST(schedule_cpu_products_of_bytes) {
         snprintf(text, sizeof text,
                  "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND %s%s%s %lld %lld %lld) "
                  "(EXPAND %s%s%s %lld %lld %lld)) 2))\n",
-                 wide ? "(CAST<i32> " : "", a, wide ? ")" : "", rows, columns, k, wide ? "(CAST<i32> " : "", b,
-                 wide ? ")" : "", rows, columns, k);
+                 wide ? "(CAST<i32> " : "", a, wide ? ")" : "", rows, columns, k, wide ? "(CAST<i32> " : "",
+                 b, wide ? ")" : "", rows, columns, k);
         struct one o = {.opts = {.model = &m}, .seed = (uint64_t)i};
         arena_init(&o.arena, &o.err);
         if (err_guard(&o.err, run_text, &(struct split_case){&o, text})) FAIL("%s: %s", text, o.err.msg);

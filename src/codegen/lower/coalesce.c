@@ -179,7 +179,7 @@ static unsigned wide_row_piece(const struct co *c, const struct mem_access *s, u
 static bool recurs(const struct co *c, uint32_t at) {
     const struct mem_access *s = c->spot.p;
     uint64_t of, other;
-    if (c->gpu || !map_get(&c->strided, s[at].load->id, &of) ) return false;
+    if (c->gpu || !map_get(&c->strided, s[at].load->id, &of)) return false;
     for (int step = -1; step <= 1; step += 2)
         for (uint32_t i = at + (uint32_t)step; i < c->spot.n && same_row(&s[at], &s[i]);
              i += (uint32_t)step) {
@@ -250,9 +250,7 @@ static void group_spots(struct co *c) {
         while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
                s[i + run].at.k == s[i].at.k + run)
             run++;
-        unsigned piece = c->copy         ? copied_piece(c, run)
-                         : recurs(c, i) ? 1
-                                        : piece_of(c, &s[i], run, lanes);
+        unsigned piece = c->copy ? copied_piece(c, run) : recurs(c, i) ? 1 : piece_of(c, &s[i], run, lanes);
         if (piece > 1)
             widen(c, &s[i], piece);
         else

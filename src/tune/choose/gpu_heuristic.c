@@ -30,9 +30,7 @@
 static double full_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_full; }
 static double early_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_early; }
 
-static bool is_shareable(const struct axis_view *a) {
-    return !a->grid && !a->fixed && a->most >= MIN_COOP;
-}
+static bool is_shareable(const struct axis_view *a) { return !a->grid && !a->fixed && a->most >= MIN_COOP; }
 
 /* Is an access in an output loop that threads which share the reduced axis do not share? They run it one value at a time. */
 static bool is_serial(const struct view *v, const struct access_view *s, int axis) {
