@@ -1,6 +1,7 @@
 /* c_shuffle.c: a BUILD, a vector of lanes of others, as the shuffle that makes it.
  *
- * Interleaved vectors, columns of transposed rows, elements of four vectors (quads), any lanes of up to four vectors, a vector that is shifted by some lanes; what is none of these is a list of its lanes. Macros: c_pre.c. Tests: tests/unit/render_access.c, transposition.c */
+ * Interleaved vectors, columns of transposed rows, elements of four vectors (quads), any lanes of several vectors, a vector that is shifted
+ * by some lanes; what is none of these is a list of its lanes. Macros: c_pre.c. Tests: tests/unit/render_access.c, transposition.c */
 #include "render/internal.h"
 
 #include <stdlib.h>
@@ -71,18 +72,19 @@ static unsigned column_width(const uop *n) {
         all |=
             forms[i].bytes == dtype_info[n->dt].bytes && forms[i].lanes == n->lanes && forms[i].wide == wide;
     unsigned rows = column_rows(n);
+    bool square = wide == 4 && n->lanes == 4 && dtype_info[n->dt].bytes == 4; /* of computed rows too */
     all = all && 2 * rows > n->nsrc;
     for (uint32_t i = 0; i < rows && all; i++) {
         const uop *x = n->src[i];
         all = x->op == OP_EXTRACT && x->arg.i == n->src[0]->arg.i && x->src[0]->lanes == wide &&
-              (x->src[0]->op == OP_LOAD || x->src[0]->op == OP_PRED_LOAD) &&
+              (square || x->src[0]->op == OP_LOAD || x->src[0]->op == OP_PRED_LOAD) &&
               (!i || x->src[0] != n->src[i - 1]->src[0]);
     }
     return all ? wide : 0;
 }
 
-static const char *column_row(struct render *r, const uop *n, uint32_t i) {
-    return named(r, operand(r, n->src[RG_MIN(i, column_rows(n) - 1)]->src[0])).s;
+static struct c_text column_row(struct render *r, const uop *n, uint32_t i) {
+    return named(r, operand(r, n->src[RG_MIN(i, column_rows(n) - 1)]->src[0]));
 }
 
 /* .. with its lanes behind the last row set to 0. */
@@ -106,7 +108,7 @@ static struct c_text narrow_column(struct render *r, const uop *n, unsigned wide
     struct str s;
     str_init(&s, r->a);
     str_printf(&s, "COLUMN16_%u(u32x16", byte / 4);
-    for (uint32_t i = 0; i < n->nsrc; i++) str_printf(&s, ", ROW%u(%s)", wide * bytes, column_row(r, n, i));
+    for (uint32_t i = 0; i < n->nsrc; i++) str_printf(&s, ", ROW%u(%s)", wide * bytes, column_row(r, n, i).s);
     str_printf(&s, ") >> %u", byte % 4 * 8);
     t.s = fmt(r, "(%s)%s", type_of(r, (enum dtype)n->dt, n->lanes, 1),
               converted(r, DT_U32, bytes == 1 ? DT_U8 : DT_U16, n->lanes, s.p));
@@ -127,7 +129,11 @@ static struct c_text column(struct render *r, const uop *n, unsigned wide) {
     else
         str_printf(&s, "COLUMN%u_OF%u(%s, %u, %s, %s", n->lanes, wide, type, at,
                    at < wide / 2 ? "LOW" : "HIGH", at % 4 < 2 ? "LOW" : "HIGH");
-    for (uint32_t i = 0; i < n->nsrc; i++) str_printf(&s, ", %s", column_row(r, n, i));
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        struct c_text x = column_row(r, n, i);
+        t.moving |= x.moving;
+        str_printf(&s, ", %s", x.s);
+    }
     str_add(&s, ")");
     t.s = s.p;
     return t;
