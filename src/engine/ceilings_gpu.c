@@ -50,7 +50,7 @@ static const char text_mma[] =
                    "    float z = 0;\n    for (int i = 0; i < 16; i++) z += c[i / 4][i % 4];\n    if (z == "
                    "-1234.5f) b1[0].x = z;\n"
                    "#endif\n");
-static const char text_tiny[] = KERNEL("tiny", "    after();\n    b1[0].x = b0[0].x + 1;\n");
+static const char text_tiny[] = KERNEL("tiny", "    pdl_wait();\n    b1[0].x = b0[0].x + 1;\n");
 
 enum { COPIES, WRITES, READS, L2_READS, FMAS, MMAS, TINY, KERNELS };
 static const struct {

@@ -160,7 +160,7 @@ int engine_list_add(struct engine_list *, struct err *, const struct ekernel *, 
                     const int64_t *vars);
 /* What command i does with its buffers, and their sizes in bytes; both are copied. A use of 0 is one that is not known. A
  * list whose commands all say so may be handed to the device as a whole, which then decides what runs side by side; text
- * that was not rendered here must then begin as rendered text does (after() in render/cuda_pre.c). */
+ * that was not rendered here must then begin as rendered text does (pdl_wait() in render/cuda_pre.c). */
 enum { USE_LOADED = 1, USE_STORED = 2 };
 int engine_list_uses(struct engine_list *, struct err *, uint32_t i, const uint8_t *use, const size_t *size);
 /* The parameters of command i, to change between runs; the addresses stay until the next add. */

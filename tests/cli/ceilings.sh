@@ -20,6 +20,14 @@ grep -q -e 'OpenCL devices are not measured' -e 'there is no OpenCL on this mach
     -e 'RTLD_DEEPBIND' "$here/cl" || fail "DEVICE=OPENCL: $(cat "$here/cl")"
 [ ! -e "$here/config" ] || fail "DEVICE=OPENCL wrote a file"
 
+# the kernels that measure a GPU compile, where there is NVRTC; the stand-in driver does not load what comes out
+fake=${BUILD_DIR:-$(dirname "$RIDGE")}/fake/libcuda.so
+if [ -f "$fake" ]; then
+    RIDGE_CC_JOBS=1 RIDGE_CUDA=$fake DEVICE=CUDA RIDGE_CACHE=0 "$RIDGE" ceilings --dry-run >"$here/cu" 2>&1
+    grep -q -e 'compiled object has no function' -e 'NVRTC' "$here/cu" || fail "DEVICE=CUDA: $(cat "$here/cu")"
+    ! grep -q 'on generated code' "$here/cu" || fail "a kernel does not compile: $(cat "$here/cu")"
+fi
+
 # nothing is written, and the JSON is JSON
 "$RIDGE" ceilings --dry-run --json >"$here/a.json" || fail "--dry-run --json failed"
 [ ! -e "$here/config" ] || fail "--dry-run wrote a file"

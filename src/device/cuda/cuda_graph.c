@@ -6,7 +6,7 @@
  * Kernel arguments (addresses, numbers, TMA descriptors, scratch memory) are compared at each replay with the last ones;
  * only nodes whose arguments changed are updated. A graph that still runs is not affected.
  * Small kernels use programmatic dependent launch (PDL): they become resident while their predecessors drain and wait in
- * their own code (after() in render/cuda_pre.c), which hides launch latency. Large ones would only take SMs away.
+ * their own code (pdl_wait() in render/cuda_pre.c), which hides launch latency. Large ones would only take SMs away.
  * A builtin, which is a sequence of kernels (builtin.c), is a chain of nodes. Empty launches are no part of a graph: the
  * list ends before them.
  * Tests: tests/unit/cuda_fake.c, tests/unit/cuda.c (need a GPU) */
