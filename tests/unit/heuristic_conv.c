@@ -1,4 +1,4 @@
-/* heuristic_conv.c: how the grid cuts convolutions whose image is packed with its halo (src/tune/choose/cpu_conv.c). A task packs its
+/* heuristic_conv.c: how the grid cuts convolutions whose image is packed with its halo (src/tune/choose/conv/). A task packs its
  * filters and its rows; what is left of the threads' time is counted from the list, without a clock. */
 #include "codegen/codegen.h"
 #include "codegen/sched.h"

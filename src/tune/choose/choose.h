@@ -116,7 +116,7 @@ bool recipe_list(struct view *, int recipe, int level, struct str *out);
 /* Time, relative to one thread's at its best: rounds of tasks, and part of a task because some thread is late, the more of them there
  * are; most_late: of a task. */
 double grid_time(const struct view *, double grid, double most_late);
-bool recipe_conv(struct view *, int level, struct str *out);        /* cpu_conv.c */
+bool recipe_conv(struct view *, int level, struct str *out);        /* conv/cpu_conv.c */
 bool recipe_gemm(struct view *, int level, struct str *out);        /* cpu_gemm.c */
 bool recipe_attention(struct view *, int level, struct str *out);   /* cpu_attention.c */
 bool recipe_elementwise(struct view *, int level, struct str *out); /* elementwise/cpu_elementwise.c */
@@ -140,7 +140,7 @@ void shape_grid(struct view *, struct str *out, double *in_grid, const char **na
 /* The size of a tile of at most `most` that divides n with little waste. */
 int64_t even_part(int64_t n, int64_t most);
 
-/* ---- cpu_gemm.c: contractions, also for cpu_conv.c ---------------------------------------------------------- */
+/* ---- cpu_gemm.c: contractions, also for conv/ ----------------------------------------------------------------- */
 
 struct operand_view {
     const uop *root;

@@ -1,0 +1,269 @@
+/* cpu_conv.c: opt lists for convolutions and their gradients: contractions in which one operand, the image, is read through
+ * windows. A window is a pair of axes with overlapping elements: an output position and a filter tap, which is reduced and
+ * which the other operand, the filters, has too. With one more output axis of the filters (output channels) and of the image
+ * (batch) this is a convolution, its data gradient (taps run backwards, predicates at the halo), or its weight gradient
+ * (batch and channels exchanged: few positions, many taps, a long sum).
+ *
+ * forward.c:
+ *   positions  vectors along the innermost position, rows of channels; a predicated image is copied with its halo first, so
+ *              that inner loops have no predicates
+ *   channels   vectors along the channels, filters packed for them; rows of positions: for short rows
+ *   alone      one filter: no rows share what is loaded, but the image is packed with its halo
+ * weight_gradient.c:
+ *   gradient   vectors along the filters' channels, rows of the image's; both operands are packed channels last, some
+ *              images at a time, and the partial sums stay in L2
+ *   dots       the same for an image of few channels: vectors along the last tap, no packing
+ * here:
+ *   product    16-bit types: all terms of a window are joined (JOIN) and packed for MMA instructions by cpu_mma.c, whatever the
+ *              number of channels
+ *   phases     data gradient of a strided convolution: position i is read as i / stride, its tap as i mod stride. Tiled into
+ *              quotient and remainder, each remainder is a convolution of its own: `channels`, with the filters of all of
+ *              them packed
+ *
+ * What cpu_gemm.c does as well is left to it. The order of summation depends on sizes and caches alone, never on the number
+ * of threads.
+ * Requires: struct view. Gives: an opt list. Tests: tests/unit/conv.c, tests/unit/heuristic.c */
+#include "tune/choose/conv/conv.h"
+
+#include <math.h>
+
+enum { WINDOW_CHANNELS = 16 }; /* that amortize a packed window (cpu_gemm.c) */
+
+/* ---- the register tile ------------------------------------------------------------------------------------- */
+
+/* What a register tile reads and packs besides its own loads. */
+struct tile_use {
+    double
+        depth; /* terms of a packed panel of columns that every row of tiles reads again; 0: it stays in L1 */
+    double reuse; /* FMAs per packed element and value of the other side; 0: packing does not count */
+};
+
+/* Share of the FMA rate of a tile of x rows by y vectors that is left. */
+static double share_left(const struct view *v, const struct cpu_conv *k, struct tile_use use, double x,
+                         double y) {
+    double e = 1;
+    if (v->isa->by_lane || v->isa->regs < 32) return 1; /* the tile's own loads and registers decide there */
+    if (use.depth) e = panel_share(v, x, y, use.depth);
+    if (use.reuse) e /= 1 + k->c.pack_a / use.reuse * (1 / x + 1 / (y * k->c.lanes));
+    return e;
+}
+
+/* Do the values of x rows stay in registers from one tap to the next, beside x * y accumulators and a filter's vector? With no register
+ * to spare gcc spills some. AVX-512 broadcasts them from memory. */
+static bool taps_stay(const struct isa *isa, int64_t x, int64_t y) {
+    return x <= 8 && (isa->regs >= 32 || x * y + x + 1 < isa->regs);
+}
+
+/* A register tile that divides both axes, if there is a good one; padding is work too. */
+static double even_tile(const struct view *v, const struct cpu_conv *k, int64_t rows, int64_t cols, int lanes,
+                        struct tile_use use, int64_t *mr, int64_t *nv) {
+    double best = 0;
+    int64_t sums = isa_accumulators(v->isa), most = RG_MAX(12, sums / 2), m, n;
+    for (int64_t y = 1; y <= 6; y++)
+        for (int64_t x = 1; x <= most && x * y <= sums; x++) {
+            if (rows % x || cols % (y * lanes)) continue;
+            double e = tile_share(v->isa, (double)x, (double)y, 0.25);
+            e *=
+                RG_MIN(1, (double)(x * y) / isa_chains(v->isa)) * share_left(v, k, use, (double)x, (double)y);
+            if (x < rows && !taps_stay(v->isa, x, y)) e *= 0.95;
+            if (e > best * 1.001) best = e, *mr = x, *nv = y;
+        }
+    double other = tile_of(v, rows, cols, lanes, 0.25, true, &m, &n);
+    other *= share_left(v, k, use, (double)m, (double)n) *
+             (m < rows && !v->isa->by_lane && !taps_stay(v->isa, m, n) ? 0.95 : 1);
+    if (other > best) *mr = m, *nv = n;
+    return RG_MAX(best, other);
+}
+
+/* Rows of the register tile of a weight gradient whose first positions are in the grid: padding against idle threads. As many
+ * accumulators as a tile has, or rounding would change. */
+static int64_t balanced_rows(const struct view *v, const struct cpu_conv *k, struct tile_use use) {
+    enum { MORE_THAN_ROWS_OF_SUMS = 8, MOST_SUMS = 20 }; /* gcc spills 22 of them, of three levels */
+    const struct contraction *c = &k->c;
+    int64_t rows = size_of(v, c->m), best = c->mr, cols = ceil_div(size_of(v, c->n), c->nv * c->lanes);
+    double others = conv_grid_size(v, c) / (c->in_grid[c->m] * c->in_grid[c->n]), least = 1e30;
+    for (int i = 1; i < k->windows; i++) others /= c->in_grid[k->pos[i]];
+    for (int64_t i = 0; i * c->nv <= RG_MIN(isa_accumulators(v->isa), MOST_SUMS); i++) {
+        int64_t x = i ? i : c->mr; /* what is there first */
+        if (x * c->nv <= MORE_THAN_ROWS_OF_SUMS || x > rows) continue;
+        double share = tile_share(v->isa, (double)x, (double)c->nv, 0.25) *
+                       share_left(v, k, use, (double)x, (double)c->nv);
+        double time = ceil(others * (double)(ceil_div(rows, x) * cols) / v->threads) * (double)x / share;
+        if (time < 0.95 * least) least = time, best = x;
+    }
+    return best;
+}
+
+/* ---- the recipe -------------------------------------------------------------------------------------------- */
+
+static bool write_conv(struct view *v, int level, struct str *out) {
+    struct cpu_conv k = {0};
+    struct contraction *c = &k.c;
+    int64_t mr, nv;
+    if (level > 2 || !conv_find(v, &k)) return false;
+    int inner = k.pos[k.windows - 1];
+    int64_t wide = size_of(v, inner), channels = size_of(v, k.channel);
+    bool pred = k.image.access->pred != NULL, grad = conv_is_weight_gradient(v, &k);
+    int64_t step = access_stride(v, k.image.access, inner, 1);
+    reset_grid(v, c), price_packing(v, c);
+    c->lanes = view_lanes(v, k.channel);
+    if (grad) {
+        int along = dot_axis(v, c);
+        if (level > 0) return false;
+        if (k.batch < 0 || size_of(v, k.batch) < 4 || channels < 2 * c->lanes)
+            return !pred && along == k.tap[k.windows - 1] &&
+                   filled(size_of(v, along), view_lanes(v, along)) > 0.7 &&
+                   conv_write_dots(v, &k, out, along);
+        c->m = k.batch, c->n = k.channel;
+        struct tile_use packed = {.reuse = conv_positions(v, &k)};
+        even_tile(v, &k, size_of(v, c->m), channels, c->lanes, packed, &c->mr, &c->nv);
+        if (v->finer == FINER_AXES && !v->isa->by_lane) c->mr = balanced_rows(v, &k, packed);
+        shrink_tile(v, &c->mr, &c->nv);
+        return c->mr > 1 && conv_write_gradient(v, &k, out);
+    }
+    int64_t fit = conv_fitting_rows(v, &k);
+    /* parts of an image that does not fit: where the window of cpu_gemm.c would not pay (64 channels on NEON: 18.7 ms, 14.2; 8 of them:
+     * 2.2, 4.1) */
+    bool cut = fit < size_of(v, k.pos[0]);
+    if (pred && (!fit || (cut && !k.phases && channels >= WINDOW_CHANNELS))) return false;
+    double by_position =
+        even_tile(v, &k, channels, wide, view_lanes(v, inner), (struct tile_use){0}, &mr, &nv);
+    if (pred && wide % view_lanes(v, inner)) by_position *= 0.5;
+    struct tile_use filters = {.depth = c->depth};
+    int all = c->lanes;
+    while (c->lanes > 4 && c->lanes > channels) c->lanes /= 2; /* few channels of a group: part of a vector */
+    double by_channel =
+        channels < c->lanes
+            ? 0
+            : even_tile(v, &k, wide, channels, c->lanes, filters, &c->mr, &c->nv) * c->lanes / all;
+    if (k.phases || step != 1) by_position = 0;                              /* strided stores, or loads */
+    double column = c->depth * c->lanes * RG_MAX(k.filter.access->bytes, 4); /* bytes of packed filters */
+    if ((double)c->nv * column > (double)v->l2 / 2 && by_channel)
+        c->nv = conv_divisor(ceil_div(channels, c->lanes), RG_MAX((int64_t)((double)v->l2 / 2 / column), 1));
+    bool by_channels = by_channel > by_position * 1.1 && (double)c->nv * column <= (double)v->l2;
+    if ((!by_channels && (!pred || !by_position)) || level > 1) return false;
+    if (step != 1 && v->isa->by_lane) return false;
+    c->m = by_channels ? inner : k.channel, c->n = by_channels ? k.channel : inner;
+    if (!by_channels) c->mr = mr, c->nv = nv, c->lanes = view_lanes(v, inner);
+    if (v->finer >= FINER_TILE && by_channels)
+        c->nv = ceil_div(c->nv, v->finer >= FINER_HALF_TILE ? 4 : 2);
+    else if (v->finer >= FINER_TILE)
+        c->mr = RG_MAX(ceil_div(c->mr, v->finer >= FINER_HALF_TILE ? 4 : 2), 2);
+    return c->mr > 1 && conv_write_forward(v, &k, out, pred || k.phases || level > 0);
+}
+
+struct phased { /* the rest of a list, for the kernel after tile_phases */
+    const struct view *v;
+    int level, n;
+    const char *axis[CHOOSE_AXES], *phase[CHOOSE_AXES];
+    char text[CHOOSE_TEXT];
+};
+
+/* Tiles output axes by the small constant whose quotient and remainder the kernel uses; false: there are none. */
+static bool tile_phases(struct view *v, struct phased *p, struct str *out) {
+    int64_t by[2][CHOOSE_AXES] = {0};
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i], *x = n->nsrc ? n->src[0] : n;
+        if ((n->op != OP_IDIV && n->op != OP_MOD) || !uop_is_const(n->src[1])) continue;
+        if (x->op == OP_ADD && uop_is_const(x->src[1])) x = x->src[0]; /* padding */
+        if (x->op == OP_RANGE) by[n->op == OP_MOD][view_axis_of(v, x)] = n->src[1]->arg.i;
+    }
+    for (int i = 0; i < v->naxis; i++) {
+        const struct axis_view *a = &v->axis[i];
+        if (!a->grid || a->reduce || by[0][i] < 2 || by[0][i] > 4 || by[1][i] != by[0][i] ||
+            a->size <= by[0][i])
+            continue;
+        p->axis[p->n] = a->name, p->phase[p->n] = view_new_axis(v, a->name, "p");
+        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)by[0][i], p->phase[p->n++]);
+    }
+    return p->n;
+}
+
+/* Is the contiguous axis one of the phased ones? Phases are then adjacent in what is stored, and positions in what is loaded. */
+static bool phases_vectors(const struct view *v, const struct phased *p) {
+    bool store = false, load = false;
+    for (int i = 0; i < v->naccess; i++)
+        for (int k = 0; k < v->naxis; k++) {
+            int64_t stride = access_stride(v, &v->access[i], k, 1);
+            store |= v->access[i].store && stride == 1 && !strcmp(v->axis[k].name, p->phase[p->n - 1]);
+            load |= !v->access[i].store && stride == 1 && !strcmp(v->axis[k].name, p->axis[p->n - 1]);
+        }
+    return store && load;
+}
+
+/* No window, as where the stride is the number of taps: vectors of equal phase, whose operands are contiguous.
+ * (34 channels of 44 positions, stride 3: 44 us, 3.) Rows of a register tile share them. (128 channels of 205 x 147 positions, stride 2,
+ * 24 terms in bf16 on NEON: 22 ms, 8.) */
+static bool write_unrolled_phases(struct view *v, const struct phased *p, struct str *out) {
+    if (!phases_vectors(v, p)) return false;
+    for (int i = 0; i < p->n; i++) {
+        str_printf(out, " UNROLL(%s)", p->phase[i]);
+        for (int k = 0; k < v->naxis; k++) v->axis[k].fixed |= !strcmp(v->axis[k].name, p->phase[i]);
+    }
+    struct str tiled;
+    str_init(&tiled, v->arena);
+    if (p->level || !recipe_gemm(v, 1, &tiled)) return recipe_elementwise(v, p->level, out);
+    str_printf(out, "%s", tiled.p);
+    return true;
+}
+
+static void write_rest(void *cx, struct sched *s, const uop *sink) {
+    struct phased *p = cx;
+    struct view *v = arena_new(s->ir->arena, struct view);
+    struct kernel k = *p->v->kernel;
+    struct str out;
+    (void)sink;
+    k.sink = s->sink;
+    str_init(&out, s->ir->arena);
+    if (!view_init(v, s->ir, &k, p->v->isa, p->v->threads)) return;
+    v->features = p->v->features;
+    v->vec_bytes = p->v->vec_bytes, v->finer = p->v->finer;
+    if (write_conv(v, p->level, &out) || (out.n = 0, !p->v->asked && write_unrolled_phases(v, p, &out)))
+        snprintf(p->text, sizeof p->text, "%s", out.n < sizeof p->text ? out.p : "");
+}
+
+/* All terms of a window as one axis: the filters are contiguous along it, and MMA instructions pack any number of channels. */
+struct joined {
+    const struct view *v;
+    char text[CHOOSE_TEXT];
+};
+
+static void write_joined(void *cx, struct sched *s, const uop *sink) {
+    struct joined *j = cx;
+    struct view *v = arena_new(s->ir->arena, struct view);
+    struct kernel k = *j->v->kernel;
+    struct str out;
+    (void)sink;
+    k.sink = s->sink;
+    str_init(&out, s->ir->arena);
+    if (!view_init(v, s->ir, &k, j->v->isa, j->v->threads)) return;
+    v->features = j->v->features, v->vec_bytes = j->v->vec_bytes, v->finer = j->v->finer;
+    if (write_window_mma(v, &out))
+        snprintf(j->text, sizeof j->text, "%s", out.n < sizeof j->text ? out.p : "");
+}
+
+static bool write_window_product(struct view *v, struct str *out) {
+    struct joined j = {.v = v};
+    const char *last = NULL;
+    if (v->reduces != 1 || !*v->features) return false;
+    for (int i = 0; i < v->naxis; i++) {
+        if (!v->axis[i].reduce) continue;
+        const char *both = last ? view_new_axis(v, last, "j") : v->axis[i].name;
+        if (last) str_printf(out, " JOIN(%s,%s,%s)", last, v->axis[i].name, both);
+        last = both;
+    }
+    if (out->n) opts_axes(v->ir, v->kernel, out->p, write_joined, &j);
+    str_printf(out, "%s", j.text);
+    return *j.text;
+}
+
+bool recipe_conv(struct view *v, int level, struct str *out) {
+    struct phased p = {.v = v, .level = level};
+    if (!level && write_window_product(v, out)) return true;
+    out->n = 0;
+    if (v->reduces != 1 || !tile_phases(v, &p, out))
+        return write_conv(v, level, out) || (out->n = 0, !level && conv_write_alone(v, out));
+    if (level < 2) opts_axes(v->ir, v->kernel, out->p, write_rest, &p);
+    str_printf(out, "%s", p.text);
+    return *p.text;
+}

@@ -1,0 +1,241 @@
+/* forward.c: convolutions and data gradients, by positions or by channels, and those of one filter (cpu_conv.c).
+ * Requires: struct cpu_conv; for conv_write_forward a register tile, too. Gives: an opt list. Tests: tests/unit/conv.c */
+#include "tune/choose/conv/conv.h"
+
+#include <math.h>
+
+/* ---- positions and channels: convolution, data gradient ---------------------------------- */
+
+/* Grid iterations without those of positions; those of channels by tiles. */
+static double tiles_in_grid(const struct view *v, const struct cpu_conv *k, bool channels) {
+    const struct contraction *c = &k->c;
+    double n = 1;
+    int64_t tile = c->m == k->channel ? c->mr : c->nv * c->lanes;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && conv_window_of(k, i) < 0 && i != k->channel) n *= c->in_grid[i];
+    double all = c->in_grid[k->channel];
+    return channels && all > 1 ? n * (double)ceil_div((int64_t)all, tile) : n;
+}
+
+/* Grid iterations of images alone do not keep the threads busy: is it less to pack filters once more for each part of the rows than
+ * the image for each tile of channels? */
+static bool cuts_rows_first(const struct view *v, const struct cpu_conv *k) {
+    double each = tiles_in_grid(v, k, false), tiles = tiles_in_grid(v, k, true) / each,
+           parts = ceil(v->tasks / each);
+    double image = conv_image_bytes(v, k, 0),
+           filters = k->c.depth * (double)size_of(v, k->channel) * k->filter.access->bytes;
+    if (v->isa->by_lane || each >= v->tasks || tiles < 2) return false;
+    return image + parts * filters < tiles * image + filters;
+}
+
+/* How the grid cuts images that are packed: rows of a part; channels by tiles, or all of them in a loop. */
+struct image_cut {
+    int64_t part;
+    bool channels;
+};
+
+/* Time of a cut: rounds of tasks, each of which packs its filters and its rows with their halo. */
+static double cut_time(const struct view *v, const struct cpu_conv *k, struct image_cut cut) {
+    enum { COPY = 4 }; /* FMAs in the time to copy an element of the image */
+    const struct contraction *c = &k->c;
+    int row = k->pos[0];
+    double tasks = tiles_in_grid(v, k, cut.channels) * (double)(size_of(v, row) / cut.part),
+           share = cut.channels ? tiles_in_grid(v, k, false) / tiles_in_grid(v, k, true) : 1;
+    double channels = (double)size_of(v, k->channel) * share, rows = (double)cut.part,
+           fma = c->depth * channels * rows;
+    for (int i = 1; i < k->windows; i++) fma *= (double)size_of(v, k->pos[i]);
+    double lines =
+        ((rows - 1) * conv_step(v, k, 0) + (double)size_of(v, k->tap[0])) / conv_window_size(v, k, 0);
+    double packed = c->pack_a * c->depth * channels +
+                    COPY * lines * conv_image_bytes(v, k, 0) / (double)k->image.access->bytes;
+    return grid_time(v, tasks, 0.5) *
+           (1 + packed / fma); /* 16 virtual CPUs: 0.87 of the time by 64 tasks of 32 */
+}
+
+/* The cut of least time, of those that make no more tasks than the threads need. */
+static struct image_cut best_cut(const struct view *v, const struct cpu_conv *k) {
+    int64_t n = size_of(v, k->pos[0]), most = conv_fitting_rows(v, k);
+    struct image_cut best = {most, tiles_in_grid(v, k, false) < v->tasks};
+    double least = cut_time(v, k, best);
+    for (int channels = 0; channels < 2; channels++)
+        for (int64_t part = n; part >= 1; part--) {
+            struct image_cut cut = {part, channels};
+            double tasks = tiles_in_grid(v, k, channels) * (double)(n / part);
+            if (n % part || part > most || (tasks > 2 * v->tasks && part < most)) continue;
+            double time = cut_time(v, k, cut);
+            if (time < 0.98 * least) least = time, best = cut;
+        }
+    return best;
+}
+
+/* For more grid iterations: the rows of the image in parts. Returns the loop over the rows of a part, "": it has one row, NULL: all
+ * rows are a loop. */
+static const char *tile_image_rows(struct view *v, struct cpu_conv *k, struct str *out, int64_t part) {
+    int row = k->pos[0];
+    int64_t n = size_of(v, row);
+    if (part == n) return NULL;
+    k->c.in_grid[row] = (double)(n / part);
+    if (part == 1) return "";
+    const char *loop = view_new_axis(v, v->axis[row].name, "l");
+    str_printf(out, " TILE(%s,%lld,%s)", v->axis[row].name, (long long)part, loop);
+    return loop;
+}
+
+/* Rows of a part of the image, without regard to what is packed. */
+static int64_t even_rows(const struct view *v, const struct cpu_conv *k, bool copy) {
+    int64_t n = size_of(v, k->pos[0]), want = (int64_t)ceil(v->tasks / tiles_in_grid(v, k, !copy)),
+            most = copy ? conv_fitting_rows(v, k) : n;
+    if (k->phases || k->windows < 2 || want < 2) return most;
+    if (v->finer < FINER_AXES && !(copy && cuts_rows_first(v, k))) return most;
+    return conv_divisor(n, RG_MAX(RG_MIN(n / want, most), 1));
+}
+
+/* Several images per grid iteration amortize the packing of filters. Returns the loop over them. */
+static const char *tile_batch(struct view *v, struct cpu_conv *k, struct str *out, int64_t most) {
+    struct contraction *c = &k->c;
+    if (k->batch < 0 || c->in_grid[k->batch] <= 1 || v->finer >= FINER_JOINED) return NULL;
+    double spare = tiles_in_grid(v, k, true) / (8.0 * v->threads);
+    most =
+        RG_MIN(RG_MIN(most, (int64_t)spare), (int64_t)c->in_grid[k->batch] - 1); /* keep some in the grid */
+    int64_t n = conv_divisor((int64_t)c->in_grid[k->batch], most);
+    if (n < 2) return NULL;
+    const char *loop = view_new_axis(v, v->axis[k->batch].name, "l");
+    str_printf(out, " TILE(%s,%lld,%s)", v->axis[k->batch].name, (long long)n, loop);
+    c->in_grid[k->batch] /= (double)n;
+    return loop;
+}
+
+/* Few positions of the innermost axis leave accumulators unused, and FMAs wait for one another: those of another axis are unrolled,
+ * too. rows: the loop over `part` rows of the first; NULL: all. (17 channels of 5 x 2 positions on AVX-512: 4 accumulators, 20.)
+ * Returns how many are. */
+static int64_t unroll_more(struct view *v, const struct cpu_conv *k, struct str *out, const char *rows,
+                           int64_t part) {
+    const struct contraction *c = &k->c;
+    int64_t spare = isa_accumulators(v->isa) / (c->mr * c->nv), best = 1, all = 1;
+    const char *name = "";
+    if (k->phases || c->n != k->channel || c->mr < size_of(v, c->m)) return 1;
+    for (int i = k->windows - 2; i >= 0; i--) {
+        bool cut = !i && rows;
+        int64_t n = !cut    ? size_of(v, k->pos[i])
+                    : *rows ? part
+                            : 1,
+                more = n <= spare ? n : conv_divisor(n, spare);
+        if (more > best) best = more, all = n, name = cut ? rows : v->axis[k->pos[i]].name;
+    }
+    if (best < 2) return 1;
+    if (best < all) {
+        const char *in = view_new_axis(v, name, "r");
+        str_printf(out, " TILE(%s,%lld,%s)", name, (long long)best, in);
+        name = in;
+    }
+    str_printf(out, " UNROLL(%s)", name);
+    return best;
+}
+
+/* Requires c.m, c.n, c.mr and c.nv. copy: the image is packed into scratch. */
+bool conv_write_forward(struct view *v, struct cpu_conv *k, struct str *out, bool copy) {
+    struct contraction *c = &k->c;
+    int inner = k->pos[k->windows - 1], tap = k->tap[k->windows - 1];
+    bool priced = copy && !v->isa->by_lane && !k->phases && k->windows > 1 && c->n == k->channel &&
+                  tiles_in_grid(v, k, false) < v->tasks;
+    struct image_cut best = priced ? best_cut(v, k) : (struct image_cut){even_rows(v, k, copy), true};
+    if (copy) conv_pad_row(v, k, out);
+    const char *cut = tile_image_rows(v, k, out, best.part);
+    for (int i = cut != NULL; i < k->windows; i++) conv_loop(v, c, out, k->pos[i]);
+    double filters = c->depth * (double)size_of(v, k->channel) * k->filter.access->bytes;
+    for (int i = 0; i < k->phases; i++) filters *= (double)size_of(v, k->phase[i]);
+    double each = conv_grid_size(v, c) / c->in_grid[k->channel];
+    double need = v->finer ? v->tasks : RG_MIN(2.0 * v->threads, c->in_grid[k->channel]);
+    if (copy && (priced ? !best.channels : each >= need) && filters <= (double)v->l2 / 2)
+        conv_loop(v, c, out, k->channel);
+    const char *loop = tile_batch(v, k, out, copy ? 8 : 64), *at;
+    if (copy && !(at = loop ? loop : conv_grid_axis(v, c))) return false;
+    if (copy) conv_stage_image(v, k, out, at, cut);
+    bool looped = c->in_grid[k->channel] <= 1;
+    struct tiled_axis rows = conv_tile(v, c, out, true), cols = conv_tile(v, c, out, false);
+    if (looped) c->in_grid[k->channel] = 1;
+    c->in_grid[inner] = 1;
+    struct tiled_axis sum =
+        conv_unroll_sum(v, out, tap, c->mr * c->nv * (copy ? unroll_more(v, k, out, cut, best.part) : 1));
+    if (k->phases && k->windows == 2 && c->mr * c->nv * size_of(v, tap) * size_of(v, k->tap[0]) <= 128)
+        str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps per phase */
+    if (k->phases && looped) { /* the filters of a phase and some channels stay in L1 */
+        const char *order = "";
+        for (int i = 0; i < k->phases; i++) order = LIST(v, order, v->axis[k->phase[i]].name);
+        order = LIST(v, order, cols.loop);
+        for (int i = 0; i < k->windows - 1; i++) order = LIST(v, order, v->axis[k->pos[i]].name);
+        str_printf(out, " ORDER(%s)", LIST(v, order, rows.loop));
+    }
+    if (!(at = conv_grid_axis(v, c))) return false;
+    conv_stage_filter(v, k, out, at, c->m == k->channel ? &rows : &cols, sum.out);
+    return true;
+}
+
+/* Vectors of a tile of at most `most`: little padding, few tiles. */
+static int64_t padded_part(int64_t n, int64_t most) {
+    int64_t best = 1;
+    double least = 1e30;
+    for (int64_t i = RG_MIN(n, most); i >= 1; i--) {
+        double cost = (double)(ceil_div(n, i) * i) * (1 + 1.0 / (double)i);
+        if (cost < least) least = cost, best = i;
+    }
+    return best;
+}
+
+/* One filter, or one for each channel of the image: no rows share what is loaded, but the image is packed with its halo as in
+ * write_by_position, and inner loops have no predicates. (8 x 3 x 3 terms of 113 x 67 positions in bf16 on NEON: 90 ms, 16.) A row that
+ * does not fit is packed in parts. */
+bool conv_write_alone(struct view *v, struct str *out) {
+    enum { LEAST_TERMS = 24 }; /* of a sum worth packing its image */
+    struct cpu_conv k = {.channel = -1, .batch = -1};
+    struct contraction *c = &k.c, rows = {0};
+    if (contraction_find(v, &rows) || !factors_find(v, c) || c->depth < LEAST_TERMS || !may_stage(v, &c->a) ||
+        !may_stage(v, &c->b))
+        return false;
+    for (int i = 0; i < CONV_AXES; i++) k.shift[i] = -1;
+    for (int i = 0; i < 2 && !k.windows; i++) {
+        k.image = i ? c->a : c->b, k.filter = i ? c->b : c->a;
+        conv_windows(v, &k, &k.image, &k.filter);
+    }
+    int last = k.windows - 1, inner = k.windows ? k.pos[last] : -1,
+        lanes = inner < 0 ? 1 : view_lanes(v, inner);
+    if (inner < 0 || !k.image.access->pred || k.filter.access->pred || conv_is_weight_gradient(v, &k) ||
+        !view_depends(v, k.image.access->pred, inner) || access_stride(v, k.image.access, inner, 1) != 1 ||
+        access_stride(v, c->store, inner, 1) != 1 || size_of(v, inner) < lanes)
+        return false;
+    reset_grid(v, c);
+    int64_t n = size_of(v, inner), part = conv_fitting_rows(v, &k),
+            nv = padded_part(ceil_div(n, lanes), isa_accumulators(v->isa) / 2), vectors;
+    const char *cut = NULL, *loop = v->axis[inner].name;
+    if (!part && last) return false;
+    c->m = inner, c->mr = nv * lanes; /* whole tiles */
+    if (part) {
+        conv_pad_row(v, &k, out);
+        vectors = (n + k.more) / lanes;
+        if ((n + k.more) % c->mr) return false;
+        cut = tile_image_rows(v, &k, out, part);
+    } else { /* parts of the only row */
+        int64_t fit = (int64_t)((double)v->l2 / 4 * conv_window_size(v, &k, 0) / conv_image_bytes(v, &k, 0)),
+                taps = size_of(v, k.tap[0]);
+        for (k.row = fit / c->mr * c->mr; k.row > 0 && !conv_is_even_row(v, inner, k.row + taps - 1);)
+            k.row -= c->mr;
+        if (k.row <= 0 || conv_step(v, &k, 0) != 1) return false;
+        vectors = k.row / lanes, k.more = ceil_div(n, k.row) * k.row - n;
+        if (k.more) str_printf(out, " PADTO(%s,%lld)", loop, (long long)(n + k.more));
+        cut = loop = view_new_axis(v, v->axis[inner].name, "l");
+        str_printf(out, " TILE(%s,%lld,%s)", v->axis[inner].name, (long long)k.row, loop);
+        c->in_grid[inner] = (double)((n + k.more) / k.row);
+    }
+    for (int i = cut != NULL; i < k.windows; i++) conv_loop(v, c, out, k.pos[i]);
+    const char *at = conv_grid_axis(v, c), *lane = view_new_axis(v, loop, "v");
+    if (!at || !conv_stage_image(v, &k, out, at, cut)) return false;
+    str_printf(out, " TILE(%s,%d,%s) VEC(%s)", loop, lanes, lane, lane);
+    if (nv > 1 && nv < vectors) {
+        const char *u = view_new_axis(v, loop, "u");
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", loop, (long long)nv, u, u);
+    } else if (nv == vectors) {
+        str_printf(out, " UNROLL(%s)", loop);
+    }
+    conv_unroll_sum(v, out, k.tap[last], nv);
+    return true;
+}
