@@ -3,9 +3,10 @@
 
     bench/networks_cpu.py [--threads 1] [--steps 7] [--seconds 8] [--modes eager,last,compile] [--cpu] [CASE ..]
 
-A case is NAME[:forward|:decode]; without any, those of the table below. Both are f32. Each round is a step of each: Ridge in a process
-that is asked for one step at a time, PyTorch here: eager, `last` (channels-last pictures and weights), compile (torch.compile, with a C++
-compiler). --cpu compares seconds of CPU, for a machine with other work, with one thread. Prints the medians, the ratio of the best of
+A case is NAME[:forward|:decode]; without any, those of the table below. Both are f32. In a round each side takes a turn: Ridge in a
+process that is asked for one step at a time, PyTorch here: eager, `last` (channels-last pictures and weights), compile (torch.compile,
+with a C++ compiler). A turn is a pause, in which the threads of the other side stop spinning, a step that is not timed, and up to four
+that are, whose median counts. --cpu compares seconds of CPU, for a machine with other work, with one thread. Prints the medians, the ratio of the best of
 PyTorch's modes to Ridge, and the least and greatest ratio of a round."""
 import argparse, os, statistics, subprocess, sys, time
 
@@ -21,7 +22,7 @@ CASES = [f"{n}{how}" for n in BATCH for how in ("", ":forward")] + ["llama-60m:d
 
 class Ridge:
     def __init__(self, args, name, how, batch):
-        env = dict(os.environ, THREADS=str(args.threads))
+        env = dict(os.environ, RIDGE_THREADS=str(args.threads))
         line = [args.networks, name, str(batch), "0", "f32"] + [how] * bool(how)
         self.child = subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         ready = self.child.stdout.readline().split()
@@ -69,6 +70,13 @@ def torch_step(args, name, how, batch, mode):
     return timed
 
 
+def turn(step, args):
+    time.sleep(args.pause)
+    took = [step()[args.cpu]]
+    steps = max(1, min(4, int(0.3 / max(took[0], 1e-6))))
+    return statistics.median(step()[args.cpu] for _ in range(steps))
+
+
 def row(args, case):
     name, _, how = case.partition(":")
     batch = args.batch or (1 if how == "decode" else BATCH[name])
@@ -83,7 +91,7 @@ def row(args, case):
     took, began = {s: [] for s in sides}, time.time()
     while len(took["ridge"]) < args.steps or (time.time() - began < args.seconds and len(took["ridge"]) < 200):
         for s, step in sides.items():
-            took[s].append(step()[args.cpu])
+            took[s].append(turn(step, args))
     first = sides["ridge"].first
     sides["ridge"].close()
     mid = {s: statistics.median(t) for s, t in took.items()}
@@ -100,6 +108,7 @@ def main():
     ap.add_argument("--batch", type=int, default=0)
     ap.add_argument("--steps", type=int, default=7)
     ap.add_argument("--seconds", type=float, default=8)
+    ap.add_argument("--pause", type=float, default=0.1)
     ap.add_argument("--modes", default="eager,last,compile")
     ap.add_argument("--cpu", action="store_true")
     ap.add_argument("--networks", default="build/release/bench/networks")
