@@ -1,4 +1,4 @@
-/* Tests of MMA instructions on CPUs (rows MMA_CPU of ir/mma.def; codegen/gpu/mma.c, tune/choose/cpu_mma.c, ref/mma.c).
+/* Tests of MMA instructions on CPUs (rows MMA_CPU of ir/mma.def; codegen/gpu/mma.c, tune/choose/gemm/cpu_mma.c, ref/mma.c).
  * GEMMs of random shapes, layouts and types are scheduled for each row, whatever this machine has, and interpreted: integers equal
  * the plain program's, floats are within the bound of docs/semantics.md. Where this machine has the instruction, compiled kernels
  * equal the interpreter bit by bit, on numbers of all magnitudes too: the interpreter knows how the instruction rounds. */

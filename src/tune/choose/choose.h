@@ -117,7 +117,7 @@ bool recipe_list(struct view *, int recipe, int level, struct str *out);
  * are; most_late: of a task. */
 double grid_time(const struct view *, double grid, double most_late);
 bool recipe_conv(struct view *, int level, struct str *out);        /* conv/cpu_conv.c */
-bool recipe_gemm(struct view *, int level, struct str *out);        /* cpu_gemm.c */
+bool recipe_gemm(struct view *, int level, struct str *out);        /* gemm/cpu_gemm.c */
 bool recipe_attention(struct view *, int level, struct str *out);   /* cpu_attention.c */
 bool recipe_elementwise(struct view *, int level, struct str *out); /* elementwise/cpu_elementwise.c */
 
@@ -140,7 +140,7 @@ void shape_grid(struct view *, struct str *out, double *in_grid, const char **na
 /* The size of a tile of at most `most` that divides n with little waste. */
 int64_t even_part(int64_t n, int64_t most);
 
-/* ---- cpu_gemm.c: contractions, also for conv/ ----------------------------------------------------------------- */
+/* ---- gemm/: contractions and their register tiles, also for conv/ ------------------------------------------------ */
 
 struct operand_view {
     const uop *root;
@@ -197,8 +197,8 @@ void price_packing(const struct view *, struct contraction *); /* pack_a, pack_b
 double split_panels(const struct view *, const struct contraction *, int64_t mt, int64_t nt, int64_t *gm,
                     int64_t *gn);
 bool write_cpu_mma(struct view *, struct contraction *,
-                   struct str *out); /* cpu_mma.c: a packed GEMM by MMA instructions */
-/* cpu_gemm.c: the same for a window whose terms are one axis. */
+                   struct str *out); /* gemm/cpu_mma.c: a packed GEMM by MMA instructions */
+/* gemm/cpu_gemm.c: the same for a window whose terms are one axis. */
 bool write_window_mma(struct view *, struct str *out);
 int64_t k_unroll(int64_t k); /* unroll factor of a sum of k terms */
 const char *access_name(const struct view *, const struct access_view *);

@@ -1,7 +1,7 @@
 /* heuristic.c: a good opt list without any search.
  *
  * The kernel is analyzed once (kernel_view.c). Recipes are asked in order, specialized ones first: attention
- * (cpu_attention.c), convolution (conv/), contraction (cpu_gemm.c), anything else (elementwise/). Each writes
+ * (cpu_attention.c), convolution (conv/), contraction (gemm/), anything else (elementwise/). Each writes
  * complete lists, its best first and then simpler ones; the first that opts_legal accepts is the answer, and the empty list
  * is the last resort. So the answer is always legal; a recipe's own checks only save time. If its grid is too small for the
  * threads, the recipe is asked for smaller grid iterations (enum finer), last of all, when every cut is made.

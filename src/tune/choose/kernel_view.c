@@ -288,6 +288,17 @@ bool view_can_name(const struct view *v, const uop *buf) {
     return true;
 }
 
+const char *access_name(const struct view *v, const struct access_view *s) {
+    return ir_name(v->ir, s->buf->arg.param.name);
+}
+
+const char *list_of(struct view *v, const char *const *name, int n) {
+    const char *all = "";
+    for (int i = 0; i < n; i++)
+        if (*name[i]) all = *all ? arena_printf(v->arena, "%s,%s", all, name[i]) : name[i];
+    return all;
+}
+
 double grid_time(const struct view *v, double grid, double most_late) {
     double late = v->threads == 1 ? 0 : RG_MIN(RG_MAX(v->threads / 16.0, FEWEST_LATE), 1) * most_late;
     return (ceil(grid / v->threads) + late) / grid;

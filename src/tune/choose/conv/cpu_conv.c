@@ -14,20 +14,20 @@
  *              images at a time, and the partial sums stay in L2
  *   dots       the same for an image of few channels: vectors along the last tap, no packing
  * here:
- *   product    16-bit types: all terms of a window are joined (JOIN) and packed for MMA instructions by cpu_mma.c, whatever the
+ *   product    16-bit types: all terms of a window are joined (JOIN) and packed for MMA instructions by gemm/cpu_mma.c, whatever the
  *              number of channels
  *   phases     data gradient of a strided convolution: position i is read as i / stride, its tap as i mod stride. Tiled into
  *              quotient and remainder, each remainder is a convolution of its own: `channels`, with the filters of all of
  *              them packed
  *
- * What cpu_gemm.c does as well is left to it. The order of summation depends on sizes and caches alone, never on the number
+ * What gemm/ does as well is left to it. The order of summation depends on sizes and caches alone, never on the number
  * of threads.
  * Requires: struct view. Gives: an opt list. Tests: tests/unit/conv.c, tests/unit/heuristic.c */
 #include "tune/choose/conv/conv.h"
 
 #include <math.h>
 
-enum { WINDOW_CHANNELS = 16 }; /* that amortize a packed window (cpu_gemm.c) */
+enum { WINDOW_CHANNELS = 16 }; /* that amortize a packed window (gemm/cpu_gemm.c) */
 
 /* ---- the register tile ------------------------------------------------------------------------------------- */
 
@@ -122,7 +122,7 @@ static bool write_conv(struct view *v, int level, struct str *out) {
         return c->mr > 1 && conv_write_gradient(v, &k, out);
     }
     int64_t fit = conv_fitting_rows(v, &k);
-    /* parts of an image that does not fit: where the window of cpu_gemm.c would not pay (64 channels on NEON: 18.7 ms, 14.2; 8 of them:
+    /* parts of an image that does not fit: where the window of gemm/ would not pay (64 channels on NEON: 18.7 ms, 14.2; 8 of them:
      * 2.2, 4.1) */
     bool cut = fit < size_of(v, k.pos[0]);
     if (pred && (!fit || (cut && !k.phases && channels >= WINDOW_CHANNELS))) return false;

@@ -1,6 +1,6 @@
 /* cpu_mma.c: packed GEMMs by the MMA instructions of a CPU (rows MMA_CPU of ir/mma.def): BFMMLA, SMMLA; VDPBF16PS, VPDPBUSD.
  *
- * The schedule is cpu_gemm.c's: panels of both operands are packed, k in blocks. The register tile is mr x nr instructions, and the
+ * The schedule is packed.c's: panels of both operands are packed, k in blocks. The register tile is mr x nr instructions, and the
  * tiles that are packed are those that the instruction reads, pairs or quads along k included. Blocks of k are as long as the sum of
  * one accumulator may be (codegen/opts/block_sums.c); integers are exact.
  * Requires: struct view, a contraction. Gives: an opt list. Tests: tests/unit/cpu_mma.c */
