@@ -2,8 +2,8 @@
  * comment; no opts: those of the heuristic; `cublas M N K NT`: NVIDIA's product of the same buffers of
  * one type, a, b, out; of floats by TF32).
  * Buffers hold small integers, so that sums are exact and every list of one kernel must give the same sum of its output,
- * which is printed, with the best time of several rounds of calls with one wait. Large inputs are there twice and used in turns, so
- * that what a call reads does not come from the caches.
+ * which is printed, with the best time of several rounds of calls with one wait. Buffers are there so often, and used in turns, that
+ * what a call reads does not come from the caches.
  * With -r they hold random numbers, which cost the SMs more power and therefore time; printed is the greatest
  * difference to what the first list gave, and two times of calls on the same buffers: sustained, after the same calls kept the GPU
  * busy for a while, and a burst after a pause, which a GPU that is limited by power runs at a higher clock. */
@@ -20,12 +20,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { SLOTS = 64, LARGE = 16 << 20 /* bytes */ };
+enum { SLOTS = 64, TURNS = 32, LARGE = 1 << 20, BEYOND_CACHES = 192 << 20 /* bytes */ };
 
 /* Of the last kernel file: its buffers stay for the next list. */
 static struct {
     char path[512];
-    void *buf[2][SLOTS]; /* of what is large there are two */
+    void *buf[TURNS][SLOTS]; /* what is small is there once */
+    int turns;
     size_t bytes[SLOTS];
     enum dtype type[SLOTS];
     uint32_t out;
@@ -71,8 +72,8 @@ static void compile(void *arg) {
 
 static void release(struct engine *en) {
     for (int i = 0; i < SLOTS; i++)
-        for (int t = 0; t < 2; t++)
-            if (held.buf[t][i] && (!t || held.buf[1][i] != held.buf[0][i]))
+        for (int t = 0; t < held.turns; t++)
+            if (held.buf[t][i] && (!t || held.buf[t][i] != held.buf[0][i]))
                 engine_free(en, held.buf[t][i], held.bytes[i]);
     free(held.first);
     memset(&held, 0, sizeof held);
@@ -95,8 +96,8 @@ static void fill(struct job *j, const uop *param) {
     held.type[s] = dt, held.bytes[s] = n * size;
     char *host = malloc(part * size);
     for (size_t k = 0; k < part; k++) ref_write(dt, host + k * size, element(dt, k + 7919 * s));
-    for (int t = 0; t < 2; t++) {
-        bool own = !t || (held.bytes[s] >= LARGE && !with_random);
+    for (int t = 0; t < held.turns; t++) {
+        bool own = !t || held.bytes[s] >= LARGE;
         held.buf[t][s] = own ? engine_alloc(j->en, &j->err, held.bytes[s]) : held.buf[0][s];
         for (size_t at = 0; own && at < n && held.buf[t][s]; at += part) /* as random as any */
             engine_copy(j->en, &j->err, COPY_IN, (char *)held.buf[t][s] + at * size, host,
@@ -111,7 +112,14 @@ static void buffers(struct job *j) {
     release(j->en);
     snprintf(held.path, sizeof held.path, "%s", j->path);
     uop_vec topo = {0};
+    size_t large = 1;
     uop_topo(&j->arena, j->lin.u, j->lin.n, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        size_t n =
+            topo.p[i]->op == OP_PARAM ? (size_t)topo.p[i]->src[0]->hi * dtype_info[topo.p[i]->dt].bytes : 0;
+        if (n >= LARGE) large += n;
+    }
+    held.turns = with_random ? 1 : (int)RG_MIN(RG_MAX(BEYOND_CACHES / large, 2), TURNS);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         const uop *to = n->op == OP_STORE       ? n->src[0]->src[0]
@@ -128,7 +136,7 @@ static void buffers(struct job *j) {
 static double seconds(struct job *j, int calls) {
     char probe[4];
     struct engine_list *l = j->peer ? NULL : engine_list_new(j->en, &j->err);
-    for (int i = 0; i < calls && l; i++) engine_list_add(l, &j->err, j->k, held.buf[i % 2], NULL);
+    for (int i = 0; i < calls && l; i++) engine_list_add(l, &j->err, j->k, held.buf[i % held.turns], NULL);
     engine_copy(j->en, &j->err, COPY_OUT, probe, held.buf[0][held.out], 4);
     uint64_t t0 = os_now_ns();
     for (int i = 0; i < calls && !l; i++) cublas_run();

@@ -13,7 +13,7 @@
 enum {
     LEAST_THREADS = 8,      /* threads per iteration, on CUDA */
     LONG_THREAD = 4096,     /* iterations of a thread's loops that are worth a word, where threads are few */
-    THREADS = 256,          /* threads of a block, one iteration each */
+    THREADS = 256,          /* threads of a block, one iteration each, or several rows */
     LOCAL_BYTES = 256,      /* bytes of scratch that are an array of the thread */
     CAPPED_REGISTERS = 128, /* threads with LEAST_SUMS .. MOST_SUMS accumulators */
     OTHER_REGISTERS = 32,   /* registers of a thread besides its accumulators */
@@ -749,6 +749,13 @@ static const char *slow_form(struct gpu *c) {
     return fmt(&c->r, "thread loops of %.0f iterations, %.0f threads", each, threads);
 }
 
+/* Threads of a block of rows that each have at most a warp: of few rows, so many that every SM has some. */
+static uint32_t rows_together(const struct gpu *c) {
+    uint32_t n = THREADS;
+    while (n > 32 && (double)c->r.lin->grid * c->coop < (double)n * spec_of(c->r.lin)->sms) n /= 2;
+    return n;
+}
+
 static void render_gpu(struct gpu *c, struct str *o, const struct render_limits *limits,
                        struct render_shape *shape) {
     const struct linear *lin = c->r.lin;
@@ -770,7 +777,8 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
             c->groups |= lin->u[i]->op == OP_MBAR_INIT;
     if (lin->threads) c->lanes = true, c->block = c->coop = lin->threads;
     c->member = c->d->thread;
-    if (c->block && c->block <= 32 && !c->lanes && !c->d->cl) c->block = THREADS, c->member = "member";
+    if (c->block && c->block <= 32 && !c->lanes && !c->d->cl) c->block = rows_together(c);
+    if (c->block > c->coop) c->member = "member";
     c->why = slow_form(c);
     c->scratch = lin->scratch > LOCAL_BYTES && !c->row.n ? lin->scratch : 0;
     check_limits(c, limits);

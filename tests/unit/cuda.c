@@ -372,13 +372,16 @@ TEST(cuda_keeps_rows_in_registers) {
     CHECK_EQ(count_of(l->cuda.p, "__syncthreads();"), 2); /* one for each reduction */
     CHECK(strstr(l->cuda.p, "__launch_bounds__(512)"));
     /* as many values for each thread, if the number allows it; no shared memory within one warp */
-    l = lowered(softmax_of(64, 768), NULL);
+    l = lowered(softmax_of(2048, 768), NULL);
     CHECK_EQ(l->shape.block, 256);
     CHECK_EQ(l->shape.per_block, 8);
     CHECK(!strstr(l->cuda.p, "__syncthreads") &&
           strstr(l->cuda.p, "blockIdx.x * 8 + threadIdx.x / 32; if (t < n)"));
-    l = lowered(softmax_of(64, 36), NULL); /* nine pieces of 16 bytes */
+    l = lowered(softmax_of(64, 768), NULL); /* few rows: a warp of a block of its own for each */
+    CHECK(l->shape.block == 32 && l->shape.per_block == 1 && !strstr(l->cuda.p, "member"));
+    l = lowered(softmax_of(8192, 36), NULL); /* nine pieces of 16 bytes */
     CHECK_EQ(l->shape.per_block, 32);
+    CHECK_EQ(lowered(softmax_of(512, 36), NULL)->shape.per_block, 4);
     CHECK(strstr(l->cuda.p, "for (int o = 4; o; o >>= 1)") && strstr(l->cuda.p, "0xffu << "));
     CHECK_EQ(lowered(softmax_of(64, 6144), NULL)->shape.block, 384);
     CHECK_EQ(lowered(softmax_of(64, 5120), NULL)->shape.block, 320);

@@ -20,6 +20,8 @@ static const struct few {
     {{.m = 7, .n = 333, .k = 1200, .tb = true, .dt = "bf16"}, true}, /* what does not come out even */
     {{.m = 16, .n = 520, .k = 2088, .dt = "bf16"}, true},
     {{.m = 4, .n = 2056, .k = 128, .tb = true, .dt = "bf16"}, true}, /* two lines for each column */
+    {{.m = 3, .n = 256, .k = 1408, .tb = true, .dt = "bf16"}, true}, /* 11 warps of two steps */
+    {{.m = 19, .n = 128, .k = 2048, .tb = true, .dt = "f16"}, true},
     {{.m = 1, .n = 1000, .k = 2300, .dt = "f32"}, false},
     {{.m = 1, .n = 1024, .k = 256, .dt = "bf16"}, false},
     {{.m = 1, .n = 1024, .k = 512, .dt = "f32"}, false},
@@ -60,6 +62,22 @@ TEST(few_rows_are_alike_everywhere) {
         char text[2048];
         snprintf(text, sizeof text, "%s", chosen_for(&few[i], 80).opts);
         CHECK_STR(text, chosen_for(&few[i], 90).opts);
+    }
+}
+
+/* A K-major matrix of few columns: as many bytes in flight as keep memory busy, by blocks that are all resident. */
+TEST(few_rows_have_bytes_in_flight) {
+    static const struct {
+        int64_t m, n, k, warps, steps;
+    } want[] = {{16, 2048, 5632, 11, 2}, {16, 2048, 2048, 16, 1}, {4, 5632, 2048, 8, 1},
+                {16, 32000, 2048, 4, 1}, {32, 2048, 5632, 11, 1}, {16, 512, 2048, 16, 2}};
+    for (size_t i = 0; i < RG_COUNT(want); i++) {
+        struct few f = {{.m = want[i].m, .n = want[i].n, .k = want[i].k, .tb = true, .dt = "bf16"}, true};
+        char warps[64], steps[64];
+        snprintf(warps, sizeof warps, ",%lld,k_w)", (long long)(64 * want[i].warps));
+        snprintf(steps, sizeof steps, "TILE(k,%lld,k_u)", (long long)(64 * want[i].warps * want[i].steps));
+        const char *list = chosen_for(&f, 90).opts;
+        if (!strstr(list, warps) || !strstr(list, steps) != (want[i].steps == 1)) FAIL("%zu: %s", i, list);
     }
 }
 

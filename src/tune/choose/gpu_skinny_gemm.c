@@ -23,6 +23,13 @@
 #define MIN_K 256            /* terms that warps share .. */
 #define MIN_K_LINE 64 /* .. or of a K-major matrix, a line for each column: scores of grouped queries */
 #define THREADS 256
+#define LEAST_WARPS 4 /* that share k of a K-major matrix; of another twice as many */
+#define MAX_WARPS 16
+#define STEP_BYTES 1024     /* of a K-major matrix that a warp loads in a step, for 8 columns */
+#define STEP_REGISTERS 16   /* of a step, 16 rows, .. */
+#define COLUMN_REGISTERS 10 /* .. 8 columns .. */
+#define OTHER_REGISTERS 20
+#define ENOUGH 0.7 /* of the bytes in flight that are wanted */
 
 struct skinny_gemm {
     struct view *v;
@@ -121,16 +128,48 @@ static int64_t k_split(int64_t depth, int64_t part, int64_t most) {
 
 /* ---- mma.sync ----------------------------------------------------------------------------------------------- */
 
-/* Levels of k: loop, warps, `run` consecutive terms per lane of four, four of them per instruction. */
-static const char *split_k(struct skinny_gemm *x, int64_t run, int64_t most) {
+/* Warps that share k, and steps of a warp that are unrolled. */
+struct k_shares {
+    int64_t warps, steps;
+};
+
+/* Do the registers of an SM hold its share of the blocks? */
+static bool is_one_wave(const struct skinny_gemm *x, struct k_shares s, int64_t count, int64_t blocks) {
+    const struct gpu_spec *gpu = x->v->gpu;
+    int64_t each =
+        s.steps * (STEP_REGISTERS * (x->m > 16 ? 2 : 1) + COLUMN_REGISTERS * count) + OTHER_REGISTERS;
+    return (blocks + gpu->sms - 1) / gpu->sms * s.warps * 32 * each <= gpu->regs_sm;
+}
+
+/* K-major: enough of both for the bytes in flight that keep memory busy; more warps rather than more steps. Both divide k, or k is
+ * cut by warps alone. 16 rows by 23 MB, 256 blocks: 17.0 us by 4 warps, 9.0 by 11 of two steps, and not less with more in
+ * flight (H200). count: instructions along n. */
+static struct k_shares split_in_flight(const struct skinny_gemm *x, int64_t part, int64_t count) {
+    int64_t blocks = (x->n + 8 * count - 1) / (8 * count) * x->batch, parts = x->depth / part;
+    double want = ENOUGH * gpu_cost.bytes_in_flight * x->v->gpu->sms / (double)(STEP_BYTES * count * blocks);
+    struct k_shares best = {k_split(x->depth, part, LEAST_WARPS), 1};
+    for (int64_t steps = 1; steps <= 2 && x->depth % part == 0; steps++)
+        for (int64_t warps = LEAST_WARPS; warps <= MAX_WARPS; warps++) {
+            struct k_shares s = {warps, steps};
+            bool more = warps * steps > best.warps * best.steps && (double)(best.warps * best.steps) < want;
+            if (more && parts % (warps * steps) == 0 && is_one_wave(x, s, count, blocks)) best = s;
+        }
+    return best;
+}
+
+/* Levels of k: loop, steps, warps, `run` consecutive terms per lane of four, four of them per instruction. */
+static const char *split_k(struct skinny_gemm *x, int64_t run, struct k_shares s) {
     struct view *v = x->v;
-    const char *k = v->axis[x->k].name, *name = k, *in[5];
-    static const char *const as[] = {"w", "q", "s", "r", "i"};
-    for (int i = 0; i < 5; i++) in[i] = view_new_axis(v, k, as[i]);
-    int64_t warps = k_split(x->depth, 4 * run, most);
+    const char *k = v->axis[x->k].name, *name = k, *in[6];
+    static const char *const as[] = {"w", "q", "s", "r", "i", "u"};
+    int64_t warps = s.warps;
+    for (int i = 0; i < 6; i++) in[i] = view_new_axis(v, k, as[i]);
+    if (s.steps > 1)
+        str_printf(&x->s, " TILE(%s,%d,%s)", name, (int)(s.steps * warps * 4 * run), in[5]), name = in[5];
     if (warps > 1) str_printf(&x->s, " TILE(%s,%d,%s)", name, (int)(warps * 4 * run), in[0]), name = in[0];
     str_printf(&x->s, " TILE(%s,%d,%s) TILE(%s,%d,%s)", name, (int)(4 * run), in[1], in[1], (int)run, in[2]);
     str_printf(&x->s, " TILE(%s,4,%s) JOIN(%s,%s,%s) UNROLL(%s)", in[2], in[3], in[1], in[3], in[4], in[2]);
+    if (s.steps > 1) str_printf(&x->s, " UNROLL(%s)", in[5]);
     if (warps > 1) str_printf(&x->s, " THREAD(%s)", in[0]);
     return in[4];
 }
@@ -149,7 +188,9 @@ static bool write_mma(struct skinny_gemm *x) {
     const char *m = row_name(x), *n = v->axis[x->col].name, *n1 = view_new_axis(v, n, "c"),
                *n2 = view_new_axis(v, n, "d");
     const char *m1 = view_new_axis(v, m, "t");
-    const char *k = split_k(x, run, along_k ? 4 : 8); /* warps */
+    struct k_shares s = {k_split(x->depth, 4 * run, 2 * LEAST_WARPS), 1};
+    if (along_k) s = split_in_flight(x, 4 * run, count);
+    const char *k = split_k(x, run, s);
     str_printf(&x->s, " TILE(%s,%d,%s)", n, (int)(8 * count), n1);
     if (count > 1) str_printf(&x->s, " TILE(%s,%d,%s)", n1, (int)each, n2);
     if (x->m % 16) str_printf(&x->s, " PADTO(%s,16)", m);
