@@ -5,8 +5,8 @@
  * affine in these (images of a convolution) are gathered. A block computes a tile of m x n, each warp or warpgroup a part
  * of it: wgmma or mma.sync for 16-bit and 8-bit floats (with RIDGE_TF32=1 for f32), mma.sync for f64 from sm_90 on and for 8-bit
  * integers, else FMAs. The k loop is a multistage pipeline. A config is a tile, a number of stages, a rasterization and a schedule
- * (persistent, warp-specialized, split-K in a cluster). All legal ones are priced by gpu_time.c; the heuristic takes the
- * cheapest, search tries more.
+ * (persistent, warp-specialized, split-K in a cluster). All legal ones are priced by gpu_time.c; the heuristic
+ * takes the cheapest, search tries more.
  * Tests: tests/unit/gpu_threads.c, tests/unit/cuda.c, tests/unit/tune_gpu.c */
 #include "tune/choose/choose.h"
 #include "tune/choose/gpu_gemm_tiles.h"
@@ -802,20 +802,12 @@ bool gpu_lowers(const struct view *v, const char *opts) {
     return ok;
 }
 
-/* Seconds of blocks that share sums, 8 x 4 results each (skinny_tile of gpu_heuristic.c): loads from L2, then FMAs at half their
- * rate, since 16-bit operands are widened. */
-static double coop_seconds(const struct gemm *x) {
-    const struct gpu_spec *gpu = x->v->gpu;
-    double fmas = x->m.size * x->n.size * x->k.size * batch_of(x), clocks = gpu->sms * gpu->ghz * 1e9;
-    double bytes = fmas * x->elem_bytes * (1.0 / 8 + 1.0 / 4);
-    return bytes / (gpu_cost.l2_rate_shared * gpu_l2_scale(gpu) * clocks) + fmas / (64 * clocks);
-}
-
 /* Few blocks, and single threads, each with the loads of a sum in a row, take less? Blocks share sums of operands contiguous along k. */
 static bool is_few(const struct gemm *x, const struct priced_config *p) {
     bool dots = is_contiguous(x, x->c.a.access, &x->k) && is_contiguous(x, x->c.b.access, &x->k);
-    bool slow = p->seconds > (dots ? coop_seconds(x) : x->k.size * gpu_cost.thread_term);
-    return slow && p->blocks < gpu_whole(x->v->gpu, gpu_cost.blocks_gemm);
+    double fmas = x->m.size * x->n.size * x->k.size * batch_of(x), terms = x->k.size * gpu_cost.thread_term;
+    double other = dots ? predict_gpu_coop(fmas, x->elem_bytes, x->v->gpu) : terms;
+    return p->seconds > other && p->blocks < gpu_whole(x->v->gpu, gpu_cost.blocks_gemm);
 }
 
 static const char *cheapest(struct gemm *x) {
@@ -846,16 +838,14 @@ const char *gpu_gemm(struct view *v) {
 /* For messages and tables of measurements. */
 static const char *config_name(const struct gemm *x, const struct gemm_config *f) {
     const struct gemm_tile *t = &f->t;
-    const char *schedule = !f->consumers ? ""
-                                         : arena_printf(x->v->arena, " warp_specialize %d%s", f->consumers,
-                                                        f->persistent ? " persistent" : "");
+    const char *schedule = "";
+    if (f->consumers)
+        schedule = arena_printf(x->v->arena, " warp_specialize %d%s", f->consumers,
+                                f->persistent ? " persistent" : "");
     if (f->cluster > 1) schedule = arena_printf(x->v->arena, "%s cluster %d", schedule, f->cluster);
-    static const char *const kind[] = {"fma", "mma", "tf32", "wgmma"};
-    return arena_printf(x->v->arena, "%s %dx%dx%d %dx%d stages %d raster %d%s",
-                        kind[x->wgmma  ? 3
-                             : x->tf32 ? 2
-                                       : x->mma],
-                        t->m, t->n, t->k, t->wm, t->wn, f->stages, f->raster, schedule);
+    const char *kind = x->wgmma ? "wgmma" : x->tf32 ? "tf32" : x->mma ? "mma" : "fma";
+    return arena_printf(x->v->arena, "%s %dx%dx%d %dx%d stages %d raster %d%s", kind, t->m, t->n, t->k, t->wm,
+                        t->wn, f->stages, f->raster, schedule);
 }
 
 /* Configs before number i that differ from it in stages and rasterization alone. */

@@ -105,3 +105,9 @@ double predict_gpu(const struct gpu_work *w, const struct gpu_spec *g, const str
         w->dram / (model_value(m, MODEL_DRAM_READ) * 1e9 * gpu_cost.dram_peak * RG_MAX(full, 0.02));
     return p_norm((double[]){seconds, memory}, 2) + gpu_cost.launch_seconds;
 }
+
+double predict_gpu_coop(double fmas, double bytes, const struct gpu_spec *g) {
+    enum { ROWS = 8, COLUMNS = 4, FMA_RATE = 64 }; /* FMA_RATE: half, since 16-bit operands are widened */
+    double clocks = g->sms * g->ghz * 1e9, loaded = fmas * bytes * (1.0 / ROWS + 1.0 / COLUMNS);
+    return loaded / (gpu_cost.l2_rate_shared * gpu_l2_scale(g) * clocks) + fmas / (FMA_RATE * clocks);
+}
