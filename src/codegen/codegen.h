@@ -25,7 +25,7 @@ struct target {
     bool native_exp;            /* has EXP, EXP2 and SIGMOID of float32: CUDA */
     bool native_f16;            /* has + - * / and FMA of vectors of float16: the CPU device */
     bool no_f64;                /* has no double precision: some OpenCL devices */
-    bool no_coop;               /* threads share no COOP loop of this kernel: each runs all of it */
+    uop_vec no_coop;            /* COOP ranges whose loops no threads share: each runs all of them */
     bool keep_math;             /* the interpreter (ref/linear.c): has EXP, SIN .. and 16-bit floats */
 };
 static inline bool target_is_gpu(const struct target *t) { return t->kind == TARGET_GPU; }

@@ -69,12 +69,11 @@ void prog_target(const struct engine *en, struct lower_opts *how) {
 
 void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *k, const struct lower_opts *o,
                 struct linear *lin) {
-    lower(ir, k, o, lin);
-    if (target_is_gpu(&o->target) && render_gives_up_coop(ir->arena, lin)) { /* its sums are longer */
-        struct lower_opts again = *o;
-        again.target.no_coop = true;
-        lower(ir, k, &again, lin);
-    }
+    struct lower_opts how = *o;
+    lower(ir, k, &how, lin);
+    /* their sums are longer; another level may be given up too */
+    while (target_is_gpu(&o->target) && render_gives_up_coop(ir->arena, lin, &how.target.no_coop))
+        lower(ir, k, &how, lin);
     lin->est.flops *= p->share, lin->est.bytes *= p->share, lin->est.special *= p->share;
     lin->est.flops_issued *= p->share, lin->est.bytes_issued *= p->share, lin->est.lines *= p->share;
     for (int u = 0; u < WORK_UNITS; u++) lin->est.asked[u] *= p->share, lin->est.issued[u] *= p->share;

@@ -331,12 +331,26 @@ void spread_find(struct arena *a, const struct linear *lin, uint32_t most, sprea
     if (out->n) keep_rows(&f, most, out, rows, why);
 }
 
-bool render_gives_up_coop(struct arena *a, const struct linear *lin) {
+static bool has_axis_of(const uop_vec *v, const uop *range) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (v->p[i]->arg.range.cls == range->arg.range.cls) return true;
+    return false;
+}
+
+bool render_gives_up_coop(struct arena *a, const struct linear *lin, uop_vec *out) {
     spread_vec shared = {0};
     row_vec rows = {0};
     const char *why = NULL;
+    uint32_t before = out->n;
     spread_find(a, lin, GPU_BLOCK_THREADS, &shared, &rows, &why);
-    return why && !shared.n;
+    for (uint32_t i = 0, s = 0; i < lin->n && why; i++) {
+        const uop *n = lin->u[i];
+        if (s < shared.n && shared.p[s].begin == i)
+            i = shared.p[s++].end; /* inside of it each thread runs all of a loop anyway */
+        else if (n->op == OP_RANGE && n->arg.range.kind == AX_COOP && !has_axis_of(out, n))
+            vec_push(a, out, n);
+    }
+    return out->n > before;
 }
 
 double thread_iterations(const struct linear *lin) {

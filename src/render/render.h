@@ -52,8 +52,8 @@ struct render_shape {
  * and then the TMA descriptors, 128 bytes each.
  * atomic: grid iterations may add to the same element, so that STORE_ADD must be atomic. Throws as render_c. */
 void render_cuda(struct str *, struct ir *, const struct linear *, bool atomic, struct render_shape *);
-/* It has COOP loops, and no one can be shared: each thread will run all of them. */
-bool render_gives_up_coop(struct arena *, const struct linear *);
+/* Adds the COOP axes of loops that cannot be shared: each thread will run all of them. False: no new ones. */
+bool render_gives_up_coop(struct arena *, const struct linear *, uop_vec *);
 
 /* ---- gpu.c: OpenCL C 1.2 --------------------------------------------------------------------------- */
 

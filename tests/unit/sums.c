@@ -3,6 +3,7 @@
  * same in every run; RIDGE_SEED gives others. Code: src/codegen/opts/block_sums.c, src/schedule/split.c, src/tensor/reduce.c */
 #include "base/base.h"
 #include "codegen/codegen.h"
+#include "engine/plan.h"
 #include "irtest.h"
 #include "simgpu.h"
 
@@ -298,20 +299,25 @@ TEST_SLOW(sums_cross_entropy_of_16bit_logits, 600) {
 
 /* ---- additions in one accumulator ---------------------------------------------------------------------------------- */
 
-static int64_t adds_with(const char *opts) {
-    static const char rows[] =
-        "kernel rows\nx = (PARAM<f32>[0 x] 16777216)\no = (PARAM<f32>[1 o] 1)\n"
-        "r = (RANGE[r REDUCE 0 0] 1024)\nk = (RANGE[k REDUCE 1 0] 16384)\n"
-        "(SINK (STORE (INDEX o 0) (REDUCE[ADD] (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL r 16384) k))) k) r)))\n";
+static int64_t adds_in(const char *text, const char *opts) {
     struct ir_test t;
     ir_test_open(&t);
     struct program p;
     struct linear lin;
-    ir_parse(&t.ir, rows, strlen(rows), "text", &p);
-    lower(&t.ir, &p.kernel.p[0], &(struct lower_opts){.opts = opts, .target = {.kind = TARGET_GPU}}, &lin);
+    ir_parse(&t.ir, text, strlen(text), "text", &p);
+    prog_lower(&(struct sched_prog){.share = 1}, &t.ir, &p.kernel.p[0],
+               &(struct lower_opts){.opts = opts, .target = {.kind = TARGET_GPU}}, &lin);
     int64_t n = simgpu_longest_sum(&t.arena, &lin);
     ir_test_close(&t);
     return n;
+}
+
+static int64_t adds_with(const char *opts) {
+    return adds_in("kernel rows\nx = (PARAM<f32>[0 x] 16777216)\no = (PARAM<f32>[1 o] 1)\n"
+                   "r = (RANGE[r REDUCE 0 0] 1024)\nk = (RANGE[k REDUCE 1 0] 16384)\n"
+                   "(SINK (STORE (INDEX o 0) (REDUCE[ADD] (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL r 16384) "
+                   "k))) k) r)))\n",
+                   opts);
 }
 
 TEST(sums_of_nested_cooperative_loops) {
@@ -319,6 +325,18 @@ TEST(sums_of_nested_cooperative_loops) {
     CHECK(adds_with("") <= 128 && adds_with("COOP(r)") <= 128);
     CHECK(adds_with("COOP(r) COOP(k)") <= 128); /* threads share r; each has all of k */
     CHECK(adds_with("COOP(r) TILE(k,4,v) VEC(v) COOP(k)") <= 128);
+}
+
+/* Threads share the loop of 64 maxima; no cell is left for the sum, which each of them has alone: in blocks. */
+TEST(sums_beside_a_cooperative_loop) {
+    static const char two[] =
+        "kernel two\nx = (PARAM<f32>[0 x] 1048576)\ny = (PARAM<f32>[1 y] 16384)\no = (PARAM<f32>[2 o] 64)\n"
+        "g = (RANGE[g GRID 0 0] 64)\nk = (RANGE[k REDUCE 1 0] 16384)\nj = (RANGE[j REDUCE 2 0] 16384)\n"
+        "(SINK (STORE (INDEX o g) (ADD (REDUCE[MAX] (LOAD (INDEX x (ADD (MUL g 16384) k))) k) (REDUCE[ADD] "
+        "(LOAD (INDEX y j)) j))))\n";
+    CHECK_EQ(adds_in(two, "COOP(k) COOP(j)"), 64);
+    CHECK_EQ(adds_in(two, "REG(g) COOP(k) COOP(j)"), 64);
+    CHECK(adds_in(two, "REG(g) COOP(k)") <= 128);
 }
 
 /* ---- large (-a): `make test-large`; RIDGE_DEVICE names another device -------------------------------------------- */

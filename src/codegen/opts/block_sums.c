@@ -29,8 +29,8 @@ enum {
 
 struct blocking {
     struct sched *s;
-    bool threads; /* of a GPU: a vector is several registers */
-    bool no_coop; /* each thread runs all of a cooperative loop */
+    bool threads;    /* of a GPU: a vector is several registers */
+    uop_vec no_coop; /* each thread runs all of these cooperative loops */
     struct free_ranges fr;
     uop_vec topo;
 };
@@ -42,12 +42,18 @@ struct cut {
     int64_t n;
 };
 
+static bool runs_alone(const struct blocking *b, const uop *r) {
+    for (uint32_t i = 0; i < b->no_coop.n; i++)
+        if (b->no_coop.p[i]->arg.range.cls == r->arg.range.cls) return true;
+    return false;
+}
+
 /* Do the threads of a block share the loop r of the sum n? Inside another cooperative loop each runs all of it. */
 static bool is_shared(struct blocking *b, const uop *n, const uop *r) {
-    if (b->no_coop || r->arg.range.kind != AX_COOP) return false;
+    if (r->arg.range.kind != AX_COOP || runs_alone(b, r)) return false;
     const uop_vec *around = free_of(&b->fr, n);
     for (uint32_t i = 0; i < around->n; i++)
-        if (around->p[i]->arg.range.kind == AX_COOP) return false;
+        if (around->p[i]->arg.range.kind == AX_COOP && !runs_alone(b, around->p[i])) return false;
     return true;
 }
 
