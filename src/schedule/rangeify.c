@@ -353,13 +353,29 @@ static const uop *masked_product(struct rangeify *r, const uop *x) {
     return x;
 }
 
-/* The body reduced over the ranges src[1..]; 16-bit floats are accumulated in fp32 and rounded once. */
+static bool is_half(const uop *x) { return x->dt == DT_F16 || x->dt == DT_BF16; }
+
+/* The same extreme over other ranges, if the body is one, perhaps rounded to 16 bits: that keeps the order. Else NULL. */
+static const uop *same_extreme(enum op op, const uop *body) {
+    const uop *in = body->op == OP_CAST ? body->src[0] : body;
+    bool rounded = in == body || (is_half(body) && in->dt == DT_F32);
+    bool extreme = (op == OP_MAX || op == OP_MIN) && in->op == OP_REDUCE && in->arg.i == (int64_t)op;
+    return extreme && rounded ? in : NULL;
+}
+
+/* The body reduced over the ranges src[1..]. An extreme of extremes is one over all their ranges, which threads can share. 16-bit
+ * floats are accumulated in fp32 and rounded once. */
 static const uop *reduced(struct rangeify *r, enum op op, const uop *body, const uop **src, uint32_t nr) {
     enum dtype dt = (enum dtype)body->dt;
     int64_t same = drop_invariant_ranges(r, op, body, src, &nr);
     if (same > 1 && op == OP_ADD) body = times(r, body, same);
     if (!nr) return body;
-    bool half = dt == DT_F16 || dt == DT_BF16; /* extremes too: a conversion less for each element */
+    bool half = is_half(body); /* extremes too: a conversion less for each element */
+    const uop *in = same_extreme(op, body);
+    if (in && nr + in->nsrc - 1 <= SHAPE_MAX) {
+        memcpy(&src[1 + nr], &in->src[1], (in->nsrc - 1) * sizeof *src);
+        nr += in->nsrc - 1, body = in->src[0];
+    }
     src[0] = half ? cast(r, body, DT_F32) : body;
     return cast(r, rw_mk(&r->rw, OP_REDUCE, src, 1 + nr, (union arg){.i = op}), dt);
 }

@@ -493,6 +493,29 @@ TEST(simgpu_sums_of_negatives) {
     check_all(s, RG_COUNT(s), "SIM80 SIM90");
 }
 
+/* Extremes of extremes: one reduction over all their axes, also where the inner ones are rounded to 16 bits, or are NaN. */
+static rg_tensor extremes(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)c;
+    rg_dtype between = (rg_dtype)s->n[0];
+    rg_tensor x = in[0];
+    if (s->n[1]) x = rg_where(rg_gt(x, 0.995), rg_sqrt(rg_sub(-2.0, x)), x);
+    rg_tensor y = rg_max(rg_cast(rg_max(x, .axes = RG_AXES(2)), between), .axes = RG_AXES(1));
+    rg_tensor z = rg_min(rg_cast(rg_min(x, .axes = RG_AXES(1)), between), .axes = RG_AXES(1));
+    y = rg_cast(y, RG_F32), z = rg_cast(z, RG_F32);
+    return rg_add(rg_where(rg_ne(y, y), 7.0, y), rg_where(rg_ne(z, z), 100.0, z));
+}
+
+TEST(simgpu_extremes_of_extremes) {
+    const struct sim_case s[] = {
+        {"extremes", .fn = extremes, .in = {{RG_F32, {3, 37, 259}}}, .n = {RG_F32}, .most = 1e-9},
+        {"extremes bf16", .fn = extremes, .in = {{RG_F32, {2, 300, 41}}}, .n = {RG_BF16}, .most = 1e-9},
+        {"extremes f16", .fn = extremes, .in = {{RG_F16, {5, 9, 33}}}, .n = {RG_F16}, .most = 1e-9},
+        {"extremes, NaN", .fn = extremes, .in = {{RG_F32, {4, 6, 77}}}, .n = {RG_BF16, 1}, .most = 1e-9},
+        {"extremes i8", .fn = extremes, .in = {{RG_I8, {4, 70, 70}, 100}}, .n = {RG_I32}, .most = 1e-9},
+    };
+    check_all(s, RG_COUNT(s), "CPU SIM90");
+}
+
 /* ---- loops with a period ------------------------------------------------------------------------------------ */
 
 /* in: x (B, C, H, W), p (N, C). The channels of x one after the other, less the sums of p. */
