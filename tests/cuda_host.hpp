@@ -77,6 +77,11 @@ static u32 __shfl_up_sync(u32, u32 v, u32 by) {
     return (u32)warp_meets(v)[lane >= by ? lane - by : lane];
 }
 static u32 __shfl_xor_sync(u32, u32 v, u32 by) { return (u32)warp_meets(v)[threadIdx.x % 32 ^ by]; }
+template <class T> static T atomicMax(T *p, T v) {
+    T was = __atomic_load_n(p, __ATOMIC_RELAXED);
+    while (was < v && !__atomic_compare_exchange_n(p, &was, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    return was;
+}
 static u32 atomicAdd(u32 *p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
 
 typedef void kernel(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64);

@@ -1,6 +1,6 @@
-/* builtin_host.c: kernels of the sorts of GPUs (src/device/cuda/sort_kernels.c) and of compaction on the host, launch by launch as
- * builtin.c says, with memory that is not cleared: sorts and indices of random rows are those of a plain stable sort, indices
- * of true elements those of a loop. Needs a C++ compiler; what stands for CUDA is in tests/cuda_host.hpp. */
+/* builtin_host.c: kernels of the sorts of GPUs (src/device/cuda/sort_kernels.c), of compaction and of scattered extremes on the host,
+ * launch by launch as builtin.c says, with memory that is not cleared: sorts and indices of random rows are those of a plain
+ * stable sort, indices of true elements and extremes those of a loop. Needs a C++ compiler; what stands for CUDA is in tests/cuda_host.hpp. */
 #include "device/cuda/internal.h"
 #include "test.h"
 
@@ -37,16 +37,25 @@ static const struct kind {
              {"topk_index", "i8", 1, .index = true, .top = true, .row = 384, .few = true},
              {"topk_index", "bf16", 2, .index = true, .top = true, .inf = 0x7f80, .row = 2048, .few = true}};
 
-static void add_kernels(struct str *s, size_t i, const struct dev_call *c) {
+static void add_kernels(struct str *s, size_t i, const struct dev_call *c, uint32_t most) {
     struct dev_kernel_text t[DEV_KERNELS];
     uint32_t n = cuda_call_kernels(&arena, c, t);
-    for (uint32_t k = 0; k < RG_MIN(n, CUDA_SELECT); k++) {
+    for (uint32_t k = 0; k < RG_MIN(n, most); k++) {
         size_t head = (size_t)(strstr(t[k].text, t[k].name) - t[k].text);
         str_printf(s, "%.*sk%zu_%u%s", (int)head, t[k].text, i, k, t[k].text + head + strlen(t[k].name));
     }
 }
 
-/* The kernels of all kinds in one library, function k of kind i as "k<i>_<k>"; after the sorts nonzero to i32 and i64. */
+static const struct extreme {
+    const char *type;
+    size_t bytes;
+    uint64_t inf; /* 0: integers */
+} extremes[] = {{"f32", 4, 0x7f800000}, {"bf16", 2, 0x7f80}, {"i32", 4, 0},
+                {"u8", 1, 0},           {"i64", 8, 0},       {"f64", 8, 0x7ff0000000000000},
+                {"f16", 2, 0x7c00}};
+
+/* The kernels of all kinds in one library, function k of kind i as "k<i>_<k>"; after the sorts nonzero to i32 and i64, then
+ * scatter_max and scatter_min of `extremes`. */
 static void *library(void) {
     struct str s;
     str_init(&s, &arena);
@@ -56,11 +65,17 @@ static void *library(void) {
         struct dev_call c = {.name = kinds[i].name, .type = types, .nbuf = 2};
         int64_t num[2] = {kinds[i].row, kinds[i].few ? 1 : kinds[i].row};
         if (kinds[i].row) c.num = num;
-        add_kernels(&s, i, &c);
+        add_kernels(&s, i, &c, CUDA_SELECT);
     }
     for (size_t i = 0; i < 2; i++) {
         const char *types[2] = {i ? "i64" : "i32", "bool"};
-        add_kernels(&s, RG_COUNT(kinds) + i, &(struct dev_call){.name = "nonzero", .type = types, .nbuf = 2});
+        add_kernels(&s, RG_COUNT(kinds) + i, &(struct dev_call){.name = "nonzero", .type = types, .nbuf = 2},
+                    CUDA_NONZERO + 1);
+    }
+    for (size_t i = 0; i < 2 * RG_COUNT(extremes); i++) {
+        const char *t = extremes[i / 2].type, *types[4] = {t, t, "i64", t};
+        struct dev_call c = {.name = i % 2 ? "scatter_min" : "scatter_max", .type = types, .nbuf = 4};
+        add_kernels(&s, RG_COUNT(kinds) + 2 + i, &c, CUDA_EXTREME_SHORT);
     }
     char dir[] = "/tmp/ridge-host.XXXXXX", *out;
     int status;
@@ -152,21 +167,25 @@ static void find_kernels(void *lib, size_t which, int n, dev_fn **fn) {
     }
 }
 
-/* One input and `room` bytes of results, by rows, on scratch memory that was used before. */
-static void launch_rows(void *lib, const struct dev_builtin *b, uint8_t *got, size_t room, uint8_t *x,
-                        const int64_t *num, int64_t rows) {
+/* Results of `room` bytes, then inputs, by rows, on scratch memory that was used before. */
+static void launch_on(void *lib, const struct dev_builtin *b, void **buf, uint32_t nbuf, size_t room,
+                      const int64_t *num, int64_t rows) {
     uint8_t *scratch = malloc((size_t)b->scratch + 1);
-    memset(scratch, 0xa7, (size_t)b->scratch), memset(got, 0xa7, room);
-    void *buf[2] = {got, x};
+    memset(scratch, 0xa7, (size_t)b->scratch), memset(buf[0], 0xa7, room);
     struct dev_launch l = {.fn = b->fn,
                            .buf = buf,
-                           .nbuf = 2,
+                           .nbuf = nbuf,
                            .var = num,
                            .nvar = 3,
                            .grid = (uint32_t)rows,
                            .scratch = (char *)scratch};
     launch_all((runner *)(uintptr_t)os_dlsym(lib, "run_kernel"), b, &l);
     free(scratch);
+}
+
+static void launch_rows(void *lib, const struct dev_builtin *b, uint8_t *got, size_t room, uint8_t *x,
+                        const int64_t *num, int64_t rows) {
+    launch_on(lib, b, (void *[]){got, x}, 2, room, num, rows);
 }
 
 static void check_draw(void *lib, size_t which) {
@@ -241,16 +260,68 @@ static void check_nonzero(void *lib, int i) {
     cuda_calls_free(d.calls);
 }
 
+/* By order, -0 below 0; NaN before all, and any of them. */
+static uint64_t rank_of(const struct extreme *k, uint64_t v, bool least) {
+    uint64_t top = (uint64_t)1 << (8 * k->bytes - 1), all = top | (top - 1);
+    if (k->inf && (v & (top - 1)) > k->inf) return UINT64_MAX;
+    if (k->type[0] != 'u') v = k->inf && v & top ? ~v & all : v ^ top;
+    return least ? v ^ all : v;
+}
+
+/* Few or many results of long rows; with and without what was there; results that nothing is written to. */
+static void check_extremes(void *lib, int i) {
+    struct cuda_device d = {0};
+    struct dev_builtin b;
+    dev_fn *fn[DEV_KERNELS] = {0};
+    size_t which = (size_t)i % (2 * RG_COUNT(extremes));
+    const struct extreme *k = &extremes[which / 2];
+    const struct kind as = {.bytes = k->bytes};
+    bool least = which % 2;
+    find_kernels(lib, RG_COUNT(kinds) + 2 + which, CUDA_EXTREME_SHORT, fn);
+    int64_t rows = 1 + (int64_t)draw(3), len = 17 + (int64_t)draw(draw(3) ? 3000 : 20000);
+    int64_t num[3] = {len, 1 + (int64_t)draw(draw(3) ? 50 : 4000), (int64_t)draw(2)}, size = num[1];
+    const char *types[4] = {k->type, k->type, "i64", k->type};
+    struct dev_call call = {
+        .name = least ? "scatter_min" : "scatter_max", .type = types, .nbuf = 4, .rows = rows, .num = num};
+    if (cuda_builtin(&d.dev, &err, &call, fn, &b)) FAIL("%s", err.msg);
+    size_t n = (size_t)(rows * size), m = (size_t)(rows * len), bytes = k->bytes;
+    uint8_t *x = malloc(n * bytes), *src = malloc(m * bytes), *got = malloc(n * bytes);
+    int64_t *at = malloc(m * sizeof *at);
+    uint64_t *want = malloc(n * sizeof *want);
+    bool *hit = calloc(n, 1);
+    int how = (int)draw(4);
+    for (size_t j = 0; j < n; j++) want[j] = element(&as, how), memcpy(x + j * bytes, &want[j], bytes);
+    for (size_t j = 0; j < m; j++) {
+        uint64_t v = element(&as, how);
+        memcpy(src + j * bytes, &v, bytes);
+        at[j] = (int64_t)draw((uint64_t)size + 1) - (draw(50) == 0); /* clamped */
+        size_t to = j / (size_t)len * (size_t)size + (size_t)RG_MAX(RG_MIN(at[j], size - 1), 0);
+        if ((num[2] && !hit[to]) || rank_of(k, v, least) > rank_of(k, want[to], least)) want[to] = v;
+        hit[to] = true;
+    }
+    launch_on(lib, &b, (void *[]){got, x, at, src}, 4, n * bytes, num, rows);
+    for (size_t j = 0; j < n; j++) {
+        uint64_t have = 0;
+        memcpy(&have, got + j * bytes, bytes);
+        if (rank_of(k, have, least) != rank_of(k, want[j], least))
+            FAIL("%s of %s, result %zu of %zu, %lld to %lld: %llx, expected %llx", call.name, k->type, j, n,
+                 (long long)len, (long long)size, (unsigned long long)have, (unsigned long long)want[j]);
+    }
+    free(x), free(src), free(got), free(at), free(want), free(hit);
+    cuda_calls_free(d.calls);
+}
+
 static void check_draws(uint64_t from, int n) {
     arena_init(&arena, &err);
     seed = from;
     void *lib = library();
     for (int i = 0; i < n; i++) check_draw(lib, (size_t)i % RG_COUNT(kinds));
     for (int i = 0; i < n; i++) check_nonzero(lib, i);
+    for (int i = 0; i < n; i++) check_extremes(lib, i);
     os_dlclose(lib);
     arena_free(&arena);
-    TEST_COUNT(n, "sorts as a stable sort has them, and as many compactions");
+    TEST_COUNT(n, "sorts as a stable sort has them, as many compactions and scattered extremes");
 }
 
-TEST(builtin_host_sorts) { check_draws(20261117, (int)RG_COUNT(kinds)); }
+TEST(builtin_host_sorts) { check_draws(20261117, 2 * (int)RG_COUNT(extremes)); }
 TEST_MANUAL(builtin_host_sorts_much, 600) { check_draws((uint64_t)getpid(), 300); }

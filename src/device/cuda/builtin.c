@@ -28,9 +28,14 @@ enum {
 
 enum { LEAST_CHUNK = 64, MOST_CHUNK = 512 }; /* sorted indices whose sum is a part of a long segment */
 
+enum {
+    EXTREME_PARTS = 2048,
+    LEAST_PART = 2048
+}; /* blocks of a scatter to few results; indices of each, at least */
+
 enum { SHORT_ROW = 16 }; /* indices of a row of a scatter that each result looks through */
 
-enum builtin_kind { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, NONZERO, SCATTER, SCATTER_SUM };
+enum builtin_kind { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, NONZERO, SCATTER, SCATTER_SUM, SCATTER_EXTREME };
 struct cuda_call {
     struct cuda_call *next;
     enum builtin_kind what;
@@ -96,6 +101,11 @@ static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, cons
         p.size = c->what == SCATTER_SUM ? num[2] : num[1];
         p.inner = c->what == SCATTER_SUM && p.size ? num[1] / p.size : 1;
         if (is_short(c, num)) return p;
+        if (c->what == SCATTER_EXTREME) {
+            p.key[0] = piece(&p.all, rows * p.size, c->key);
+            p.begin = piece(&p.all, num[2] ? rows * p.size : 0, 1);
+            return p;
+        }
         bits = p.size > 1 ? 64 - (uint32_t)__builtin_clzll((uint64_t)p.size - 1) : 1;
     }
     p.passes = (bits + DIGIT - 1) / DIGIT;
@@ -129,6 +139,8 @@ int cuda_builtin(struct device *dev, struct err *e, const struct dev_call *c, de
     while (want.what < SCATTER && strcmp(name[want.what], c->name)) want.what++;
     if (!strcmp(c->name, "scatter_sum")) want.what = SCATTER_SUM, want.element = cuda_call_bytes(c->type[0]);
     want.key = want.what < WINNER ? want.element : 4;
+    if (!strcmp(c->name, "scatter_max") || !strcmp(c->name, "scatter_min"))
+        want.what = SCATTER_EXTREME, want.key = RG_MAX(want.element, 4u);
     memcpy(want.kernel, kernel, sizeof want.kernel);
     struct cuda_call *f = d->calls;
     while (f && !same_call(f, &want)) f = f->next;
@@ -281,11 +293,29 @@ static void short_step(const struct cuda_call *c, const struct builtin_plan *p, 
                        struct cuda_step *s) {
     bool sum = c->what == SCATTER_SUM;
     int64_t count = p->rows * p->size * p->inner;
-    give_all(s, c->kernel[CUDA_SHORT], count);
+    give_all(s, c->kernel[c->what == SCATTER_EXTREME ? CUDA_EXTREME_SHORT : CUDA_SHORT], count);
     add_buf(s, l->buf[0]), add_buf(s, l->buf[1]);
     if (!sum) add_buf(s, l->buf[3]);
     add_buf(s, l->buf[2]);
     add_num(s, p->len), add_num(s, p->size), add_num(s, sum ? p->inner : l->var[2]), add_num(s, count);
+}
+
+/* Keys of x, those of what is scattered, their numbers. */
+static void extreme_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
+                         uint32_t i, struct cuda_step *s) {
+    int64_t count = p->rows * (i == 1 ? p->len : p->size),
+            most = RG_MAX(EXTREME_PARTS / RG_MAX(p->rows, 1), 1);
+    int64_t parts = RG_MIN((p->len + LEAST_PART - 1) / LEAST_PART, most);
+    bool few = i == 1 && p->size <= CUDA_FEW && p->len >= 2 * p->size;
+    if (few)
+        give(s, c->kernel[CUDA_EXTREME_FEW], p->rows * parts, THREADS);
+    else
+        give_all(s, c->kernel[i == 0 ? CUDA_IMAGE : i == 1 ? CUDA_EXTREME : CUDA_VALUES], count);
+    if (i == 2) add_buf(s, l->buf[0]);
+    add_buf(s, l->scratch + p->key[0]), add_buf(s, l->scratch + p->begin);
+    add_buf(s, l->buf[i == 1 ? 3 : 1]);
+    if (i == 1) add_buf(s, l->buf[2]), add_num(s, p->len), add_num(s, p->size);
+    add_num(s, l->var[2]), add_num(s, few ? parts : count);
 }
 
 static void winner_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
@@ -310,6 +340,7 @@ uint32_t cuda_call_steps(const struct cuda_call *c, const struct dev_launch *l) 
     if (c->what == WINNER) return 2;
     if (c->what == NONZERO) return p.tiles > 1 ? 2 : 1;
     if (is_short(c, l->var) || selects(c, l->grid, l->var)) return 1;
+    if (c->what == SCATTER_EXTREME) return 3;
     return (p.tiles > 1 ? 2 : 0) + p.passes + (is_scatter(c->what) ? 3u + (p.chunks > 1) : 0);
 }
 
@@ -324,6 +355,8 @@ void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint3
         (p.tiles > 1 && !i ? clear_step : nonzero_step)(c, &p, l, s);
     else if (is_short(c, l->var))
         short_step(c, &p, l, s);
+    else if (c->what == SCATTER_EXTREME)
+        extreme_step(c, &p, l, i, s);
     else if (selects(c, l->grid, l->var))
         select_step(c, l, s);
     else if (i < keys)

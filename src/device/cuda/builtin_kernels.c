@@ -4,6 +4,7 @@
  * (scatter_fold, scatter_sum), or to a block where few results have long segments (scatter_long); of short rows each result looks
  * through all indices (scatter_short): the same bits in every run. Sorted indices are cut into chunks: what a chunk adds to a
  * segment that does not end in it, or did not begin in it, is summed before (scatter_part), so that no thread sums a long segment alone.
+ * Maxima and minima are atomic maxima of keys, whose order does not matter (scatter_extreme).
  * Short rows, and the first few of long ones, are one kernel (sort_rows, topk_rows, topk_select). The indices of a mask's true elements are found by
  * stream compaction (nonzero_pass).
  * The text uses the preamble (render/cuda_pre.c); each kernel stands alone, since any may share a unit with others.
@@ -275,6 +276,68 @@ static const char fold[] =
     "    }\n"
     "}\n";
 
+/* Maximum and minimum: atomic maxima of keys, whatever their order. The key of a number: signs flipped, negative floats inverted, all
+ * bits inverted for minima, NaN the greatest; 0 is that of no float. hit: an integer was written (with `forget`). A stale image is
+ * lower than it is now: reading it first saves most atomics. */
+#define KEY_OF                                                                                                  \
+    "    auto key_of = [&](B v) {\n"                                                                            \
+    "        if (INF && (v & (TOP - 1)) > INF) return ALL;\n"                                                   \
+    "        const K k = !SIGNED ? v : !INF ? v ^ TOP : v & TOP ? ~v & ALL : v | TOP;\n"                        \
+    "        return (K)(DOWN ? k ^ ALL : k);\n"                                                                 \
+    "    };\n"
+#define RAISE                                                          \
+    "    auto raise = [&](K *p, K k) {\n"                              \
+    "        if (*(volatile K *)p < k) atomicMax((A *)p, (A)k);\n"     \
+    "    };\n"
+#define TARGET_OF                                                                                            \
+    "    auto target_of = [&](i64 i) { return index[i] < 0 ? 0 : index[i] < size ? index[i] : size - 1; };\n"
+static const char extreme_image[] =
+    "extern \"C\" __global__ void scatter_image(K *image, u8 *hit, const B *x, i64 forget, i64 count, u64 n, char *s, u64 d) {\n"
+    "    pdl_wait();\n" KEY_OF EACH
+    "        image[i] = forget ? 0 : key_of(x[i]);\n"
+    "        if (!INF && forget) hit[i] = 0;\n"
+    "    }\n"
+    "}\n";
+static const char extreme[] =
+    "extern \"C\" __global__ void scatter_extreme(K *image, u8 *hit, const B *src, const i64 *index, i64 len, i64 size, i64 "
+    "forget, i64 count, u64 n, char *s, u64 d) {\n"
+    "    pdl_wait();\n" KEY_OF RAISE TARGET_OF EACH
+    "        const i64 at = i / len * size + target_of(i);\n"
+    "        if (!INF && forget) hit[at] = 1;\n"
+    "        raise(image + at, key_of(src[i]));\n"
+    "    }\n"
+    "}\n";
+/* Few results: a block's part of a row meets in shared memory first. */
+static const char extreme_few[] =
+    "extern \"C\" __global__ __launch_bounds__(256) void scatter_extreme_few(K *image, u8 *hit, const B *src, const i64 *index, "
+    "i64 len, i64 size, i64 forget, i64 parts, u64 n, char *s, u64 d) {\n"
+    "    __shared__ K best[FEW];\n"
+    "    pdl_wait();\n"
+    "    const i64 row = blockIdx.x / parts, part = blockIdx.x % parts, chunk = (len + parts - 1) / parts;\n"
+    "    const i64 from = row * len + part * chunk, end = (row + 1) * len, to = from + chunk < end ? from + chunk : end;\n"
+    "    const u32 tid = threadIdx.x;\n" KEY_OF RAISE TARGET_OF
+    "    for (u32 i = tid; i < size; i += 256) best[i] = 0;\n"
+    "    __syncthreads();\n"
+    "    #pragma unroll 4\n"
+    "    for (i64 i = from + tid; i < to; i += 256) {\n"
+    "        const i64 at = target_of(i);\n"
+    "        if (!INF && forget && !hit[row * size + at]) hit[row * size + at] = 1;\n"
+    "        raise(best + at, key_of(src[i]));\n"
+    "    }\n"
+    "    __syncthreads();\n"
+    "    for (u32 i = tid; i < size; i += 256) raise(image + row * size + i, best[i]);\n"
+    "}\n";
+static const char extreme_values[] =
+    "extern \"C\" __global__ void scatter_values(B *out, const K *image, const u8 *hit, const B *x, i64 forget, i64 count, u64 "
+    "n, char *s, u64 d) {\n"
+    "    pdl_wait();\n" EACH
+    "        const K k = image[i], v = DOWN ? k ^ ALL : k;\n"
+    "        const B r = (B)(!SIGNED ? v : !INF ? v ^ TOP : v & TOP ? v ^ TOP : ~v & ALL);\n"
+    "        const bool kept = forget && (INF ? !k : !hit[i]);\n"
+    "        out[i] = kept ? x[i] : INF && k == ALL ? (B)(INF | (INF & (0 - INF)) >> 1) : r;\n"
+    "    }\n"
+    "}\n";
+
 /* The last writer of an index is the greatest: in any order. */
 static const char fill[] =
     "extern \"C\" __global__ void winner_fill(T *out, i64 count, u64 n, char *s, u64 d) {\n"
@@ -463,6 +526,21 @@ static const char *combine(const struct type *t, const char *name) {
     return strcmp(t->inf, "0") ? "((a) * (b))" : "((u64)(a) * (u64)(b))"; /* integers wrap */
 }
 
+static uint32_t extreme_texts(struct arena *a, const struct dev_call *c, const struct type *t,
+                              const char *other, struct dev_kernel_text *out) {
+    struct macro w[] = {{"A", t->bytes > 4 ? "unsigned long long" : "u32"},
+                        {"DOWN", strcmp(c->name, "scatter_min") ? "0" : "1"},
+                        {"FEW", arena_printf(a, "%d", CUDA_FEW)}};
+    static const struct dev_kernel_text texts[] = {[CUDA_IMAGE] = {"scatter_image", extreme_image},
+                                                   [CUDA_EXTREME] = {"scatter_extreme", extreme},
+                                                   [CUDA_EXTREME_FEW] = {"scatter_extreme_few", extreme_few},
+                                                   [CUDA_VALUES] = {"scatter_values", extreme_values}};
+    for (uint32_t i = 0; i < RG_COUNT(texts); i++)
+        out[i] = (struct dev_kernel_text){texts[i].name, with_keys(a, t, w, RG_COUNT(w), texts[i].text)};
+    out[CUDA_EXTREME_SHORT] = (struct dev_kernel_text){"scatter_short", other};
+    return CUDA_EXTREME_SHORT + 1;
+}
+
 static uint32_t scatter_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
     const struct type *t = type_of(c->type[0]);
     struct macro w[] = {{"T", t->element},
@@ -470,6 +548,8 @@ static uint32_t scatter_texts(struct arena *a, const struct dev_call *c, struct 
                         {"UP(x)", arena_printf(a, "%s(x)", t->up)},
                         {"DOWN(x)", arena_printf(a, "%s(x)", t->down)},
                         {"COMBINE(a, b)", combine(t, c->name)}};
+    if (!strcmp(c->name, "scatter_max") || !strcmp(c->name, "scatter_min"))
+        return extreme_texts(a, c, t, with(a, w, RG_COUNT(w), short_fold), out);
     radix_texts(a, type_of("u32"), true, out);
     out[CUDA_KEYS] = (struct dev_kernel_text){"scatter_keys", index_keys};
     out[CUDA_BEGIN] = (struct dev_kernel_text){"scatter_begin", begins};

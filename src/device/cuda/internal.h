@@ -252,6 +252,14 @@ enum {
     CUDA_PART,
     CUDA_PART_WIDE
 };
+enum {
+    CUDA_IMAGE,
+    CUDA_EXTREME,
+    CUDA_EXTREME_FEW,
+    CUDA_VALUES,
+    CUDA_EXTREME_SHORT
+};                                    /* of scatter_max, scatter_min */
+enum { CUDA_FEW = 2048 };             /* results of a row whose keys a block has in shared memory */
 enum { CUDA_SELECT = CUDA_PASS + 1 }; /* of sorts */
 enum { CUDA_SELECT_MOST = 2048 };     /* elements that it sorts in shared memory */
 enum { CUDA_SORT_TILE = 4096 };       /* elements that a block of the radix sort has */
