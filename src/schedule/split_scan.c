@@ -22,7 +22,8 @@ enum {
     WHOLE = 4,             /* elements of a row's vectors */
     WHOLE_PADDED = 64,     /* .. of blocks that are padded: a vector of the result is in one block */
     ROWS_CPU = 64,         /* rows or columns that occupy any number of cores */
-    COLUMN_LEAST = 16,     /* terms of a block down columns */
+    COLUMN_LEAST = 16,     /* terms of a block down columns .. */
+    COLUMN_MORE = 64,      /* .. or up to these if the results of blocks are then too few to be split again */
     COLUMNS_CPU = 1 << 12, /* columns that do, in vectors */
 };
 
@@ -60,7 +61,9 @@ static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer
         int64_t blocks = columns / (outer * inner);
         if (blocks < 2 || n < 4 * COLUMN_LEAST) return 0;
         want = RG_MAX(n / blocks, COLUMN_LEAST);
-        exact = divisor_near(n, want, RG_MAX(want / 2, COLUMN_LEAST), 2 * want);
+        int64_t once = n * outer * inner / WORTH_IT + 1, least = RG_MAX(want / 2, COLUMN_LEAST);
+        if (s->gpu && once > want && once <= COLUMN_MORE) want = least = once;
+        exact = divisor_near(n, want, least, 2 * want);
     }
     int64_t blocks = (n + want - 1) / want, length = (n + blocks - 1) / blocks;
     int64_t to = s->gpu || ordered ? WHOLE : WHOLE_PADDED;

@@ -59,7 +59,7 @@ struct gpu_work {
     double dram;          /* bytes to and from DRAM, of the whole kernel */
 };
 double predict_gpu(const struct gpu_work *, const struct gpu_spec *, const struct model *);
-/* The same of a contraction by blocks that share sums, 8 x 4 results each: loads of elements of so many bytes from L2, then FMAs. */
+/* The same of a contraction by blocks that share sums, 8 x 4 results each: loads from L2, then FMAs. bytes: of an element. */
 double predict_gpu_coop(double fmas, double bytes, const struct gpu_spec *);
 /* gpu_count.c: the work of a block of a linear program: threads per block (0: one grid iteration per thread), grid iterations per
  * block. */

@@ -35,7 +35,11 @@ static const struct kind {
              {"sort", "f32", 4, .inf = 0x7f800000, .row = 64},
              {"topk", "f32", 4, .top = true, .inf = 0x7f800000, .row = 1024, .few = true},
              {"topk_index", "i8", 1, .index = true, .top = true, .row = 384, .few = true},
-             {"topk_index", "bf16", 2, .index = true, .top = true, .inf = 0x7f80, .row = 2048, .few = true}};
+             {"topk_index", "bf16", 2, .index = true, .top = true, .inf = 0x7f80, .row = 2048, .few = true},
+             {"sort", "f32", 4, .inf = 0x7f800000, .row = CUDA_SORT_TILE},
+             {"argsort", "i8", 1, .index = true, .row = CUDA_SORT_TILE},
+             {"argsort", "f32", 4, .index = true, .inf = 0x7f800000, .row = 2100},
+             {"topk", "f16", 2, .top = true, .inf = 0x7c00, .row = CUDA_SORT_TILE}};
 
 static void add_kernels(struct str *s, size_t i, const struct dev_call *c, uint32_t most) {
     struct dev_kernel_text t[DEV_KERNELS];
@@ -194,14 +198,16 @@ static void check_draw(void *lib, size_t which) {
     struct dev_builtin b;
     dev_fn *fn[DEV_KERNELS] = {0};
     find_kernels(lib, which, (k->row ? CUDA_ROWS : CUDA_PASS) + 1, fn);
-    int64_t rows = 1 + (int64_t)draw(2), len = CUDA_SELECT_MOST + 1 + (int64_t)draw(draw(3) ? 9000 : 3000);
+    int64_t rows = 1 + (int64_t)draw(2), least = k->bytes > 4 ? CUDA_SELECT_MOST : CUDA_SORT_TILE,
+            len = least + 1 + (int64_t)draw(draw(3) ? 9000 : 3000);
     if (!draw(12)) len += 40000; /* more tiles than a look-back window */
     if (k->row) rows = 1 + (int64_t)draw(30), len = k->row / 2 + 1 + (int64_t)draw((uint64_t)k->row / 2);
     int64_t num[3] = {len, k->top ? 1 + (int64_t)draw((uint64_t)RG_MIN(len, 2000)) : len, (int64_t)draw(2)};
     if (k->few)
         num[0] = len = k->row - (int64_t)draw(100),
         num[1] = 1 + (int64_t)draw((uint64_t)RG_MIN(len / 4, 256));
-    if (k->top && !k->row) num[1] += 257 - RG_MIN(num[1], 257); /* fewer are selected, not sorted */
+    if (k->top && (!k->row || k->row > CUDA_TOP_MOST))
+        num[1] += 257 - RG_MIN(num[1], 257); /* fewer are selected, not sorted */
     const char *types[2] = {k->index ? "i64" : k->type, k->type};
     struct dev_call call = {.name = k->name, .type = types, .nbuf = 2, .rows = rows, .num = num};
     if (cuda_builtin(&d.dev, &err, &call, fn, &b)) FAIL("%s", err.msg);
@@ -323,5 +329,5 @@ static void check_draws(uint64_t from, int n) {
     TEST_COUNT(n, "sorts as a stable sort has them, as many compactions and scattered extremes");
 }
 
-TEST(builtin_host_sorts) { check_draws(20261117, 2 * (int)RG_COUNT(extremes)); }
+TEST(builtin_host_sorts) { check_draws(20261117, (int)RG_COUNT(kinds)); }
 TEST_MANUAL(builtin_host_sorts_much, 600) { check_draws((uint64_t)getpid(), 300); }

@@ -59,7 +59,7 @@ static size_t piece(size_t *at, int64_t n, size_t bytes) {
 
 static bool is_scatter(enum builtin_kind w) { return w >= SCATTER; }
 
-enum { TOP_FORM = 1 << 16 }; /* forms from there on are those of topk_rows */
+enum { TOP_FORM = 1 << 16, BLOCK_FORM = 1 << 15 }; /* from there on: of topk_rows; of sort_block */
 
 static uint32_t top_of(const struct cuda_call *c, const int64_t *num) {
     return c->what == TOPK || c->what == TOPK_INDEX ? cuda_top_of(c->element, num) : 0;
@@ -69,7 +69,7 @@ static uint32_t top_of(const struct cuda_call *c, const int64_t *num) {
 static bool selects(const struct cuda_call *c, int64_t rows, const int64_t *num) {
     int64_t len = num[0], wanted = num[1];
     if (c->what >= WINNER || !len || !wanted) return false;
-    if (len <= CUDA_SELECT_MOST) return true;
+    if (len <= CUDA_SELECT_MOST || cuda_sorts_block(c->element, num)) return true;
     return (c->what == TOPK || c->what == TOPK_INDEX) && wanted <= SELECT_WANTED &&
            (rows >= SELECT_ROWS || len <= SELECT_SHORT);
 }
@@ -152,11 +152,14 @@ int cuda_builtin(struct device *dev, struct err *e, const struct dev_call *c, de
         d->calls = f;
     }
     struct cuda_row r = {0};
+    bool block = want.what < WINNER && cuda_sorts_block(want.element, c->num);
     if (want.what < WINNER) r = cuda_row_of(want.element, c->num[0]);
     uint32_t top = top_of(&want, c->num);
     *out = (struct dev_builtin){.fn = (dev_fn *)((uintptr_t)f | CUDA_CALL),
                                 .scratch = (int64_t)plan_of(f, c->rows, c->num).all,
-                                .form = top ? TOP_FORM + top : r.lanes * r.each};
+                                .form = top     ? TOP_FORM + top
+                                        : block ? BLOCK_FORM
+                                                : r.lanes * r.each};
     return 0;
 }
 
@@ -239,7 +242,9 @@ static void select_step(const struct cuda_call *c, const struct dev_launch *l, s
     uint32_t threads = 32;
     int64_t lanes = top_of(c, l->var) ? WARP : cuda_row_of(c->element, l->var[0]).lanes;
     while (threads < SELECT_THREADS && 2 * threads < l->var[0]) threads *= 2;
-    if (lanes)
+    if (cuda_sorts_block(c->element, l->var))
+        give(s, c->kernel[CUDA_ROWS], l->grid, THREADS);
+    else if (lanes)
         give(s, c->kernel[CUDA_ROWS], (l->grid * lanes + THREADS - 1) / THREADS, THREADS);
     else
         give(s, c->kernel[CUDA_SELECT], l->grid, threads);

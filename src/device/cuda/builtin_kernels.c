@@ -5,7 +5,7 @@
  * through all indices (scatter_short): the same bits in every run. Sorted indices are cut into chunks: what a chunk adds to a
  * segment that does not end in it, or did not begin in it, is summed before (scatter_part), so that no thread sums a long segment alone.
  * Maxima and minima are atomic maxima of keys, whose order does not matter (scatter_extreme).
- * Short rows, and the first few of long ones, are one kernel (sort_rows, topk_rows, topk_select). The indices of a mask's true elements are found by
+ * Short rows, and the first few of long ones, are one kernel (sort_rows, sort_block, topk_rows, topk_select). The indices of a mask's true elements are found by
  * stream compaction (nonzero_pass).
  * The text uses the preamble (render/cuda_pre.c); each kernel stands alone, since any may share a unit with others.
  * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda.c (cuda_compile_calls) */
@@ -495,6 +495,14 @@ static struct dev_kernel_text rows_text(struct arena *a, const struct type *t, b
     return (struct dev_kernel_text){"sort_rows", with_keys(a, t, w, RG_COUNT(w), cuda_sort_rows)};
 }
 
+static struct dev_kernel_text block_text(struct arena *a, const struct type *t, bool index) {
+    struct macro w[] = {{"OUT", index ? "i64" : t->bits},
+                        {"INDEX", index ? "1" : "0"},
+                        {"TILE", arena_printf(a, "%d", CUDA_SORT_TILE)},
+                        {"ITEMS", arena_printf(a, "%d", CUDA_SORT_TILE / 256)}};
+    return (struct dev_kernel_text){"sort_block", with_keys(a, t, w, RG_COUNT(w), cuda_sort_block)};
+}
+
 static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
     const struct type *t = type_of(c->type[1]);
     bool index = !strcmp(c->name, "argsort") || !strcmp(c->name, "topk_index");
@@ -515,15 +523,21 @@ static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev
         out[CUDA_ROWS] = rows_text(a, t, index, r);
         return CUDA_ROWS + 1;
     }
+    if (cuda_sorts_block((uint32_t)t->bytes, c->num)) {
+        out[CUDA_ROWS] = block_text(a, t, index);
+        return CUDA_ROWS + 1;
+    }
     radix_texts(a, t, index, out);
     out[CUDA_SELECT] = (struct dev_kernel_text){"topk_select", with_keys(a, t, w, RG_COUNT(w), select_text)};
     return CUDA_SELECT + 1;
 }
 
-static const char *combine(const struct type *t, const char *name) {
-    if (!strcmp(name, "scatter_max")) return "((a) > (b) || (a) != (a) ? (a) : (b))"; /* NaN if either is */
-    if (!strcmp(name, "scatter_min")) return "((a) < (b) || (a) != (a) ? (a) : (b))";
-    return strcmp(t->inf, "0") ? "((a) * (b))" : "((u64)(a) * (u64)(b))"; /* integers wrap */
+static const char *combine(struct arena *a, const struct type *t, const char *name) {
+    bool real = strcmp(t->inf, "0") != 0;
+    const char *most = !strcmp(name, "scatter_max") ? "max" : !strcmp(name, "scatter_min") ? "min" : NULL;
+    if (!most) return real ? "((a) * (b))" : "((u64)(a) * (u64)(b))"; /* integers wrap */
+    if (real) return arena_printf(a, "%s_%s((a), (b))", most, t->calc);
+    return most[1] == 'a' ? "((a) > (b) ? (a) : (b))" : "((a) < (b) ? (a) : (b))";
 }
 
 static uint32_t extreme_texts(struct arena *a, const struct dev_call *c, const struct type *t,
@@ -547,7 +561,7 @@ static uint32_t scatter_texts(struct arena *a, const struct dev_call *c, struct 
                         {"C", t->calc},
                         {"UP(x)", arena_printf(a, "%s(x)", t->up)},
                         {"DOWN(x)", arena_printf(a, "%s(x)", t->down)},
-                        {"COMBINE(a, b)", combine(t, c->name)}};
+                        {"COMBINE(a, b)", combine(a, t, c->name)}};
     if (!strcmp(c->name, "scatter_max") || !strcmp(c->name, "scatter_min"))
         return extreme_texts(a, c, t, with(a, w, RG_COUNT(w), short_fold), out);
     radix_texts(a, type_of("u32"), true, out);

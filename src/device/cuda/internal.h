@@ -284,7 +284,7 @@ uint32_t cuda_call_kernels(struct arena *, const struct dev_call *,
 uint32_t cuda_call_bytes(const char *type);
 /* sort_kernels.c */
 extern const char cuda_sort_clear[], cuda_sort_histogram[], cuda_sort_pass[], cuda_sort_rows[],
-    cuda_topk_rows[];
+    cuda_sort_block[], cuda_topk_rows[];
 /* Rows that a warp, or a part of one, sorts in registers: lanes that have a row, elements of a lane; no lanes: it is too long. */
 struct cuda_row {
     uint32_t lanes, each;
@@ -302,6 +302,11 @@ enum { CUDA_TOP_WANTED = 256, CUDA_TOP_LEAST = 128, CUDA_TOP_MOST = 2048 };
 static inline uint32_t cuda_top_of(uint32_t bytes, const int64_t *num) {
     if (bytes > 4 || !num || num[0] <= CUDA_TOP_LEAST || num[0] > CUDA_TOP_MOST) return 0;
     return num[1] > CUDA_TOP_WANTED || 2 * num[1] > num[0] ? 0 : ((uint32_t)num[0] + 127) / 128 * 4;
+}
+
+/* Longer rows, up to a tile, that a block sorts in shared memory. */
+static inline bool cuda_sorts_block(uint32_t bytes, const int64_t *num) {
+    return bytes <= 4 && num && num[0] > 1024 && num[0] <= CUDA_SORT_TILE && num[1] > CUDA_TOP_WANTED;
 }
 
 /* fetch.c: device_ops.host_alloc .. fetched */

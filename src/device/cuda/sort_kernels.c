@@ -6,7 +6,7 @@
  * A tile is ordered in shared memory first, for coalesced stores: a warp takes 32 neighbours at a time, lanes with equal digits
  * match by ballots, and order of lanes, rounds and warps is that of the row: the sort is stable. No result depends on
  * the order of blocks. A pass whose digit is the same in the whole row is a copy. A row of
- * one tile needs neither counts nor look-back.
+ * one tile needs neither counts nor look-back; of up to 4 bytes an element it is one kernel, sort_block.
  * Elements are moved as they are; ORDER(v) is the unsigned number by which they are ordered: signs flipped, negative floats
  * inverted, all NaN the greatest, 0 and -0 equal, all bits inverted for descending order. With PAIRS their indices go
  * with them. Macros: builtin_kernels.c. Tests: tests/unit/builtin_host.c, tests/unit/call.c (cuda_gpu_call_*) */
@@ -36,6 +36,35 @@ const char cuda_sort_clear[] =
     "            if (!lane) atomicAdd(&c[digit], 32u);\n"                                          \
     "        } else\n"                                                                             \
     "            atomicAdd(&c[digit], 1u);\n"                                                      \
+    "    };\n"
+
+/* Exclusive prefix sum of x over the block; all threads call it. */
+#define BEFORE \
+    "    auto before = [&](u32 x) {\n" \
+    "        u32 t = x;\n" \
+    "        for (u32 o = 1; o < 32; o *= 2) { const u32 y = __shfl_up_sync(0xffffffffu, t, o); if (lane >= o) t += y; }\n" \
+    "        if (lane == 31) sums[warp] = t;\n" \
+    "        __syncthreads();\n" \
+    "        for (u32 w = 0; w < warp; w++) t += sums[w];\n" \
+    "        __syncthreads();\n" \
+    "        return t - x;\n" \
+    "    };\n"
+
+/* The place of an element among those of its digit, in the order of lanes; counts of the warp move on. */
+#define RANK_OF \
+    "    auto rank_of = [&](u32 digit) {\n" \
+    "        u32 peers = 0xffffffffu;\n" \
+    "        #pragma unroll\n" \
+    "        for (int b = 0; b < 8; b++) {\n" \
+    "            const bool bit = digit >> b & 1;\n" \
+    "            const u32 vote = __ballot_sync(0xffffffffu, bit);\n" \
+    "            peers &= bit ? vote : ~vote;\n" \
+    "        }\n" \
+    "        const u32 less = __popc(peers & lower), was = c[warp][digit];\n" \
+    "        __syncwarp();\n" \
+    "        if (!less) c[warp][digit] = was + __popc(peers);\n" \
+    "        __syncwarp();\n" \
+    "        return was + less;\n" \
     "    };\n"
 
 /* hist: a counter of tiles for each pass (64 words), then 256 counts for each row and pass. */
@@ -106,17 +135,7 @@ const char cuda_sort_pass[] =
     "    };\n"
     "    auto pos_of = [&](u32 j) { return first ? (u32)at + j : pos[j]; };\n"
     "#endif\n"
-    /* exclusive prefix sum of x over the block; all threads call it */
-    "    auto before = [&](u32 x) {\n"
-    "        u32 t = x;\n"
-    "        for (u32 o = 1; o < 32; o *= 2) { const u32 y = __shfl_up_sync(0xffffffffu, t, o); if (lane >= o) t += y; "
-    "}\n"
-    "        if (lane == 31) sums[warp] = t;\n"
-    "        __syncthreads();\n"
-    "        for (u32 w = 0; w < warp; w++) t += sums[w];\n"
-    "        __syncthreads();\n"
-    "        return t - x;\n"
-    "    };\n"
+    BEFORE
     "    if (!whole && h[digit_of(key[0])] == len) {\n"
     "        for (u32 j = tid; j < m; j += 256) {\n"
     "            put((u32)at + j, key[j]);\n"
@@ -147,21 +166,9 @@ const char cuda_sort_pass[] =
     "    u32 ahead = tile ? 0 : whole ? start : before(h[tid]);\n"
     "    if (!whole) *word = tile ? tag | one | total : tag | all | (ahead + total);\n"
     "    __syncthreads();\n"
+    RANK_OF
     "    #pragma unroll\n"
-    "    for (u32 r = 0; r < ITEMS; r++) {\n"
-    "        u32 peers = 0xffffffffu;\n"
-    "        #pragma unroll\n"
-    "        for (int b = 0; b < 8; b++) {\n"
-    "            const bool bit = digit[r] >> b & 1;\n"
-    "            const u32 vote = __ballot_sync(0xffffffffu, bit);\n"
-    "            peers &= bit ? vote : ~vote;\n"
-    "        }\n"
-    "        const u32 less = __popc(peers & lower), was = c[warp][digit[r]];\n"
-    "        __syncwarp();\n"
-    "        if (!less) c[warp][digit[r]] = was + __popc(peers);\n"
-    "        __syncwarp();\n"
-    "        rank[r] = was + less;\n"
-    "    }\n"
+    "    for (u32 r = 0; r < ITEMS; r++) rank[r] = rank_of(digit[r]);\n"
     "    #pragma unroll\n"
     "    for (u32 r = 0; r < ITEMS; r++) sk[rank[r]] = v[r];\n"
     /* sums of the tiles before this one, until one knows all that come before it */
@@ -201,6 +208,52 @@ const char cuda_sort_pass[] =
     "    for (u32 r = 0; r < ITEMS; r++)\n"
     "        if (r * 256 + tid < m) put_pos(out[r], sp[r * 256 + tid]);\n"
     "#endif\n"
+    "}\n";
+
+/* A row of at most a tile, a block for each: all passes in shared memory. What lies beyond the row has the greatest digit in each
+ * pass, and stays last. */
+const char cuda_sort_block[] =
+    "extern \"C\" __global__ __launch_bounds__(256) void sort_block(OUT *out, const B *x, i64 len, i64 wanted, i64 down, "
+    "u64 n, char *s, u64 d) {\n"
+    "    __shared__ u32 c[8][256], sums[8];\n"
+    "    __shared__ B sk[TILE];\n"
+    "    __shared__ u16 sp[INDEX ? TILE : 1];\n"
+    "    pdl_wait();\n"
+    "    const u32 tid = threadIdx.x, lane = tid % 32, warp = tid / 32, lower = (1u << lane) - 1, m = (u32)len;\n"
+    "    const u32 rounds = (m + 255) / 256, mine = warp * 32 * rounds + lane;\n" ORDER ADD_DIGIT BEFORE RANK_OF
+    "    const B *row = x + (i64)blockIdx.x * len;\n"
+    "    B v[ITEMS];\n"
+    "    u32 rank[ITEMS], at[ITEMS];\n"
+    "    #pragma unroll\n"
+    "    for (u32 r = 0; r < ITEMS; r++) at[r] = mine + r * 32, v[r] = r < rounds && at[r] < m ? row[at[r]] : (B)0;\n"
+    "    for (u32 pass = 0; pass < sizeof(B); pass++) {\n"
+    "        auto digit_of = [&](u32 r) { return mine + r * 32 < m ? (u32)(order(v[r]) >> pass * 8) & 255 : 255; };\n"
+    "        for (u32 w = 0; w < 8; w++) c[w][tid] = 0;\n"
+    "        __syncthreads();\n"
+    "        #pragma unroll\n"
+    "        for (u32 r = 0; r < ITEMS; r++) if (r < rounds) add_digit(c[warp], digit_of(r));\n"
+    "        __syncthreads();\n"
+    "        u32 total = 0;\n"
+    "        for (u32 w = 0; w < 8; w++) { const u32 t = c[w][tid]; c[w][tid] = total; total += t; }\n"
+    "        const u32 start = before(total);\n"
+    "        for (u32 w = 0; w < 8; w++) c[w][tid] += start;\n"
+    "        __syncthreads();\n"
+    "        #pragma unroll\n"
+    "        for (u32 r = 0; r < ITEMS; r++) if (r < rounds) rank[r] = rank_of(digit_of(r));\n"
+    "        #pragma unroll\n"
+    "        for (u32 r = 0; r < ITEMS; r++) if (r < rounds) {\n"
+    "            sk[rank[r]] = v[r];\n"
+    "            if (INDEX) sp[rank[r]] = (u16)at[r];\n"
+    "        }\n"
+    "        __syncthreads();\n"
+    "        #pragma unroll\n"
+    "        for (u32 r = 0; r < ITEMS; r++) if (r < rounds) {\n"
+    "            v[r] = sk[mine + r * 32];\n"
+    "            if (INDEX) at[r] = sp[mine + r * 32];\n"
+    "        }\n"
+    "    }\n"
+    "    out += (i64)blockIdx.x * wanted;\n"
+    "    for (u32 j = tid; j < wanted; j += 256) out[j] = INDEX ? (OUT)sp[j] : (OUT)sk[j];\n"
     "}\n";
 
 /* Rows of at most G * E elements, G lanes for each: a bitonic network of words in registers, element i of the network in lane
