@@ -19,6 +19,7 @@ enum {
     LANE_LEAST = 64,       /* elements of such a block */
     ROW_BLOCK = 16384,     /* of a row */
     ROW_LEAST = 2048,
+    ROW_WHOLE = 12288,     /* GPU: of a row that a block scans in three rounds, sooner than four kernels */
     WHOLE = 4,             /* elements of a row's vectors */
     WHOLE_PADDED = 64,     /* .. of blocks that are padded: a vector of the result is in one block */
     ROWS_CPU = 64,         /* rows or columns that occupy any number of cores */
@@ -52,7 +53,7 @@ static int64_t block_length(const struct split_scan *s, int64_t n, int64_t outer
     if (n * outer * inner < (lanes ? WORTH_LANES : WORTH_IT)) return 0;
     if (inner == 1) {
         int64_t rows = s->gpu ? 2 * s->gpu->sms : ROWS_CPU, least = lanes ? LANE_LEAST : ROW_LEAST;
-        if (outer >= rows || n < 2 * least) return 0;
+        if (outer >= rows || n < 2 * least || (s->gpu && n <= ROW_WHOLE)) return 0;
         want = RG_MAX(RG_MIN(n * outer / rows, ROW_BLOCK), least);
         exact = n % WHOLE ? 0 : WHOLE * divisor_near(n / WHOLE, want / WHOLE, least / 2 / WHOLE, want);
         if (!exact && !s->gpu) exact = divisor_near(n, want, RG_MAX(least / 8, LANE_LEAST / 2), want);

@@ -235,6 +235,26 @@ TEST(scans_random_simgpu) {
     CHECK(!rg_close(c));
 }
 
+static unsigned launches(rg_ctx *c, int64_t outer, int64_t n, int64_t inner) {
+    RG_SCOPE(c);
+    rg_tensor x = rg_contiguous(rg_rand(c, RG_F32, RG_SHAPE(outer, n, inner)));
+    rg_realize(x);
+    unsigned before = simgpu_count.launches;
+    rg_realize(rg_cummax(x, 1));
+    return simgpu_count.launches - before;
+}
+
+/* A block of threads has a row of up to 12,288 elements; results of blocks down columns are not split again if few are left. */
+TEST(scans_in_few_kernels_simgpu) {
+    simgpu_add();
+    rg_ctx *c = rg_open("SIM90");
+    CHECK_EQ(launches(c, 5, 9000, 1), 1);
+    CHECK_EQ(launches(c, 3, 16384, 1), 3);
+    CHECK_EQ(launches(c, 1, 3840, 30), 3);
+    check(c, MAX, RG_F32, 1, 3833, 30);
+    CHECK(!rg_close(c));
+}
+
 /* The text of a GPU's block scans, run by PoCL: through local memory, with threads that have no iteration. */
 TEST(opencl_scans) {
     opencl_settle();
