@@ -183,16 +183,25 @@ static struct c_text mixed(struct render *r, const uop *n, const uop *const *row
     return t;
 }
 
-/* The same the other way: one element of four vectors, all of which are transposed for the elements next to it. */
+/* The same the other way: one element of four vectors, all of which are transposed for the elements next to it; of eight vectors of
+ * 16-bit elements, as pairs. */
 static bool is_quad(const uop *n) {
-    bool all = n->lanes == 4 && dtype_info[n->dt].bytes == 4;
+    unsigned bytes = dtype_info[n->dt].bytes, wide = n->src[0]->nsrc ? n->src[0]->src[0]->lanes : 0;
+    bool all =
+        n->lanes * bytes == 16 && ((bytes == 4 && wide == 8) || (bytes >= 2 && bytes <= 4 && wide == 16));
     for (uint32_t i = 0; i < n->nsrc && all; i++) {
         const uop *x = n->src[i];
-        all = x->op == OP_EXTRACT && x->arg.i == n->src[0]->arg.i &&
-              (x->src[0]->lanes == 8 || x->src[0]->lanes == 16) &&
-              x->src[0]->lanes == n->src[0]->src[0]->lanes && (!i || x->src[0] != n->src[i - 1]->src[0]);
+        all = x->op == OP_EXTRACT && x->arg.i == n->src[0]->arg.i && x->src[0]->lanes == wide &&
+              (!i || x->src[0] != n->src[i - 1]->src[0]);
     }
     return all;
+}
+
+/* Sixteen pairs of the elements of two vectors. */
+static struct c_text paired(struct render *r, struct c_text a, struct c_text b) {
+    struct c_text t = {.dt = DT_U32, .lanes = 16, .moving = a.moving || b.moving};
+    t.s = zip(r, "u32x16", fmt(r, "(u16x16)%s", a.s), fmt(r, "(u16x16)%s", b.s), 16);
+    return t;
 }
 
 static struct c_text quad(struct render *r, const uop *n) {
@@ -203,10 +212,11 @@ static struct c_text quad(struct render *r, const uop *n) {
     str_printf(&s, "QUAD(%s, %u, %s, %s, %d, %d", type_of(r, (enum dtype)n->dt, n->lanes, 0),
                n->src[0]->src[0]->lanes, at % 4 < 2 ? "LOW" : "HIGH", at % 2 ? "ODD" : "EVEN", at,
                at / 4 * 4);
-    for (uint32_t i = 0; i < n->nsrc; i++) {
-        struct c_text x = operand(r, n->src[i]->src[0]);
+    for (uint32_t i = 0; i < n->nsrc; i += n->nsrc / 4) {
+        struct c_text x = named(r, operand(r, n->src[i]->src[0]));
+        if (n->nsrc == 8) x = named(r, paired(r, x, named(r, operand(r, n->src[i + 1]->src[0]))));
         t.moving |= x.moving;
-        str_printf(&s, ", %s", named(r, x).s);
+        str_printf(&s, ", %s", x.s);
     }
     str_add(&s, ")");
     t.s = s.p;

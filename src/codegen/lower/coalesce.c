@@ -41,10 +41,27 @@ struct co {
     bool gpu;           /* loads of less than a register pay, and predicated ones */
     bool threads;       /* a program of a block's threads: its stores are laid out already */
     bool copy;          /* the block is one (is_copy) */
-    struct map strided; /* ids of loads that were lanes of a strided one: its id << 8 | lanes */
+    struct map strided; /* ids of loads that were lanes of a strided one: struct origin as a number */
     VEC(struct mem_access) spot;
     uop_vec from, to;
 };
+
+/* Of which strided load an element was a lane. */
+struct origin {
+    uint32_t load;
+    unsigned lane, lanes;
+};
+
+static void origin_put(struct co *c, const uop *element, const uop *load, unsigned lane, unsigned lanes) {
+    map_put(&c->strided, element->id, (uint64_t)load->id << 16 | lane << 8 | lanes);
+}
+
+static bool origin_of(const struct co *c, const uop *element, struct origin *o) {
+    uint64_t of;
+    if (!map_get(&c->strided, element->id, &of)) return false;
+    *o = (struct origin){(uint32_t)(of >> 16), of >> 8 & 255, of & 255};
+    return true;
+}
 
 /* What n is in a lane, if it depends on nothing else. */
 static bool value_in(const uop *n, unsigned lane, int64_t *out) {
@@ -116,14 +133,15 @@ static const uop *scalarize(struct co *c, const uop *load) {
         const uop *to = rw_post(c->rw, affine_build(c->rw->ir, &one, DT_IDX));
         const uop *from = mk_index(c->rw->ir, access_buf(load), to, 1);
         lane[i] = known ? uop1(c->rw->ir, OP_LOAD, from) : load_as(c->rw->ir, load, from);
-        map_put(&c->strided, lane[i]->id, (uint64_t)load->id << 8 | index->lanes);
+        origin_put(c, lane[i], load, i, index->lanes);
     }
     return uop_new(c->rw->ir, OP_BUILD, (enum dtype)load->dt, index->lanes, lane, index->lanes, ARG_NONE);
 }
 
-/* What decides whether it is loaded, and what it is else: 0 if there is no predicate. */
-static uint32_t under(const uop *load, int what) {
-    return load->op == OP_PRED_LOAD ? load->src[1 + what]->id + 1 : 0;
+/* What a load is where it has no value, and what decides that; the latter of a store, too. 0: there is no predicate. */
+static uint32_t under(const uop *n, int what) {
+    if (n->op == OP_PRED_LOAD) return n->src[1 + what]->id + 1;
+    return n->op == OP_STORE && n->nsrc == 3 && what ? n->src[2]->id + 1 : 0;
 }
 
 static bool same_row(const struct mem_access *x, const struct mem_access *y) {
@@ -139,11 +157,12 @@ static int by_row(const void *p, const void *q) {
     return affine_compare(&x->at, &y->at);
 }
 
-static void widen(struct co *c, const struct mem_access *first, unsigned lanes) {
+/* The elements behind the first `back`, which are loaded already, from one vector. */
+static void widen(struct co *c, const struct mem_access *first, unsigned lanes, unsigned back) {
     struct ir *ir = c->rw->ir;
     const uop *at = first->load->src[0];
     const uop *wide = load_as(ir, first->load, mk_index(ir, at->src[0], at->src[1], lanes));
-    for (unsigned i = 0; i < lanes; i++) {
+    for (unsigned i = back; i < lanes; i++) {
         vec_push(c->a, &c->from, first[i].load);
         vec_push(c->a, &c->to, uop_mk(ir, OP_EXTRACT, &wide, 1, ARG_INT(i)));
     }
@@ -159,40 +178,55 @@ static unsigned row_piece(const struct co *c, const struct mem_access *s, unsign
     return n;
 }
 
-/* The same where a vector has several pieces of 16 bytes: rows are transposed by these, however long they are. Not the elements of
- * fewer strided loads, each of which has several in a row (every second element). */
-static unsigned wide_row_piece(const struct co *c, const struct mem_access *s, unsigned run) {
-    unsigned bytes = dtype_info[s->load->dt].bytes, n = 16 / bytes;
-    if (c->vec_bytes <= 16) return 1;
-    while (n > run) n /= 2;
-    if (n < RG_MIN(16 / bytes, ROW)) return 1;
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t of, other;
-        if (!map_get(&c->strided, s[i].load->id, &of)) return 1;
-        for (unsigned k = 0; k < i; k++)
-            if (map_get(&c->strided, s[k].load->id, &other) && other == of) return 1;
-    }
+/* How many of `run` consecutive elements from s on are the same lane of as many strided loads: a row, which is transposed. */
+static unsigned row_run(const struct co *c, const struct mem_access *s, unsigned run) {
+    struct origin first, o;
+    unsigned n = 0;
+    if (!origin_of(c, s->load, &first)) return 0;
+    while (n < run && origin_of(c, s[n].load, &o) && o.lane == first.lane) n++;
     return n;
+}
+
+/* The same where a vector has several pieces of 16 bytes: rows are transposed by these, however long they are. The last piece of a row
+ * that is no multiple begins *back elements earlier. */
+static unsigned wide_row_piece(const struct co *c, const struct mem_access *s, uint32_t before, unsigned run,
+                               unsigned *back) {
+    unsigned n = 16 / dtype_info[s->load->dt].bytes, least = RG_MIN(n, ROW), row = row_run(c, s, run);
+    if (c->vec_bytes <= 16 || !row) return 1;
+    while (n > row && n > least) n /= 2;
+    if (row >= n) return n;
+    *back = n - row;
+    for (unsigned i = 1; i <= *back; i++)
+        if (i > before || !same_row(&s[-(int)i], s) || s[-(int)i].at.k != s->at.k - i) return *back = 0, 1;
+    if (row_run(c, s - *back, n) == n) return n;
+    return *back = 0, 1;
+}
+
+/* How far apart elements of one strided load may be that vectors cover (cover_rows): a shuffle of as many sources as that, or lists. */
+static int64_t reach_of(const struct origin *o, unsigned bytes) {
+    return bytes == 2 || bytes == 4 ? RG_MAX(ROW, (int64_t)o->lanes / 2) : ROW;
 }
 
 /* Is another element of the same strided load near, so that vectors cover several of each (cover_rows)? */
 static bool recurs(const struct co *c, uint32_t at) {
     const struct mem_access *s = c->spot.p;
-    uint64_t of, other;
-    if (c->gpu || !map_get(&c->strided, s[at].load->id, &of)) return false;
+    struct origin of, other;
+    if (c->gpu || !origin_of(c, s[at].load, &of)) return false;
+    int64_t reach = reach_of(&of, dtype_info[s[at].load->dt].bytes);
     for (int step = -1; step <= 1; step += 2)
         for (uint32_t i = at + (uint32_t)step; i < c->spot.n && same_row(&s[at], &s[i]);
              i += (uint32_t)step) {
-            if (llabs(s[i].at.k - s[at].at.k) > ROW) break;
-            if (map_get(&c->strided, s[i].load->id, &other) && other == of) return true;
+            if (llabs(s[i].at.k - s[at].at.k) > reach) break;
+            if (origin_of(c, s[i].load, &other) && other.load == of.load) return true;
         }
     return false;
 }
 
 /* How many of `run` consecutive elements from s on one load takes, a power of two up to lanes; 1: no vector. */
-static unsigned piece_of(const struct co *c, const struct mem_access *s, unsigned run, unsigned lanes) {
+static unsigned piece_of(const struct co *c, const struct mem_access *s, uint32_t before, unsigned run,
+                         unsigned lanes, unsigned *back) {
     const uop *at = access_offset(s->load);
-    unsigned row = c->gpu ? 1 : wide_row_piece(c, s, run);
+    unsigned row = c->gpu ? 1 : wide_row_piece(c, s, before, run, back);
     if (row > 1) return row;
     if (run == lanes && (s->load->op == OP_LOAD || uop_divides(at, lanes))) return lanes;
     if (!c->gpu) return row_piece(c, s, run);
@@ -224,12 +258,12 @@ static void cover(struct co *c, const struct mem_access *s, uint32_t n, unsigned
 
 static void cover_rows(struct co *c, const struct mem_access *s, uint32_t n) {
     for (uint32_t i = 0, row; i < n; i += row) {
-        uint64_t of = 0, other;
+        struct origin of, other;
         for (row = 1; i + row < n && same_row(&s[i], &s[i + row]); row++) {}
-        if (!map_get(&c->strided, s[i].load->id, &of)) continue;
-        bool alike = (of & 255) * dtype_info[s[i].load->dt].bytes >= 8;
+        if (!origin_of(c, s[i].load, &of)) continue;
+        bool alike = of.lanes * dtype_info[s[i].load->dt].bytes >= 8;
         for (uint32_t k = 1; k < row && alike; k++)
-            alike = map_get(&c->strided, s[i + k].load->id, &other) && (of & 255) == (other & 255);
+            alike = origin_of(c, s[i + k].load, &other) && of.lanes == other.lanes;
         if (alike) cover(c, &s[i], row, (unsigned)c->vec_bytes / dtype_info[s[i].load->dt].bytes);
     }
 }
@@ -250,12 +284,16 @@ static void group_spots(struct co *c) {
         while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
                s[i + run].at.k == s[i].at.k + run)
             run++;
-        unsigned piece = c->copy ? copied_piece(c, run) : recurs(c, i) ? 1 : piece_of(c, &s[i], run, lanes);
+        unsigned back = 0, piece = 1;
+        if (c->copy)
+            piece = copied_piece(c, run);
+        else if (!recurs(c, i))
+            piece = piece_of(c, &s[i], i, run, lanes, &back);
         if (piece > 1)
-            widen(c, &s[i], piece);
+            widen(c, &s[i - back], piece, back);
         else
             left[n++] = s[i];
-        i += piece;
+        i += piece - back;
     }
     if (!c->gpu && !c->copy) cover_rows(c, left, n);
 }
@@ -273,9 +311,10 @@ static bool only_written(struct co *c, const uop *block, const uop *buf) {
     return true;
 }
 
-/* Splits the address of a store over its lanes; false if there is no constant stride other than one. */
+/* Splits the address of a store over its lanes; false if there is no constant stride other than one, or lanes have predicates. */
 static bool store_lanes(struct co *c, const uop *block, const uop *s) {
-    if (s->op != OP_STORE || s->nsrc != 2 || access_offset(s)->lanes == 1) return false;
+    if (s->op != OP_STORE || access_offset(s)->lanes == 1) return false;
+    if (s->nsrc == 3 && (c->gpu || s->src[2]->lanes > 1)) return false;
     if (access_buf(s)->op != OP_PARAM && (c->gpu || !only_written(c, block, access_buf(s)))) return false;
     struct affine at = affine_of(c->a, access_offset(s));
     struct affine row = {.t = arena_array(c->a, struct term, at.n)};
@@ -313,34 +352,76 @@ static const uop *lane_of(struct co *c, const uop *v, unsigned lane) {
     return v->lanes > 1 ? uop_mk(c->rw->ir, OP_EXTRACT, &v, 1, ARG_INT(lane)) : v;
 }
 
-/* Elements of one store of the spots: a vector; where that is wider than 32 bytes, 16 of them, which are cheaper to transpose
- * (render/c.c: quad) and need no more registers than there are. */
-static unsigned store_width(const struct co *c, const struct mem_access *s) {
-    unsigned bytes = dtype_info[s->buf->dt].bytes;
-    return !c->gpu && c->vec_bytes > 32 && bytes == 4 ? ROW : (unsigned)c->vec_bytes / bytes;
+/* What one store of the spots takes: elements, of which the first `back` are stored already. lanes 0: they do not fill rows. */
+struct piece {
+    unsigned lanes, back;
+};
+
+/* Elements from s[i] on that follow each other, `most` at most. alike: of one row, the same lane of as many stores. */
+static unsigned spot_run(const struct co *c, uint32_t i, unsigned most, bool alike) {
+    const struct mem_access *s = &c->spot.p[i];
+    unsigned n = 1;
+    while (n < most && i + n < c->spot.n && same_row(s, &s[n]) && s[n].at.k == s->at.k + n &&
+           (!alike || s[n].lane == s->lane))
+        n++;
+    return n;
 }
 
-/* The spots, stored along rows; false: they do not fill rows. What is left of a row of quads is stored by elements. */
+/* Values that the next `lanes` elements are of. */
+static unsigned sources_of(const struct co *c, uint32_t i, unsigned lanes) {
+    unsigned n = 0;
+    for (uint32_t k = i; k < i + lanes; k++) {
+        bool seen = false;
+        for (uint32_t j = i; j < k && !seen; j++) seen = c->spot.p[j].load == c->spot.p[k].load;
+        n += !seen;
+    }
+    return n;
+}
+
+/* A part of a row that is transposed (render/c_shuffle.c: quad): 16 bytes, of 16-bit elements 8 of a row that is shorter. The last of a
+ * row that is no multiple overlaps the one before. */
+static struct piece quad_piece(const struct co *c, uint32_t i, unsigned bytes) {
+    for (unsigned unit = 16 / bytes; unit >= ROW; unit /= 2) {
+        unsigned row = spot_run(c, i, unit, true), back = unit - row;
+        if (!back || (back <= i && spot_run(c, i - back, unit, true) == unit))
+            return (struct piece){unit, back};
+    }
+    return (struct piece){1, 0};
+}
+
+/* A vector; where that is wider than 32 bytes, one or a part of it that is shuffled from a few values (adjacent rows), or parts of rows,
+ * which need no more registers than there are. */
+static struct piece store_piece(const struct co *c, uint32_t i) {
+    unsigned bytes = dtype_info[c->spot.p[i].buf->dt].bytes, whole = (unsigned)c->vec_bytes / bytes;
+    unsigned run = spot_run(c, i, whole, false), part = whole, few = (unsigned)c->vec_bytes / 8;
+    if (c->gpu || c->vec_bytes <= 32 || (bytes != 4 && bytes != 2))
+        return (struct piece){run == whole && whole > 1 ? whole : 0, 0};
+    while (part > run) part /= 2;
+    if (part * bytes >= 32 && sources_of(c, i, part) <= few) return (struct piece){part, 0};
+    struct piece p = quad_piece(c, i, bytes);
+    if (p.lanes == 1 && part >= ROW && sources_of(c, i, part) < few) p.lanes = part;
+    return p;
+}
+
+/* The spots, stored along rows; false: they do not fill rows. */
 static bool store_pieces(struct co *c, uop_vec *out) {
     struct ir *ir = c->rw->ir;
-    struct mem_access *s = c->spot.p;
     bool any = false;
-    qsort(s, c->spot.n, sizeof *s, by_row);
+    qsort(c->spot.p, c->spot.n, sizeof *c->spot.p, by_row);
     for (uint32_t i = 0; i < c->spot.n;) {
-        unsigned lanes = store_width(c, &s[i]), run = 1;
-        const uop **part = arena_array(c->a, const uop *, lanes);
-        while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
-               s[i + run].at.k == s[i].at.k + run)
-            run++;
-        bool quads = lanes * dtype_info[s[i].buf->dt].bytes < (unsigned)c->vec_bytes;
-        if (lanes < 2 || (run < lanes && !quads)) return false;
-        if (run < lanes) lanes = 1;
-        any |= lanes > 1;
-        for (unsigned k = 0; k < lanes; k++) part[k] = lane_of(c, s[i + k].load->src[1], s[i + k].lane);
-        const uop *v = part[0], *at = rw_post(c->rw, affine_build(ir, &s[i].at, DT_IDX));
-        if (lanes > 1) v = uop_new(ir, OP_BUILD, (enum dtype)s[i].buf->dt, lanes, part, lanes, ARG_NONE);
-        vec_push(c->a, out, uop2(ir, OP_STORE, mk_index(ir, s[i].buf, at, lanes), v));
-        i += lanes;
+        struct piece p = store_piece(c, i);
+        const struct mem_access *s = &c->spot.p[i - p.back];
+        const uop **part = arena_array(c->a, const uop *, p.lanes + 1);
+        if (!p.lanes) return false;
+        any |= p.lanes > 1;
+        for (unsigned k = 0; k < p.lanes; k++) part[k] = lane_of(c, s[k].load->src[1], s[k].lane);
+        const uop *at = rw_post(c->rw, affine_build(ir, &s->at, DT_IDX));
+        const uop *src[3] = {mk_index(ir, s->buf, at, p.lanes), part[0]};
+        if (p.lanes > 1)
+            src[1] = uop_new(ir, OP_BUILD, (enum dtype)s->buf->dt, p.lanes, part, p.lanes, ARG_NONE);
+        if (s->load->nsrc == 3) src[2] = s->load->src[2];
+        vec_push(c->a, out, uop_mk(ir, OP_STORE, src, s->load->nsrc, ARG_NONE));
+        i += p.lanes - p.back;
     }
     return any;
 }
@@ -355,7 +436,8 @@ static const uop *store_rows(struct co *c, const uop *block) {
         if ((strided[i] = store_lanes(c, block, block->src[i]))) last = i;
     if (!c->spot.n) return block;
     for (uint32_t i = 0; i < block->nsrc; i++)
-        if (strided[i] && changed_after(c, block, i + 1, block->src[i]->src[1])) return block;
+        for (uint32_t k = 1; strided[i] && k < block->src[i]->nsrc; k++)
+            if (changed_after(c, block, i + 1, block->src[i]->src[k])) return block;
     if (!store_pieces(c, &rows)) return block;
     for (uint32_t i = 0; i < block->nsrc; i++) {
         if (!strided[i]) vec_push(c->a, &out, block->src[i]);

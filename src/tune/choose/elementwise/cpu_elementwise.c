@@ -113,16 +113,29 @@ static int unit_axis(const struct view *v, const struct access_view *s, int not 
     return -1;
 }
 
+/* Bytes that follow each other along it, and along reductions around it that are unrolled (write_taps). */
+static int64_t row_bytes(const struct view *v, const struct access_view *s, int unit) {
+    int64_t n = v->axis[unit].size;
+    for (int i = v->naxis; i-- > 0;) {
+        const struct axis_view *a = &v->axis[i];
+        if (i != unit && a->reduce && !a->fixed && a->size > 1 && a->size <= MOST_TAPS &&
+            access_stride(v, s, i, 1) == n)
+            n *= a->size;
+    }
+    return n * s->bytes;
+}
+
 /* .. and long enough for rows to transpose. */
 static bool has_rows(const struct view *v, const struct access_view *s, int axis) {
     int unit = unit_axis(v, s, axis);
-    return unit >= 0 && v->axis[unit].size * s->bytes >= (s->bytes < 4 ? NARROW_ROW : LEAST_ROW);
+    return unit >= 0 && row_bytes(v, s, unit) >= (s->bytes < 4 ? NARROW_ROW : LEAST_ROW);
 }
 
-/* Vector loads that a transposed element costs. Narrow ones are stored, and loaded from rows that are no whole pieces, lane by lane. */
+/* Vector loads that a transposed element costs. Bytes are stored, and loaded from rows that are no whole pieces, lane by lane; 16-bit ones
+ * too where vectors have no parts of 16 bytes (coalesce.c). */
 static double transposed_cost(const struct view *v, const struct access_view *s, int axis, double touch) {
-    bool pieces =
-        s->bytes >= 4 || (!s->store && v->axis[unit_axis(v, s, axis)].size * s->bytes % NARROW_ROW == 0);
+    bool pieces = s->bytes >= (v->vec_bytes > 32 ? 2 : 4) ||
+                  (!s->store && row_bytes(v, s, unit_axis(v, s, axis)) % NARROW_ROW == 0);
     return pieces ? RG_MIN((s->bytes < 4 ? vec_cost.transposed_narrow : vec_cost.transposed) * touch, 1) : 1;
 }
 
