@@ -656,7 +656,8 @@ void tile_vector(struct view *v, struct elementwise_plan *f, struct str *out, in
 
 static void write_transpose(struct view *v, struct elementwise_plan *f, struct str *out) {
     const struct axis_view *t = &v->axis[f->transposed];
-    int64_t u = MOST_LANES; /* whole cache lines of 4-byte elements */
+    int64_t u =
+        t->size <= 2 * MOST_LANES ? t->size : MOST_LANES; /* rows, or cache lines of 4-byte elements */
     while (u > 1 && 2 * u * body_statements(v, f->axis) > MOST_STATEMENTS) u /= 2;
     u = RG_MIN(u, t->size);
     const char *more = view_new_axis(v, t->name, "t");
