@@ -749,7 +749,7 @@ static const char *slow_form(struct gpu *c) {
     return fmt(&c->r, "thread loops of %.0f iterations, %.0f threads", each, threads);
 }
 
-/* Threads of a block of rows that each have at most a warp: of few rows, so many that every SM has some. */
+/* Threads of a block of rows that each have at most a warp: fewer where rows are few, and every SM has some. */
 static uint32_t rows_together(const struct gpu *c) {
     uint32_t n = THREADS;
     while (n > 32 && (double)c->r.lin->grid * c->coop < (double)n * spec_of(c->r.lin)->sms) n /= 2;

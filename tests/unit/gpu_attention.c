@@ -372,6 +372,30 @@ TEST(attention_with_too_many_stages) {
     arena_free(&x.arena);
 }
 
+/* Decoding: four stages where the blocks that have them are still resident together, two else; sums are right. */
+TEST(attention_stages_of_few_queries) {
+    static const struct {
+        int64_t heads, keys;
+        const char *pipe;
+    } want[] = {{264, 1024, "PIPE(b2,k4,4)"},
+                {396, 1024, "PIPE(b2,k4,4)"},
+                {512, 2048, "PIPE(b2,k4,2)"},
+                {64, 256, "PIPE(b2,k4,2)"}};
+    char list[2048];
+    for (size_t i = 0; i < RG_COUNT(want); i++) {
+        struct att x = {
+            .heads = want[i].heads, .group = 1, .t = 4, .s = want[i].keys, .d = 64, .dt = "bf16", .opts = ""};
+        arena_init(&x.arena, &x.err);
+        if (err_guard(&x.err, compile, &x)) FAIL("%s", x.err.msg);
+        snprintf(list, sizeof list, "%s", opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], GPU_OF_CC(90)));
+        if (!strstr(list, want[i].pipe)) FAIL("%lld heads: %s", (long long)x.heads, list);
+        arena_free(&x.arena);
+        if (i) continue;
+        struct att y = {.heads = 2, .group = 1, .t = 3, .s = 328, .d = 64, .dt = "bf16", .opts = list};
+        check(&y);
+    }
+}
+
 TEST(stream_says_why) {
     static const struct {
         const char *opts, *why;

@@ -438,11 +438,15 @@ static bool fits_config(const struct attention_kernel *r, const struct attention
            (!s->cols || head_size(r, r->cols) == s->cols) && (!s->mask || has_mask(r));
 }
 
-/* Decoding: few queries, whose keys are loaded once, by few blocks on each SM. More of them are in flight: 67 MB in 256 blocks took
- * 23.9 us with 2 stages, 21.2 with 4 (H200). */
-static bool is_bound_by_memory(const struct attention_kernel *r, const struct attention_config *s) {
-    return r->v->axis[r->m].size < s->m && r->inner == 1 && r->outer == 1 &&
-           r->v->axis[r->row[0]].size > s->stages * s->n;
+/* Decoding: few queries, whose keys are loaded once. With few blocks on each SM more stages keep memory busy, if these blocks still
+ * are resident together: 67 MB in 256 blocks took 23.9 us with 2 stages, 21.2 with 4 (H200); 268 MB in 512 blocks take a second wave. */
+static bool is_few_blocks(const struct attention_kernel *r, const struct attention_config *s) {
+    const struct view *v = r->v;
+    int64_t blocks = 1, fit = v->gpu->smem_sm / (shared_bytes(r, s) + v->gpu->smem_reserved);
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && i != r->m) blocks *= (int64_t)v->axis[i].most;
+    return v->axis[r->m].size < s->m && r->inner == 1 && r->outer == 1 &&
+           v->axis[r->row[0]].size > s->stages * s->n && blocks <= fit * v->gpu->sms;
 }
 
 /* Not specialized: 128 rows per block if four warpgroups are resident, so that MMA of one overlaps softmax of another; else 64 if
@@ -471,7 +475,7 @@ const char *gpu_attention(struct view *v) {
     find_row_stats(&r);
     for (size_t i = 0; i < RG_COUNT(specialized) && !list; i++)
         if (fits_config(&r, &specialized[i])) list = legal_list(&r, &specialized[i]);
-    if (!list && is_bound_by_memory(&r, &few)) list = legal_list(&r, &few);
+    if (!list && is_few_blocks(&r, &few)) list = legal_list(&r, &few);
     int wide = resident_warpgroups(&r, &plain[0]);
     bool narrow = v->axis[r.m].size <= 64 || (wide < 4 && resident_warpgroups(&r, &plain[1]) > wide);
     for (size_t i = narrow; i < RG_COUNT(plain) && !list; i++) list = legal_list(&r, &plain[i]);
