@@ -5,6 +5,7 @@
  * convolutions convert what they read to the half type (the parameters stay F32, and so do their gradients), and norms convert to F32; a
  * batch norm's result has its input's type.
  * Tests: tests/unit/nn_layers.c */
+#include "api/opts.h"
 #include "nn.h"
 
 #include <math.h>
@@ -32,6 +33,9 @@ static struct nn_ints copy_list(AT, const char *fn, rg_ctx *c, rg_ints list) {
     return out;
 }
 
+/* What rg_layer_opts had in 0.3; an option behind it is read here alone. */
+enum { LAYER_OPTS_0_3 = 104 };
+
 static rg_module *make(AT, const char *fn, rg_ctx *c, const struct nn_layer *layer, rg_layer_opts o) {
     rg_module *m = nn_new(c, HERE, fn, layer);
     if (!m) return NULL;
@@ -43,8 +47,8 @@ static rg_module *make(AT, const char *fn, rg_ctx *c, const struct nn_layer *lay
                             .momentum = o.momentum != 0 ? o.momentum : 0.1,
                             .dropout = o.dropout,
                             .causal = o.causal,
-                            .world = o.world,
-                            .split = o.split};
+                            .world = OPTS_HAS(o, world, LAYER_OPTS_0_3) ? o.world : NULL,
+                            .split = OPTS_HAS(o, split, LAYER_OPTS_0_3) ? o.split : RG_REPLICATED};
     return m;
 }
 
@@ -120,11 +124,11 @@ rg_module *rg_nn_linear_at(AT, rg_ctx *c, int64_t in, int64_t out, rg_layer_opts
     int64_t shape[2] = {positive(HERE, fn, c, "the size of outputs", out),
                         positive(HERE, fn, c, "the size of inputs", in)};
     weights(HERE, m, shape, 2, (double)in, out, !o.no_bias);
-    if (o.world && o.split == RG_COLWISE) {
+    if (m->a.world && m->a.split == RG_COLWISE) {
         slice(HERE, fn, m, "weight", 0);
         if (!o.no_bias) slice(HERE, fn, m, "bias", 0);
     }
-    if (o.world && o.split == RG_ROWWISE) slice(HERE, fn, m, "weight", 1);
+    if (m->a.world && m->a.split == RG_ROWWISE) slice(HERE, fn, m, "weight", 1);
     return nn_done(m);
 }
 
@@ -444,12 +448,15 @@ rg_module *rg_nn_attention_at(AT, rg_ctx *c, int64_t size, int64_t n, rg_layer_o
     rg_nn_param_at(HERE, m, "in_proj_weight", w);
     api_drop(w);
     if (!o.no_bias) full(HERE, m, "in_proj_bias", 0, (rg_ints){&rows, 1}, true);
-    if (o.world && (n % rg_world_size(o.world) || kv % rg_world_size(o.world)))
+    int64_t ranks = rg_world_size(m->a.world);
+    if (n % ranks || kv % ranks)
         api_fail(c, HERE, fn, RG_EINVAL, "%lld ranks cannot share %lld heads of queries and %lld of keys",
-                 (long long)rg_world_size(o.world), (long long)n, (long long)kv);
-    if (o.world) slice_heads(HERE, m, !o.no_bias);
-    rg_layer_opts inner = {
-        .no_bias = o.no_bias, .world = o.world, .split = o.world ? RG_ROWWISE : RG_REPLICATED};
+                 (long long)ranks, (long long)n, (long long)kv);
+    if (m->a.world) slice_heads(HERE, m, !o.no_bias);
+    rg_layer_opts inner = {.size_ = sizeof inner,
+                           .no_bias = o.no_bias,
+                           .world = m->a.world,
+                           .split = m->a.world ? RG_ROWWISE : RG_REPLICATED};
     rg_module *out = rg_nn_linear_at(HERE, c, size, size, inner);
     if (out && !o.no_bias) rg_assign_at(HERE, nn_own(out, "bias"), NUMBER(0));
     if (out) rg_nn_add_at(HERE, m, "out_proj", out);

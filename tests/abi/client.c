@@ -64,6 +64,7 @@ static void options(rg_ctx *c) {
 static void objects(rg_ctx *c) {
     rg_tensor y;
     rg_module *m = rg_nn_linear(c, 4, 2, .no_bias = true);
+    IS(rg_size(rg_nn_forward(rg_nn_attention(c, 8, 2, .causal = true), rg_ones(c, RG_F32, RG_SHAPE(1, 3, 8)))), 24);
     rg_tensors params = rg_nn_params(m);
     IS(params.n, 1);
     rg_tensor p = params.t[0];
@@ -98,9 +99,17 @@ static void figures(rg_ctx *c) {
     check(rg_profile_table(c, "client.profile", text, sizeof text, .by = RG_BY_OP, .rows = 3) > 0, "a table");
 }
 
+/* Beyond options of this release lies what the stack held before: nothing that the library may read as an option. */
+static __attribute__((noinline)) void dirty(void) {
+    volatile unsigned char junk[16384];
+    for (size_t i = 0; i < sizeof junk; i++) junk[i] = 0x77;
+}
+
 int main(void) {
     rg_ctx *c = rg_open("REF");
+    dirty();
     options(c);
+    dirty();
     objects(c);
     figures(c);
     if (rg_status_of(c)) printf("%s\n", rg_error(c)), bad = 1;
