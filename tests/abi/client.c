@@ -64,7 +64,9 @@ static void options(rg_ctx *c) {
 static void objects(rg_ctx *c) {
     rg_tensor y;
     rg_module *m = rg_nn_linear(c, 4, 2, .no_bias = true);
-    IS(rg_size(rg_nn_forward(rg_nn_attention(c, 8, 2, .causal = true), rg_ones(c, RG_F32, RG_SHAPE(1, 3, 8)))), 24);
+    IS(rg_size(
+           rg_nn_forward(rg_nn_attention(c, 8, 2, .causal = true), rg_ones(c, RG_F32, RG_SHAPE(1, 3, 8)))),
+       24);
     rg_tensors params = rg_nn_params(m);
     IS(params.n, 1);
     rg_tensor p = params.t[0];
