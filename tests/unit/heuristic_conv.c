@@ -85,6 +85,40 @@ TEST(heuristic_conv_cuts_balance_and_pack_little) {
     CHECK(sum / n > 0.8); /* 0.75 where rows are cut before anything is counted */
 }
 
+static void list_of_conv(void *arg) {
+    struct conv_case *c = arg;
+    struct program prog;
+    const char *text = conv_text(c);
+    ir_init(&c->ir, &c->arena);
+    ir_parse(&c->ir, text, strlen(text), "conv", &prog);
+    c->opts = opts_heuristic(&c->ir, &prog.kernel.p[0], 64, c->threads);
+    CHECK(opts_axes(&c->ir, &prog.kernel.p[0], c->opts, note_grid, &c->grid));
+}
+
+/* One image on one thread, more channels than fit L2, rows shorter than a vector: it is packed with its halo in any case, if need be by
+ * blocks of channels, and no vector of results has predicates. */
+TEST(heuristic_conv_packs_every_image) {
+    int blocks = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        uint64_t r = hash_u64(seed + 4100);
+        struct conv_case c = {.images = 1 + (int64_t)(r % 3),
+                              .channels = 2 + (int64_t)(r >> 8) % 14,
+                              .rows = 3 + (int64_t)(r >> 16) % 20,
+                              .cols = 5 + (int64_t)(r >> 24) % 40,
+                              .inputs = seed % 2 ? 2 + (int64_t)(r >> 32) % 30 : 1024 << (r >> 32) % 3,
+                              .threads = 1 + (int)(r >> 40) % 4};
+        arena_init(&c.arena, &c.err);
+        if (err_guard(&c.err, list_of_conv, &c)) FAIL("%s", c.err.msg);
+        if (!strstr(c.opts, "STAGE(x,"))
+            FAIL("%d x %d of %d channels, %d filters: %s", (int)c.rows, (int)c.cols, (int)c.inputs,
+                 (int)c.channels, c.opts);
+        blocks += strstr(c.opts, "STAGE(x,k,") != NULL;
+        arena_free(&c.arena);
+    }
+    TEST_INFO("60 convolutions, %d by blocks of channels", blocks);
+    CHECK(blocks > 5);
+}
+
 /* A strided 1-D convolution of one image; all of its rows are one axis. */
 static const char *row_text(struct conv_case *c, int stride) {
     long long ch = c->channels, n = c->cols, in = c->inputs, wide = n * stride + 4;

@@ -16,6 +16,9 @@ struct cpu_conv {
     int shift[CONV_AXES]; /* of each window: the phase that moves its positions, or -1 */
     int64_t more;         /* positions that pad the innermost */
     int64_t row;          /* how many of them are packed at a time; 0: all */
+    int sum;              /* a reduced axis that is no tap */
+    int64_t block;        /* values of it that are packed at a time; 0: all */
+    const char *in_block; /* the axis inside a block */
 };
 
 /* An axis after tiling: the outer loop, the unrolled tile, the vector; "" where there is none. */
@@ -39,10 +42,14 @@ bool conv_is_weight_gradient(const struct view *, const struct cpu_conv *);
 double conv_step(const struct view *, const struct cpu_conv *, int window);
 double conv_window_size(const struct view *, const struct cpu_conv *, int window);
 double conv_positions(const struct view *, const struct cpu_conv *);
+/* The largest divisor of n up to `most`. */
+int64_t conv_divisor(int64_t n, int64_t most);
 /* Bytes of a tile of the image over these windows and the other reduced axes. */
 double conv_image_bytes(const struct view *, const struct cpu_conv *, int first_window);
 /* Rows of a part of the image, a divisor, that fit half of L2 with their halo; 0: not even one. */
 int64_t conv_fitting_rows(const struct view *, const struct cpu_conv *);
+/* Finds blocks of input channels of which some rows, and a vector of filters, fit; false: there are none worth it. */
+bool conv_find_blocks(const struct view *, struct cpu_conv *);
 
 /* ---- pack.c ------------------------------------------------------------------------------------------------ */
 
@@ -57,8 +64,6 @@ const char *conv_window_dim(struct view *, const struct tiled_axis *pos, const s
 const char *conv_grid_axis(const struct view *, const struct contraction *);
 double conv_grid_size(const struct view *, const struct contraction *);
 void conv_loop(const struct view *, struct contraction *, struct str *out, int axis);
-/* The largest divisor of n up to `most`. */
-int64_t conv_divisor(int64_t n, int64_t most);
 /* Is a row of the image of this many elements copied by vectors? */
 bool conv_is_even_row(const struct view *, int pos, int64_t wide);
 void conv_pad_row(struct view *, struct cpu_conv *, struct str *out);

@@ -96,21 +96,61 @@ static int64_t balanced_rows(const struct view *v, const struct cpu_conv *k, str
 
 /* ---- the recipe -------------------------------------------------------------------------------------------- */
 
+/* Does the window of gemm/ pack the image? */
+static bool gemm_packs(struct view *v, const struct cpu_conv *k) {
+    struct str s;
+    str_init(&s, v->arena);
+    return recipe_gemm(v, 0, &s) &&
+           strstr(s.p, arena_printf(v->arena, "STAGE(%s,", access_name(v, k->image.access)));
+}
+
+/* Vectors along positions or channels, and the register tile; false: neither is better than what gemm/ does. *copy: an image with
+ * strides is packed for vectors along positions. */
+static bool choose_vectors(struct view *v, struct cpu_conv *k, bool *copy) {
+    struct contraction *c = &k->c;
+    int inner = k->pos[k->windows - 1], lanes = view_lanes(v, inner), all = c->lanes;
+    int64_t wide = size_of(v, inner), channels = size_of(v, k->channel), mr, nv;
+    bool unit = conv_step(v, k, k->windows - 1) == 1;
+    double by_position = even_tile(v, k, channels, wide, lanes, (struct tile_use){0}, &mr, &nv),
+           by_channel = 0;
+    if (k->image.access->pred && wide % lanes) by_position *= 0.5;
+    bool strided = access_stride(v, k->image.access, inner, 1) != 1;
+    if (k->phases || !unit || (strided && channels >= all)) by_position = 0; /* strided stores, or loads */
+    while (c->lanes > 4 && c->lanes > channels) c->lanes /= 2; /* few channels of a group: part of a vector */
+    double depth = k->block ? c->depth * (double)k->block / (double)size_of(v, k->sum) : c->depth;
+    if (channels >= c->lanes || !by_position)
+        by_channel =
+            even_tile(v, k, wide, channels, c->lanes, (struct tile_use){.depth = depth}, &c->mr, &c->nv) *
+            c->lanes / all;
+    double column = depth * c->lanes * RG_MAX(k->filter.access->bytes, 4); /* bytes of packed filters */
+    if ((double)c->nv * column > (double)v->l2 / 2 && by_channel)
+        c->nv = conv_divisor(ceil_div(channels, c->lanes), RG_MAX((int64_t)((double)v->l2 / 2 / column), 1));
+    bool by_channels = by_channel > by_position * 1.1 && (double)c->nv * column <= (double)v->l2;
+    *copy |= !by_channels && strided;
+    if (!by_channels && (!*copy || !by_position)) return false;
+    if (!unit && v->isa->by_lane) return false;
+    c->m = by_channels ? inner : k->channel, c->n = by_channels ? k->channel : inner;
+    if (!by_channels) c->mr = mr, c->nv = nv, c->lanes = lanes;
+    if (v->finer >= FINER_TILE && by_channels)
+        c->nv = ceil_div(c->nv, v->finer >= FINER_HALF_TILE ? 4 : 2);
+    else if (v->finer >= FINER_TILE)
+        c->mr = RG_MAX(ceil_div(c->mr, v->finer >= FINER_HALF_TILE ? 4 : 2), 2);
+    return true;
+}
+
 static bool write_conv(struct view *v, int level, struct str *out) {
     struct cpu_conv k = {0};
     struct contraction *c = &k.c;
-    int64_t mr, nv;
     if (level > 2 || !conv_find(v, &k)) return false;
-    int inner = k.pos[k.windows - 1];
-    int64_t wide = size_of(v, inner), channels = size_of(v, k.channel);
+    int64_t channels = size_of(v, k.channel);
     bool pred = k.image.access->pred != NULL, grad = conv_is_weight_gradient(v, &k);
-    int64_t step = access_stride(v, k.image.access, inner, 1);
     reset_grid(v, c), price_packing(v, c);
     c->lanes = view_lanes(v, k.channel);
     if (grad) {
         int along = dot_axis(v, c);
         if (level > 0) return false;
-        if (k.batch < 0 || size_of(v, k.batch) < 4 || channels < 2 * c->lanes)
+        while (c->lanes > 4 && c->lanes > channels) c->lanes /= 2;
+        if (k.batch < 0 || size_of(v, k.batch) < 4 || channels < c->lanes)
             return !pred && along == k.tap[k.windows - 1] &&
                    filled(size_of(v, along), view_lanes(v, along)) > 0.7 &&
                    conv_write_dots(v, &k, out, along);
@@ -121,35 +161,16 @@ static bool write_conv(struct view *v, int level, struct str *out) {
         shrink_tile(v, &c->mr, &c->nv);
         return c->mr > 1 && conv_write_gradient(v, &k, out);
     }
-    int64_t fit = conv_fitting_rows(v, &k);
     /* parts of an image that does not fit: where the window of gemm/ would not pay (64 channels on NEON: 18.7 ms, 14.2; 8 of them:
-     * 2.2, 4.1) */
-    bool cut = fit < size_of(v, k.pos[0]);
-    if (pred && (!fit || (cut && !k.phases && channels >= WINDOW_CHANNELS))) return false;
-    double by_position =
-        even_tile(v, &k, channels, wide, view_lanes(v, inner), (struct tile_use){0}, &mr, &nv);
-    if (pred && wide % view_lanes(v, inner)) by_position *= 0.5;
-    struct tile_use filters = {.depth = c->depth};
-    int all = c->lanes;
-    while (c->lanes > 4 && c->lanes > channels) c->lanes /= 2; /* few channels of a group: part of a vector */
-    double by_channel =
-        channels < c->lanes
-            ? 0
-            : even_tile(v, &k, wide, channels, c->lanes, filters, &c->mr, &c->nv) * c->lanes / all;
-    if (k.phases || step != 1) by_position = 0;                              /* strided stores, or loads */
-    double column = c->depth * c->lanes * RG_MAX(k.filter.access->bytes, 4); /* bytes of packed filters */
-    if ((double)c->nv * column > (double)v->l2 / 2 && by_channel)
-        c->nv = conv_divisor(ceil_div(channels, c->lanes), RG_MAX((int64_t)((double)v->l2 / 2 / column), 1));
-    bool by_channels = by_channel > by_position * 1.1 && (double)c->nv * column <= (double)v->l2;
-    if ((!by_channels && (!pred || !by_position)) || level > 1) return false;
-    if (step != 1 && v->isa->by_lane) return false;
-    c->m = by_channels ? inner : k.channel, c->n = by_channels ? k.channel : inner;
-    if (!by_channels) c->mr = mr, c->nv = nv, c->lanes = view_lanes(v, inner);
-    if (v->finer >= FINER_TILE && by_channels)
-        c->nv = ceil_div(c->nv, v->finer >= FINER_HALF_TILE ? 4 : 2);
-    else if (v->finer >= FINER_TILE)
-        c->mr = RG_MAX(ceil_div(c->mr, v->finer >= FINER_HALF_TILE ? 4 : 2), 2);
-    return c->mr > 1 && conv_write_forward(v, &k, out, pred || k.phases || level > 0);
+     * 2.2, 4.1); blocks of its channels where not even a row fits */
+    int64_t fit = conv_fitting_rows(v, &k);
+    bool cut = fit < size_of(v, k.pos[0]), copy = pred || k.phases;
+    if (pred && cut && !k.phases && channels >= WINDOW_CHANNELS && gemm_packs(v, &k)) return false;
+    bool deep = copy && !k.phases && (!fit || c->depth * c->lanes * 4 > (double)v->l2 / 2);
+    if (copy && !fit && !deep) return false;
+    if (deep && !conv_find_blocks(v, &k) && !fit) return false;
+    return choose_vectors(v, &k, &copy) && level < 2 && c->mr > 1 &&
+           conv_write_forward(v, &k, out, copy || level > 0);
 }
 
 struct phased { /* the rest of a list, for the kernel after tile_phases */

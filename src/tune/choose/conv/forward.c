@@ -132,7 +132,46 @@ static int64_t unroll_more(struct view *v, const struct cpu_conv *k, struct str 
     return best;
 }
 
-/* Requires c.m, c.n, c.mr and c.nv. copy: the image is packed into scratch. */
+/* At least two iterations of the grid: packing is for one of them. */
+static int64_t part_for_grid(const struct view *v, const struct cpu_conv *k, struct image_cut cut) {
+    int64_t n = size_of(v, k->pos[0]);
+    bool enough = tiles_in_grid(v, k, cut.channels) * (double)n / (double)cut.part >= 2;
+    return enough || k->block || k->windows < 2 ? cut.part : conv_divisor(n, n / 2);
+}
+
+/* Blocks of input channels; around their terms everything else, so that both packed tiles are used by all of it. Returns the loop over
+ * them. */
+static const char *loop_blocks(struct view *v, struct cpu_conv *k, struct str *out, const char *cut) {
+    const char *at = v->axis[k->sum].name, *order = at;
+    k->in_block = view_new_axis(v, at, "k");
+    str_printf(out, " TILE(%s,%lld,%s)", at, (long long)k->block, k->in_block);
+    if (k->c.in_grid[k->channel] <= 1) order = LIST(v, order, v->axis[k->channel].name);
+    for (int i = 0; i < k->windows; i++) order = LIST(v, order, !i && cut ? cut : v->axis[k->pos[i]].name);
+    str_printf(out, " ORDER(%s)", LIST(v, order, k->in_block));
+    return at;
+}
+
+/* The filters of a phase and some channels stay in L1. */
+static void order_phases(struct view *v, const struct cpu_conv *k, struct str *out, const char *channels,
+                         const char *rows) {
+    const char *order = "";
+    for (int i = 0; i < k->phases; i++) order = LIST(v, order, v->axis[k->phase[i]].name);
+    order = LIST(v, order, channels);
+    for (int i = 0; i < k->windows - 1; i++) order = LIST(v, order, v->axis[k->pos[i]].name);
+    str_printf(out, " ORDER(%s)", LIST(v, order, rows));
+}
+
+/* Makes the channels a loop where that leaves enough of the grid and their filters stay in L2. */
+static void loop_channels(struct view *v, struct cpu_conv *k, struct str *out, bool priced, bool channels) {
+    struct contraction *c = &k->c;
+    double filters = c->depth * (double)size_of(v, k->channel) * k->filter.access->bytes;
+    if (k->block) filters *= (double)k->block / (double)size_of(v, k->sum);
+    for (int i = 0; i < k->phases; i++) filters *= (double)size_of(v, k->phase[i]);
+    double each = conv_grid_size(v, c) / c->in_grid[k->channel];
+    double need = v->finer ? v->tasks : RG_MIN(2.0 * v->threads, c->in_grid[k->channel]);
+    if ((priced ? !channels : each >= need) && filters <= (double)v->l2 / 2) conv_loop(v, c, out, k->channel);
+}
+
 bool conv_write_forward(struct view *v, struct cpu_conv *k, struct str *out, bool copy) {
     struct contraction *c = &k->c;
     int inner = k->pos[k->windows - 1], tap = k->tap[k->windows - 1];
@@ -140,33 +179,30 @@ bool conv_write_forward(struct view *v, struct cpu_conv *k, struct str *out, boo
                   tiles_in_grid(v, k, false) < v->tasks;
     struct image_cut best = priced ? best_cut(v, k) : (struct image_cut){even_rows(v, k, copy), true};
     if (copy) conv_pad_row(v, k, out);
-    const char *cut = tile_image_rows(v, k, out, best.part);
+    if (copy) best.part = part_for_grid(v, k, best);
+    const char *cut = tile_image_rows(v, k, out, best.part), *at = NULL;
     for (int i = cut != NULL; i < k->windows; i++) conv_loop(v, c, out, k->pos[i]);
-    double filters = c->depth * (double)size_of(v, k->channel) * k->filter.access->bytes;
-    for (int i = 0; i < k->phases; i++) filters *= (double)size_of(v, k->phase[i]);
-    double each = conv_grid_size(v, c) / c->in_grid[k->channel];
-    double need = v->finer ? v->tasks : RG_MIN(2.0 * v->threads, c->in_grid[k->channel]);
-    if (copy && (priced ? !best.channels : each >= need) && filters <= (double)v->l2 / 2)
-        conv_loop(v, c, out, k->channel);
-    const char *loop = tile_batch(v, k, out, copy ? 8 : 64), *at;
-    if (copy && !(at = loop ? loop : conv_grid_axis(v, c))) return false;
-    if (copy) conv_stage_image(v, k, out, at, cut);
+    if (copy) loop_channels(v, k, out, priced, best.channels);
+    if (k->block)
+        at = loop_blocks(v, k, out, cut);
+    else if (copy && !(at = tile_batch(v, k, out, 8)) && !(at = conv_grid_axis(v, c)))
+        return false;
+    if (copy)
+        conv_stage_image(v, k, out, at, cut);
+    else
+        tile_batch(v, k, out, 64);
     bool looped = c->in_grid[k->channel] <= 1;
+    v->axis[inner].size += k->more;
     struct tiled_axis rows = conv_tile(v, c, out, true), cols = conv_tile(v, c, out, false);
+    v->axis[inner].size -= k->more;
     if (looped) c->in_grid[k->channel] = 1;
     c->in_grid[inner] = 1;
     struct tiled_axis sum =
         conv_unroll_sum(v, out, tap, c->mr * c->nv * (copy ? unroll_more(v, k, out, cut, best.part) : 1));
     if (k->phases && k->windows == 2 && c->mr * c->nv * size_of(v, tap) * size_of(v, k->tap[0]) <= 128)
         str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps per phase */
-    if (k->phases && looped) { /* the filters of a phase and some channels stay in L1 */
-        const char *order = "";
-        for (int i = 0; i < k->phases; i++) order = LIST(v, order, v->axis[k->phase[i]].name);
-        order = LIST(v, order, cols.loop);
-        for (int i = 0; i < k->windows - 1; i++) order = LIST(v, order, v->axis[k->pos[i]].name);
-        str_printf(out, " ORDER(%s)", LIST(v, order, rows.loop));
-    }
-    if (!(at = conv_grid_axis(v, c))) return false;
+    if (k->phases && looped) order_phases(v, k, out, cols.loop, rows.loop);
+    if (!k->block && !(at = conv_grid_axis(v, c))) return false;
     conv_stage_filter(v, k, out, at, c->m == k->channel ? &rows : &cols, sum.out);
     return true;
 }

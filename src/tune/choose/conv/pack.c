@@ -66,14 +66,6 @@ void conv_loop(const struct view *v, struct contraction *c, struct str *out, int
     c->in_grid[axis] = 1;
 }
 
-/* The largest divisor of n up to `most`. */
-int64_t conv_divisor(int64_t n, int64_t most) {
-    int64_t best = 1;
-    for (int64_t p = 2; p <= most && p <= n; p++)
-        if (n % p == 0) best = p;
-    return best;
-}
-
 /* Copies a row of the image at once, or equal parts of it: by vectors between the ends of the halo. */
 static void unroll_row(struct str *out, const char *b, const char *axis, int64_t wide) {
     int64_t part = conv_divisor(wide, ROW_OUT);
@@ -95,11 +87,14 @@ void conv_pad_row(struct view *v, struct cpu_conv *k, struct str *out) {
     enum { MOST_MORE = 8 };
     int last = k->windows - 1, pos = k->pos[last];
     int64_t step = (int64_t)conv_step(v, k, last), wide = (int64_t)conv_window_size(v, k, last),
-            n = size_of(v, pos), tile = k->c.m == pos ? k->c.mr : 1;
+            n = size_of(v, pos),
+            tile = k->c.m == pos   ? k->c.mr
+                   : k->c.n == pos ? k->c.lanes
+                                   : 1;
     if (k->shift[last] >= 0 || conv_step(v, k, last) < 1 || !k->image.access->pred ||
         !view_depends(v, k->image.access->pred, pos))
         return; /* without a halo the padding would have a predicate of its own */
-    int64_t most = RG_MAX(tile - 1, MOST_MORE), best = -1, other = -1;
+    int64_t most = RG_MAX(16 * tile <= n ? 2 * tile : tile - 1, MOST_MORE), best = -1, other = -1;
     for (int64_t i = most; i >= 0; i--) {
         if (!conv_is_even_row(v, pos, wide + i * step)) continue;
         *((n + i) % tile ? &other : &best) = i;
@@ -108,13 +103,18 @@ void conv_pad_row(struct view *v, struct cpu_conv *k, struct str *out) {
     if (k->more) str_printf(out, " PADTO(%s,%lld)", v->axis[pos].name, (long long)(n + k->more));
 }
 
+/* What is packed of a reduced axis. */
+static const char *packed_axis(const struct view *v, const struct cpu_conv *k, int axis) {
+    return k->block && axis == k->sum ? k->in_block : v->axis[axis].name;
+}
+
 /* Packs the image with its halo, for one value of the batch. rows: the loop over some of its rows; NULL: all are packed. */
 bool conv_stage_image(struct view *v, struct cpu_conv *k, struct str *out, const char *at, const char *rows) {
     const char *b = access_name(v, k->image.access), *dims = "", *last = "";
     int64_t wide = 0;
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].reduce && has_axis(v, k->image.mask, i) && conv_window_of(k, i) < 0)
-            dims = LIST(v, dims, v->axis[i].name);
+            dims = LIST(v, dims, packed_axis(v, k, i));
     for (int i = 0; i < k->windows; i++) {
         struct tiled_axis pos = conv_axis(v, k->pos[i]), tap = conv_axis(v, k->tap[i]);
         wide = (int64_t)conv_window_size(v, k, i);
@@ -134,10 +134,10 @@ bool conv_stage_image(struct view *v, struct cpu_conv *k, struct str *out, const
     return true;
 }
 
-static const char *summed(struct view *v) { /* the reduced axes, outermost first */
+static const char *summed(struct view *v, const struct cpu_conv *k) { /* the reduced axes, outermost first */
     const char *all = "";
     for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].reduce) all = LIST(v, all, v->axis[i].name);
+        if (v->axis[i].reduce) all = LIST(v, all, packed_axis(v, k, i));
     return all;
 }
 
@@ -146,7 +146,7 @@ void conv_stage_filter(struct view *v, struct cpu_conv *k, struct str *out, cons
     const char *f = access_name(v, k->filter.access), *loop = at && !strcmp(at, ch->loop) ? "" : ch->loop;
     if (*loop && k->c.in_grid[k->channel] > 1) loop = ""; /* still in the grid */
     for (int i = 0; i < k->phases; i++) loop = LIST(v, loop, v->axis[k->phase[i]].name);
-    str_printf(out, " STAGE(%s,%s,%s)", f, at, LIST(v, loop, summed(v), ch->out, ch->lane));
+    str_printf(out, " STAGE(%s,%s,%s)", f, at, LIST(v, loop, summed(v, k), ch->out, ch->lane));
     if (*ch->lane) str_printf(out, " VEC(%s.%s)", f, ch->lane);
     if (*ch->out)
         str_printf(out, " %s(%s.%s)", *ch->lane || k->c.m == k->channel ? "UNROLL" : "VEC", f, ch->out);

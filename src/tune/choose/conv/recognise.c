@@ -107,12 +107,20 @@ double conv_image_bytes(const struct view *v, const struct cpu_conv *k, int firs
     double bytes = RG_MAX(k->image.access->bytes, 4); /* narrow ones are converted */
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].reduce && has_axis(v, k->image.mask, i) && conv_window_of(k, i) < 0)
-            bytes *= (double)size_of(v, i);
+            bytes *= (double)(k->block && i == k->sum ? k->block : size_of(v, i));
     for (int i = first_window; i < k->windows; i++) {
         bytes *= conv_window_size(v, k, i);
         if (k->shift[i] >= 0) bytes *= 1 + conv_step(v, k, i) / (double)size_of(v, k->pos[i]);
     }
     return bytes;
+}
+
+/* The largest divisor of n up to `most`. */
+int64_t conv_divisor(int64_t n, int64_t most) {
+    int64_t best = 1;
+    for (int64_t p = 2; p <= most && p <= n; p++)
+        if (n % p == 0) best = p;
+    return best;
 }
 
 /* Rows of a part of the image, a divisor, that fit half of L2 with their halo; 0: not even one. */
@@ -122,6 +130,26 @@ int64_t conv_fitting_rows(const struct view *v, const struct cpu_conv *k) {
     if (line * all <= (double)v->l2 / 2) return n;
     double most = ((double)v->l2 / 2 / line - (double)size_of(v, k->tap[0])) / conv_step(v, k, 0) + 1;
     return most < 1 || k->windows < 2 || k->shift[0] >= 0 ? 0 : conv_divisor(n, (int64_t)most);
+}
+
+bool conv_find_blocks(const struct view *v, struct cpu_conv *k) {
+    enum { LEAST_TERMS = 32 }; /* of a block: a partial sum is loaded and stored for each */
+    int64_t taps = 1;
+    k->sum = -1;
+    for (int i = 0; i < k->windows; i++) taps *= size_of(v, k->tap[i]);
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce && conv_window_of(k, i) < 0 && has_axis(v, k->image.mask, i) &&
+            has_axis(v, k->filter.mask, i) && (k->sum < 0 || size_of(v, i) > size_of(v, k->sum)))
+            k->sum = i;
+    if (k->sum < 0) return false;
+    for (int64_t n = size_of(v, k->sum), part = n / 2; part >= 1 && part * taps >= LEAST_TERMS; part--) {
+        double filters = k->c.depth * (double)part / (double)n * k->c.lanes * 4; /* of a vector of channels */
+        if (n % part || filters > (double)v->l2 / 2) continue;
+        k->block = part;
+        if (conv_fitting_rows(v, k)) return true;
+    }
+    k->block = 0;
+    return false;
 }
 
 double conv_positions(const struct view *v, const struct cpu_conv *k) {
