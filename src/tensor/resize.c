@@ -251,10 +251,22 @@ static const uop *linear(struct tg *g, const uop *x, uint32_t axis, int64_t out,
     return grad_by_band(&a, x, y, linear_weight, corners, first, count);
 }
 
+/* The spatial axes, those first that shrink most: what follows works on fewer elements. */
+static void shrinking_first(const struct shape *s, const int64_t *size, uint32_t n, uint32_t *order) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = i;
+        double share = (double)size[i] / (double)s->d[2 + i];
+        for (; k && share < (double)size[order[k - 1]] / (double)s->d[2 + order[k - 1]]; k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+}
+
 const uop *t_interpolate(struct tg *g, const uop *x, const int64_t *size, uint32_t n, enum t_resize_mode mode,
                          bool corners) {
     x = tg_value(g, x);
     const struct shape *s = tg_shape(g, x);
+    uint32_t order[SPATIAL_MAX];
     if (s->n < 3 || s->n > 2 + SPATIAL_MAX)
         tg_bad(g, "x has shape %s; expected 3 to 5 axes, (N, C, ..)", tg_dims(g, x));
     if (n != s->n - 2)
@@ -271,7 +283,8 @@ const uop *t_interpolate(struct tg *g, const uop *x, const int64_t *size, uint32
     }
     x = tg_float(g, x);
     const uop *y = tg_wide(g, x);
-    for (uint32_t i = 0; i < n; i++) y = linear(g, y, 2 + i, size[i], corners);
+    shrinking_first(s, size, n, order);
+    for (uint32_t i = 0; i < n; i++) y = linear(g, y, 2 + order[i], size[order[i]], corners);
     return t_cast(g, y, (enum dtype)x->dt);
 }
 
@@ -311,6 +324,7 @@ const uop *t_adaptive_avg_pool(struct tg *g, const uop *x, const int64_t *size, 
     tg_spatial(g, x, axes);
     const struct shape *s = tg_shape(g, x);
     int64_t window[SPATIAL_MAX];
+    uint32_t order[SPATIAL_MAX];
     bool whole = true;
     for (uint32_t i = 0; i < axes; i++) {
         if (size[i] < 1 || size[i] > INT32_MAX || s->d[2 + i] < 1 || s->d[2 + i] > INT32_MAX)
@@ -320,6 +334,7 @@ const uop *t_adaptive_avg_pool(struct tg *g, const uop *x, const int64_t *size, 
     }
     if (whole) return t_avg_pool(g, x, axes, &(struct t_pool){.size = {window, axes}});
     const uop *y = tg_wide(g, x);
-    for (uint32_t i = 0; i < axes; i++) y = adapted(g, y, 2 + i, size[i]);
+    shrinking_first(s, size, axes, order);
+    for (uint32_t i = 0; i < axes; i++) y = adapted(g, y, 2 + order[i], size[order[i]]);
     return t_cast(g, y, (enum dtype)x->dt);
 }

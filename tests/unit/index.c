@@ -130,6 +130,24 @@ TEST(index_adaptive_pooling_is_linear) {
     CHECK_EQ(rg_close(c), RG_OK);
 }
 
+/* The axis that shrinks is pooled first, whichever it is: the other one works on what is left. */
+TEST(index_adaptive_pooling_shrinks_first) {
+    static const int64_t sizes[][4] = {
+        {39, 33, 66, 11}, {24, 15, 65, 4}, {292, 257, 701, 150}, {50, 90, 70, 20}};
+    rg_ctx *c = rg_open("NULL");
+    for (size_t i = 0; i < RG_COUNT(sizes); i++) {
+        const int64_t *s = sizes[i];
+        rg_tensor x = filled(c, RG_F32, RG_SHAPE(2, 8, s[0], s[1]));
+        rg_realize(x);
+        double terms = (double)s[1] / (double)s[3] + 2, grown = (double)s[0] / (double)s[2] + 2;
+        double n = 16 * ((double)(s[0] * s[3]) * terms + (double)(s[2] * s[3]) * grown);
+        double ops = planned(rg_adaptive_avg_pool2d(x, s[2], s[3])).ops;
+        if (ops > 2.4 * n)
+            FAIL("%g operations for %g terms, of %lld x %lld", ops, n, (long long)s[0], (long long)s[1]);
+    }
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
 /* Many elements for few indices, on all threads: the last one, each time. */
 TEST(index_scatter_takes_the_last) {
     enum { ROWS = 64, N = 500, PLACES = 7 };
