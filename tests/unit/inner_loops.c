@@ -130,6 +130,7 @@ struct loop_run {
     const char *kernel; /* instead of a file's */
     const struct isa *isa;
     const char *text; /* the translation unit */
+    const char *list; /* of opts */
 };
 
 static void render_file(void *arg) {
@@ -142,8 +143,8 @@ static void render_file(void *arg) {
     ir_parse(&r->ir, text, n, r->path, &r->prog);
     struct linear lin;
     struct str body, unit;
-    struct lower_opts how = {.opts = opts_heuristic(&r->ir, &r->prog.kernel.p[0], r->isa->bytes, 1),
-                             .target = {.vec_bytes = r->isa->bytes}};
+    r->list = opts_heuristic(&r->ir, &r->prog.kernel.p[0], r->isa->bytes, 1);
+    struct lower_opts how = {.opts = r->list, .target = {.vec_bytes = r->isa->bytes}};
     lower(&r->ir, &r->prog.kernel.p[0], &how, &lin);
     str_init(&body, &r->arena), str_init(&unit, &r->arena);
     render_c(&body, &r->ir, &lin);
@@ -173,9 +174,11 @@ static char *assemble(struct loop_run *r, const char *cc, const char *target) {
     return out;
 }
 
-static int check_with(const struct loop_isa *isa, const char *path, const char *cc, const char *target) {
+/* kernel: its text, path its name; NULL: it is read from the file. */
+static int check_with(const struct loop_isa *isa, const char *path, const char *kernel, const char *cc,
+                      const char *target) {
     static struct loop_run r;
-    r = (struct loop_run){.path = path, .isa = isa_find(isa->name)};
+    r = (struct loop_run){.path = path, .kernel = kernel, .isa = isa_find(isa->name)};
     arena_init(&r.arena, &r.err);
     if (err_guard(&r.err, render_file, &r)) FAIL("%s: %s", path, r.err.msg);
     const char *text = assemble(&r, cc, target);
@@ -192,7 +195,7 @@ static int check_with(const struct loop_isa *isa, const char *path, const char *
     return text != NULL;
 }
 
-static int check_kernel(const struct loop_isa *isa, const char *path) {
+static int check_kernel(const struct loop_isa *isa, const char *path, const char *kernel) {
     struct err err = {0};
     struct arena a;
     arena_init(&a, &err);
@@ -200,21 +203,42 @@ static int check_kernel(const struct loop_isa *isa, const char *path) {
     const char *gcc = os_find_program(&a, host ? "gcc" : isa->gcc), *clang = os_find_program(&a, "clang");
     const char *target = arena_printf(&a, "--target=%s-linux-gnu", isa->arch);
     int done = 0;
-    if (gcc) done += check_with(isa, path, gcc, NULL);
-    if (clang) done += check_with(isa, path, clang, target);
+    if (gcc) done += check_with(isa, path, kernel, gcc, NULL);
+    if (clang) done += check_with(isa, path, kernel, clang, target);
     arena_free(&a);
     return done;
 }
 
 static void check_isa(const struct loop_isa *isa) {
-    int done = check_kernel(isa, "tests/golden/matmul_2048.uop");
+    int done = check_kernel(isa, "tests/golden/matmul_2048.uop", NULL);
     if (!done) SKIP("no compiler for %s: neither gcc nor %s nor clang with that target", isa->arch, isa->gcc);
-    CHECK_EQ(check_kernel(isa, "tests/golden/conv5x5.uop"), done);
+    CHECK_EQ(check_kernel(isa, "tests/golden/conv5x5.uop", NULL), done);
 }
 
 TEST(inner_loops_neon) { check_isa(&loop_isas[0]); }
 TEST(inner_loops_avx2) { check_isa(&loop_isas[1]); }
 TEST(inner_loops_avx512) { check_isa(&loop_isas[2]); }
+
+/* Columns that fill more than half of a vector are one masked vector, in a tile of at most half of the registers. */
+TEST(inner_loops_of_few_columns) {
+    static const char kernel[] =
+        "kernel few\na = (PARAM<f32>[0 a] 401408)\nb = (PARAM<f32>[1 b] 7840)\no = (PARAM<f32>[2 o] 5120)\n"
+        "m = (RANGE[m GRID 0] 512)\nn = (RANGE[n GRID 1] 10)\nk = (RANGE[k REDUCE 2] 784)\n"
+        "s = (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m 784) k))) (LOAD (INDEX b (ADD (MUL k 10) n)))) k)\n"
+        "(SINK (STORE (INDEX o (ADD (MUL m 10) n)) s))\n";
+    const struct loop_isa *isa = &loop_isas[2];
+    if (!check_kernel(isa, "512 x 10 x 784", kernel)) SKIP("no compiler for %s", isa->arch);
+}
+
+/* Rows that share a set of L1 are packed a line at a time, in the order of use: the loop reads one stream of a, not one per row. */
+TEST(inner_loops_read_packed_rows) {
+    static struct loop_run r;
+    r = (struct loop_run){.path = "tests/golden/matmul_2048.uop", .isa = isa_find("avx512")};
+    arena_init(&r.arena, &r.err);
+    if (err_guard(&r.err, render_file, &r)) FAIL("%s", r.err.msg);
+    if (!strstr(r.list, "k_u,m_r)") || !strstr(r.list, "UNROLL(a.w)")) FAIL("%s", r.list);
+    arena_free(&r.arena);
+}
 
 /* Loops of a kernel whose rows end in a tail of known width, by a compiler; -1: not here. */
 static int loops_of_tail(const char *cc) {

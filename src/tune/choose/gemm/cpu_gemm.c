@@ -260,6 +260,14 @@ bool write_window_mma(struct view *v, struct str *out) {
     return v->axis[c.n].size >= LEAST_COLUMNS && write_cpu_mma(v, &c, out);
 }
 
+/* Columns that fill more than half of a vector: one masked vector where masks are free, instead of two of half as many lanes. (512 x 10
+ * x 784 with AVX-512: 353 us, 232.) */
+static void mask_columns(const struct view *v, struct contraction *c) {
+    int lanes = view_lanes(v, c->n);
+    int64_t columns = v->axis[c->n].size;
+    if (v->isa->masks && !v->isa->by_lane && 2 * columns > lanes && columns < lanes) c->lanes = lanes;
+}
+
 bool recipe_gemm(struct view *v, int level, struct str *out) {
     struct contraction c = {0};
     if (level > 3 || !terms_find(v, &c)) return false;
@@ -287,6 +295,7 @@ bool recipe_gemm(struct view *v, int level, struct str *out) {
         c.n = across, c.lanes = lanes_along(v, across), n = &v->axis[across];
         unit = true, dot = 0;
     }
+    if (unit && !pack && !window) mask_columns(v, &c);
     if (!pack && !window)
         outer = tile_of(v, m->size, n->size, c.lanes, BROADCAST_COST, true, &c.mr, &c.nv) *
                 (unit ? 1 : STRIDED_B);

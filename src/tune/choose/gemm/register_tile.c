@@ -52,7 +52,9 @@ double tile_score(const struct view *v, int64_t rows, int64_t x, int64_t y, doub
     return e;
 }
 
-int64_t most_rows(const struct view *v) { return RG_MAX(MOST_TILE_ROWS, isa_accumulators(v->isa) / 2); }
+int64_t most_rows(const struct view *v) {
+    return RG_MAX(MOST_TILE_ROWS, v->isa->by_lane ? isa_accumulators(v->isa) / 2 : v->isa->regs / 2);
+}
 
 double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
                int64_t *mr, int64_t *nv) {
@@ -98,7 +100,8 @@ void tile_columns(struct view *v, struct contraction *c, struct str *out, const 
     if (n->size <= wide) { /* the whole axis */
         *inner = n->name;
         c->in_grid[c->n] = 1;
-        if (n->size == c->lanes) {
+        if (n->size < c->lanes) str_printf(out, " PADTO(%s,%d)", n->name, c->lanes);
+        if (n->size <= c->lanes) {
             str_printf(out, " VEC(%s)", n->name);
             *lane = NULL;
             return;
