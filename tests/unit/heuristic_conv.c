@@ -119,6 +119,54 @@ TEST(heuristic_conv_packs_every_image) {
     CHECK(blocks > 5);
 }
 
+/* A transposed convolution of stride 3 along i, 5 taps, crop `rows`: by phases of (i + crop) / 3. */
+static const char *phases_text(struct conv_case *c) {
+    long long ch = c->channels, in = c->inputs, w = c->cols, crop = c->rows;
+    return arena_printf(
+        &c->arena,
+        "kernel conv\no = (PARAM<f32>[0 o] %lld)\nx = (PARAM<f32>[1 x] %lld)\nf = (PARAM<f32>[2 f] %lld)\n"
+        "n = (RANGE[n GRID 0] 4)\nc = (RANGE[c GRID 1] %lld)\ni = (RANGE[i GRID 2] 27)\n"
+        "j = (RANGE[j GRID 3] %lld)\nk = (RANGE[k REDUCE 4] %lld)\ns = (RANGE[s REDUCE 5] 2)\n"
+        "t = (RANGE[t REDUCE 6] 3)\nm = (ADD i %lld)\nq = (IDIV m 3)\np = (MOD m 3)\n"
+        "v = (LT (ADD (MUL s 3) p) 5)\n"
+        "y = (AND (AND (LT s (ADD q 1)) (LT q (ADD s 10))) (AND (LT 0 (ADD j t)) (LT (ADD j t) %lld)))\n"
+        "a = (ADD (ADD (ADD j t) (MUL (ADD q (MUL s -1)) %lld)) (ADD (ADD (MUL k %lld) (MUL n %lld)) -1))\n"
+        "l = (WHERE y (LOAD (INDEX x (WHERE y a (INVALID<idx>)))) 0.0)\n"
+        "b = (ADD (ADD (ADD (MUL s 3) p) (MUL t 5)) (ADD (MUL k 15) (MUL c %lld)))\n"
+        "g = (WHERE v (LOAD (INDEX f (WHERE v b (INVALID<idx>)))) 0.0)\n"
+        "r = (REDUCE[ADD] (MUL l g) k s t)\n"
+        "(SINK (STORE (INDEX o (ADD (ADD j (MUL i %lld)) (ADD (MUL c %lld) (MUL n %lld)))) r))\n",
+        4 * ch * 27 * w, 4 * in * 10 * w, ch * in * 15, ch, w, in, crop, w + 1, w, 10 * w, in * 10 * w,
+        in * 15, w, 27 * w, ch * 27 * w);
+}
+
+static void list_of_phases(void *arg) {
+    struct conv_case *c = arg;
+    struct program prog;
+    const char *text = phases_text(c);
+    ir_init(&c->ir, &c->arena);
+    ir_parse(&c->ir, text, strlen(text), "conv", &prog);
+    c->opts = opts_heuristic(&c->ir, &prog.kernel.p[0], 64, c->threads);
+}
+
+/* Whatever is cropped, and for fewer channels than a part of a vector, each phase packs its image. */
+TEST(heuristic_conv_packs_every_phase) {
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        uint64_t r = hash_u64(seed + 5200);
+        struct conv_case c = {.channels = 2 + (int64_t)(r % 40),
+                              .inputs = 3 + (int64_t)(r >> 8) % 60,
+                              .cols = 5 + (int64_t)(r >> 16) % 40,
+                              .rows = (int64_t)(seed % 3),
+                              .threads = 1 + (int)(r >> 40) % 4};
+        arena_init(&c.arena, &c.err);
+        if (err_guard(&c.err, list_of_phases, &c)) FAIL("%s", c.err.msg);
+        if (!strstr(c.opts, "STAGE(x,"))
+            FAIL("crop %d, %d x %d channels, %d columns: %s", (int)c.rows, (int)c.inputs, (int)c.channels,
+                 (int)c.cols, c.opts);
+        arena_free(&c.arena);
+    }
+}
+
 /* A strided 1-D convolution of one image; all of its rows are one axis. */
 static const char *row_text(struct conv_case *c, int stride) {
     long long ch = c->channels, n = c->cols, in = c->inputs, wide = n * stride + 4;

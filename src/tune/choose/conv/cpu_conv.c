@@ -176,28 +176,45 @@ static bool write_conv(struct view *v, int level, struct str *out) {
 struct phased { /* the rest of a list, for the kernel after tile_phases */
     const struct view *v;
     int level, n;
+    bool
+        apart; /* phases whose positions do not begin together are in the grid: each is a convolution of its own */
     const char *axis[CHOOSE_AXES], *phase[CHOOSE_AXES];
+    const char *quotient[CHOOSE_AXES], *in_grid[CHOOSE_AXES]; /* of those */
+    int gridded;
     char text[CHOOSE_TEXT];
 };
 
 /* Tiles output axes by the small constant whose quotient and remainder the kernel uses; false: there are none. */
 static bool tile_phases(struct view *v, struct phased *p, struct str *out) {
     int64_t by[2][CHOOSE_AXES] = {0};
+    bool apart[CHOOSE_AXES] = {0};
+    int tiled = 0;
+    p->n = 0;
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i], *x = n->nsrc ? n->src[0] : n;
         if ((n->op != OP_IDIV && n->op != OP_MOD) || !uop_is_const(n->src[1])) continue;
-        if (x->op == OP_ADD && uop_is_const(x->src[1])) x = x->src[0]; /* padding */
-        if (x->op == OP_RANGE) by[n->op == OP_MOD][view_axis_of(v, x)] = n->src[1]->arg.i;
+        int64_t pad = x->op == OP_ADD && uop_is_const(x->src[1]) ? x->src[1]->arg.i : 0, c = n->src[1]->arg.i;
+        if (pad) x = x->src[0];
+        if (x->op != OP_RANGE) continue;
+        by[n->op == OP_MOD][view_axis_of(v, x)] = c;
+        apart[view_axis_of(v, x)] |=
+            c > 2 && pad % c; /* of two, one begins a position later: that is linear */
     }
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
         if (!a->grid || a->reduce || by[0][i] < 2 || by[0][i] > 4 || by[1][i] != by[0][i] ||
             a->size <= by[0][i])
             continue;
-        p->axis[p->n] = a->name, p->phase[p->n] = view_new_axis(v, a->name, "p");
-        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)by[0][i], p->phase[p->n++]);
+        const char *phase = view_new_axis(v, a->name, "p");
+        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)by[0][i], phase);
+        tiled++;
+        if (p->apart && apart[i])
+            str_printf(out, " GRID(%s)", phase), p->quotient[p->gridded] = a->name,
+                                                 p->in_grid[p->gridded++] = phase;
+        else
+            p->axis[p->n] = a->name, p->phase[p->n++] = phase;
     }
-    return p->n;
+    return tiled;
 }
 
 /* Is the contiguous axis one of the phased ones? Phases are then adjacent in what is stored, and positions in what is loaded. */
@@ -228,6 +245,19 @@ static bool write_unrolled_phases(struct view *v, const struct phased *p, struct
     return true;
 }
 
+/* A phase that GRID put there: after its quotient, so that what is packed is packed inside of it. */
+static void put_in_grid(struct view *v, const char *quotient, const char *phase) {
+    int q = -1, p = -1;
+    for (int i = 0; i < v->naxis; i++) {
+        if (!strcmp(v->axis[i].name, quotient)) q = i;
+        if (!strcmp(v->axis[i].name, phase)) p = i;
+    }
+    if (q < 0 || p < 0) return;
+    v->axis[p].grid = true;
+    struct axis_view a = v->axis[p];
+    if (p + 1 == q) v->axis[p] = v->axis[q], v->axis[q] = a;
+}
+
 static void write_rest(void *cx, struct sched *s, const uop *sink) {
     struct phased *p = cx;
     struct view *v = arena_new(s->ir->arena, struct view);
@@ -239,7 +269,9 @@ static void write_rest(void *cx, struct sched *s, const uop *sink) {
     if (!view_init(v, s->ir, &k, p->v->isa, p->v->threads)) return;
     v->features = p->v->features;
     v->vec_bytes = p->v->vec_bytes, v->finer = p->v->finer;
-    if (write_conv(v, p->level, &out) || (out.n = 0, !p->v->asked && write_unrolled_phases(v, p, &out)))
+    for (int i = 0; i < p->gridded; i++) put_in_grid(v, p->quotient[i], p->in_grid[i]);
+    if (write_conv(v, p->level, &out) ||
+        (out.n = 0, !p->v->asked && !p->apart && write_unrolled_phases(v, p, &out)))
         snprintf(p->text, sizeof p->text, "%s", out.n < sizeof p->text ? out.p : "");
 }
 
@@ -285,6 +317,11 @@ bool recipe_conv(struct view *v, int level, struct str *out) {
     if (v->reduces != 1 || !tile_phases(v, &p, out))
         return write_conv(v, level, out) || (out->n = 0, !level && conv_write_alone(v, out));
     if (level < 2) opts_axes(v->ir, v->kernel, out->p, write_rest, &p);
+    if (level < 2 && !*p.text) {
+        out->n = 0, p.apart = true;
+        tile_phases(v, &p, out);
+        if (p.gridded) opts_axes(v->ir, v->kernel, out->p, write_rest, &p);
+    }
     str_printf(out, "%s", p.text);
     return *p.text;
 }

@@ -152,12 +152,13 @@ static const char *loop_blocks(struct view *v, struct cpu_conv *k, struct str *o
 }
 
 /* The filters of a phase and some channels stay in L1. */
-static void order_phases(struct view *v, const struct cpu_conv *k, struct str *out, const char *channels,
-                         const char *rows) {
+static void order_phases(struct view *v, const struct cpu_conv *k, struct str *out, const char *cut,
+                         const char *channels, const char *rows) {
     const char *order = "";
     for (int i = 0; i < k->phases; i++) order = LIST(v, order, v->axis[k->phase[i]].name);
     order = LIST(v, order, channels);
-    for (int i = 0; i < k->windows - 1; i++) order = LIST(v, order, v->axis[k->pos[i]].name);
+    for (int i = 0; i < k->windows - 1; i++)
+        order = LIST(v, order, !i && cut ? cut : v->axis[k->pos[i]].name);
     str_printf(out, " ORDER(%s)", LIST(v, order, rows));
 }
 
@@ -178,6 +179,8 @@ bool conv_write_forward(struct view *v, struct cpu_conv *k, struct str *out, boo
     bool priced = copy && !v->isa->by_lane && !k->phases && k->windows > 1 && c->n == k->channel &&
                   tiles_in_grid(v, k, false) < v->tasks;
     struct image_cut best = priced ? best_cut(v, k) : (struct image_cut){even_rows(v, k, copy), true};
+    int64_t few = c->n == k->channel ? RG_MAX(c->lanes - size_of(v, c->n), 0) : 0; /* part of one vector */
+    if (few) str_printf(out, " PADTO(%s,%d)", v->axis[c->n].name, c->lanes);
     if (copy) conv_pad_row(v, k, out);
     if (copy) best.part = part_for_grid(v, k, best);
     const char *cut = tile_image_rows(v, k, out, best.part), *at = NULL;
@@ -192,16 +195,16 @@ bool conv_write_forward(struct view *v, struct cpu_conv *k, struct str *out, boo
     else
         tile_batch(v, k, out, 64);
     bool looped = c->in_grid[k->channel] <= 1;
-    v->axis[inner].size += k->more;
+    v->axis[inner].size += k->more, v->axis[k->channel].size += few;
     struct tiled_axis rows = conv_tile(v, c, out, true), cols = conv_tile(v, c, out, false);
-    v->axis[inner].size -= k->more;
+    v->axis[inner].size -= k->more, v->axis[k->channel].size -= few;
     if (looped) c->in_grid[k->channel] = 1;
     c->in_grid[inner] = 1;
     struct tiled_axis sum =
         conv_unroll_sum(v, out, tap, c->mr * c->nv * (copy ? unroll_more(v, k, out, cut, best.part) : 1));
     if (k->phases && k->windows == 2 && c->mr * c->nv * size_of(v, tap) * size_of(v, k->tap[0]) <= 128)
         str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps per phase */
-    if (k->phases && looped) order_phases(v, k, out, cols.loop, rows.loop);
+    if (k->phases && looped) order_phases(v, k, out, cut, cols.loop, rows.loop);
     if (!k->block && !(at = conv_grid_axis(v, c))) return false;
     conv_stage_filter(v, k, out, at, c->m == k->channel ? &rows : &cols, sum.out);
     return true;

@@ -63,6 +63,14 @@ static bool add_phase(const struct view *v, struct cpu_conv *k, int axis) {
     return !moves;
 }
 
+/* A phase whose filters have fewer taps than others: they are predicated along it. */
+static bool has_phase_in_grid(const struct view *v, const struct cpu_conv *k) {
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && has_axis(v, k->image.mask, i) && view_depends(v, k->filter.access->pred, i))
+            return true;
+    return false;
+}
+
 bool conv_find(const struct view *v, struct cpu_conv *k) {
     struct contraction *c = &k->c;
     for (int i = 0; i < CONV_AXES; i++) k->shift[i] = -1;
@@ -86,7 +94,7 @@ bool conv_find(const struct view *v, struct cpu_conv *k) {
             (k->batch < 0 || size_of(v, i) > size_of(v, k->batch)))
             k->batch = i;
     }
-    return k->channel >= 0 && (k->phases || !k->filter.access->pred);
+    return k->channel >= 0 && (k->phases || !k->filter.access->pred || has_phase_in_grid(v, k));
 }
 
 /* ---- sizes ---- */
