@@ -19,14 +19,15 @@
 
 /* Costs of choose_vector, in vector loads. Tuned on the golden kernels (tests/golden). */
 static const struct {
-    double store, pooled, interleaved, transposed, transposed_narrow, gathered, scattered_add, reduce,
-        reduce_short, scan, better_axis, better_pass;
+    double store, pooled, interleaved, transposed, transposed_narrow, stored_narrow, gathered, scattered_add,
+        reduce, reduce_short, scan, better_axis, better_pass;
 } vec_cost = {
     .store = 1.5,           /* per vector */
     .pooled = 1.5,          /* vectors built from few loads */
     .interleaved = 0.75,    /* per element of the stride: loads of whole vectors, shuffled */
     .transposed = 3,        /* strided, transposed in registers */
     .transposed_narrow = 5, /* elements of 1 or 2 bytes .. */
+    .stored_narrow = 7.5,   /* .. that are stored: as pairs (i16 87 x 399: 6.4 us, 5.0) */
     .gathered = 2,          /* per element */
     .scattered_add = 8,     /* per element */
     .reduce = 6,            /* a horizontal reduction */
@@ -136,7 +137,8 @@ static bool has_rows(const struct view *v, const struct access_view *s, int axis
 static double transposed_cost(const struct view *v, const struct access_view *s, int axis, double touch) {
     bool pieces = s->bytes >= (v->vec_bytes > 32 ? 2 : 4) ||
                   (!s->store && row_bytes(v, s, unit_axis(v, s, axis)) % NARROW_ROW == 0);
-    return pieces ? RG_MIN((s->bytes < 4 ? vec_cost.transposed_narrow : vec_cost.transposed) * touch, 1) : 1;
+    double narrow = s->store ? vec_cost.stored_narrow : vec_cost.transposed_narrow;
+    return pieces ? RG_MIN((s->bytes < 4 ? narrow : vec_cost.transposed) * touch, 1) : 1;
 }
 
 /* An access depends on one of the twins at most. */
