@@ -9,8 +9,8 @@
  * What is left of strided loads (every second element, repeated ones) is covered by vectors and shuffled, where several
  * elements share one: they begin and end between the first and the last element of a row.
  *
- * Strided stores likewise: where the lanes of several fill whole rows, the rows are stored instead, again a
- * transposition in registers.
+ * Strided stores likewise, also under one predicate: where the lanes of several fill whole rows, the rows are stored
+ * instead, again a transposition in registers. Adjacent short rows are whole vectors, shuffled from a few.
  *
  * Predicated loads are merged if predicate and default are the same and the vector is aligned to its size: else each
  * keeps its predicate.
