@@ -3,10 +3,10 @@
 
     bench/networks_cpu.py [--threads 1] [--steps 7] [--seconds 8] [--modes eager,last,compile] [--cpu] [CASE ..]
 
-A case is NAME[:forward|:decode]; without any, those of the table below. Both are f32. In a round each side takes a turn: Ridge in a
+A case is NAME[:forward|:decode]; without any, those of the table below. Both are f32. A round has a sample of each side: Ridge in a
 process that is asked for one step at a time, PyTorch here: eager, `last` (channels-last pictures and weights), compile (torch.compile,
-with a C++ compiler). A turn is a pause, in which the threads of the other side stop spinning, a step that is not timed, and up to four
-that are, whose median counts. --cpu compares seconds of CPU, for a machine with other work, with one thread. Prints the medians, the ratio of the best of
+with a C++ compiler). A sample is a pause, in which the threads of the other side stop spinning, a step that is not timed, and up to
+four that are, whose median counts. --cpu compares seconds of CPU, for a machine with other work, with one thread. Prints the medians, the ratio of the best of
 PyTorch's modes to Ridge, and the least and greatest ratio of a round."""
 import argparse, os, statistics, subprocess, sys, time
 
@@ -70,7 +70,7 @@ def torch_step(args, name, how, batch, mode):
     return timed
 
 
-def turn(step, args):
+def sample(step, args):
     time.sleep(args.pause)
     took = [step()[args.cpu]]
     steps = max(1, min(4, int(0.3 / max(took[0], 1e-6))))
@@ -91,7 +91,7 @@ def row(args, case):
     took, began = {s: [] for s in sides}, time.time()
     while len(took["ridge"]) < args.steps or (time.time() - began < args.seconds and len(took["ridge"]) < 200):
         for s, step in sides.items():
-            took[s].append(turn(step, args))
+            took[s].append(sample(step, args))
     first = sides["ridge"].first
     sides["ridge"].close()
     mid = {s: statistics.median(t) for s, t in took.items()}
