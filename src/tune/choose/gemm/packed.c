@@ -14,6 +14,7 @@ enum {
     PACKED_TERMS = 1 << 19,         /* FMAs of a GEMM worth packing, if both operands are contiguous */
     PACKED_TERMS_STRIDED = 1 << 14, /* .. if loads would be gathers */
     PACKED_ROWS_STRIDED = 32,       /* .. with at least this many rows */
+    TRANSPOSED_USES = 32,           /* register tiles that read a row of a, which amortize transposing it */
     SHALLOW_K = 64,                 /* terms: fewer, and storing dominates */
 };
 #define AS_GOOD 0.95 /* the score of a register tile relative to the best, so that balance decides */
@@ -175,20 +176,33 @@ static bool rows_share_set(const struct view *v, const struct contraction *c) {
     return !v->isa->by_lane && a->buf != c->b.access->buf && share && access_stride(v, a, c->kbig, 1) == 1;
 }
 
+/* Unrolled steps of k of which a line of a row is copied at once. */
+static int64_t terms_of_line(const struct view *v, const struct contraction *c, const struct panels *p) {
+    int64_t terms = k_part(v, v->axis[c->kbig].size), ku = *p->ku ? k_unroll(terms) : 1, more = 1;
+    for (int64_t x = 2; x * ku <= c->lanes; x++)
+        if (ceil_div(terms, ku) % x == 0) more = x;
+    return more;
+}
+
+/* As they are, by whole vectors: a broadcast costs a load and no more, and transposing would not be amortized. */
+static void copy_rows(const struct view *v, const struct contraction *c, struct str *out, const char *a,
+                      const struct panels *p) {
+    int64_t more = terms_of_line(v, c, p);
+    if (*p->ku) str_printf(out, " UNROLL(%s.%s)", a, p->ku);
+    if (more > 1) str_printf(out, " TILE(%s.%s,%lld,%s.w) UNROLL(%s.w)", a, p->kk, (long long)more, a, a);
+}
+
 /* By vectors of rows, transposed in registers if a is K-major: a line of each row at once if they share a set
  * of L1. (2048^3 in float32 with AVX-512: 173 ms with rows copied as they are, 164.) */
 static void transpose_rows(const struct view *v, const struct contraction *c, struct str *out, const char *a,
                            const struct panels *p) {
-    int64_t mr = c->mr, terms = k_part(v, v->axis[c->kbig].size), ku = *p->ku ? k_unroll(terms) : 1, more = 1;
+    int64_t mr = c->mr, more = *p->ku && rows_share_set(v, c) ? terms_of_line(v, c, p) : 1;
     int av = (int)RG_MIN(c->lanes, mr);
     if (mr % av == 0 && av > 1 && mr > av)
         str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v) UNROLL(%s.%s)", a, p->mr, av, a, a, a, p->mr);
     else
         str_printf(out, mr == av && !(av & (av - 1)) ? " VEC(%s.%s)" : " UNROLL(%s.%s)", a, p->mr);
     if (*p->ku) str_printf(out, " UNROLL(%s.%s)", a, p->ku);
-    if (!*p->ku || !rows_share_set(v, c)) return;
-    for (int64_t x = 2; x * ku <= c->lanes; x++)
-        if (ceil_div(terms, ku) % x == 0) more = x;
     if (more > 1) str_printf(out, " TILE(%s.%s,%lld,%s.w) UNROLL(%s.w)", a, p->kk, (long long)more, a, a);
 }
 
@@ -196,6 +210,7 @@ bool write_packed(struct view *v, struct contraction *c, struct str *out) {
     struct panels p = {0};
     const char *a = access_name(v, c->a.access), *b = access_name(v, c->b.access);
     bool same = c->a.access->buf == c->b.access->buf; /* one STAGE; each load gets its own panel */
+    bool rows = rows_share_set(v, c) && v->axis[c->n].size < TRANSPOSED_USES * c->nv * c->lanes;
     if (!tile_panels(v, c, out, &p)) return false;
     double high = (double)v->axis[c->m].size / c->in_grid[c->m]; /* rows of a panel */
     if (c->in_place && high < PACKED_B_ROWS) return true;
@@ -204,9 +219,13 @@ bool write_packed(struct view *v, struct contraction *c, struct str *out) {
     else if (same)
         str_printf(out, " STAGE(%s,%s,%s)", a, p.at, LIST(v, p.nl, p.ml, p.kk, p.ku, p.mr, p.nr, p.lane));
     else
-        str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", a, p.at, LIST(v, p.ml, p.kk, p.ku, p.mr), b, p.at,
+        str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", a, p.at,
+                   LIST(v, p.ml, rows ? p.mr : "", p.kk, p.ku, rows ? "" : p.mr), b, p.at,
                    LIST(v, p.nl, p.kk, p.ku, p.nr, p.lane));
-    if (!c->in_place) transpose_rows(v, c, out, a, &p);
+    if (rows && !c->in_place)
+        copy_rows(v, c, out, a, &p);
+    else if (!c->in_place)
+        transpose_rows(v, c, out, a, &p);
     str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", b, p.lane, b, p.nr);
     bool unit = access_stride(v, c->b.access, c->n, 1) == 1;
     if (unit && *p.nl && !same) /* pack along the rows of b */
