@@ -3,6 +3,7 @@
  * tests/values/index.txt. */
 #include "cuda.h"
 #include "base/base.h"
+#include "device/cpu/internal.h"
 #include "ref/ref.h"
 #include "schedule/internal.h"
 #include "test.h"
@@ -310,6 +311,48 @@ TEST_SLOW(call_finds_few_as_the_oracle, 300) {
                 FAIL("%s, %lld of %lld differ (%d)", rg_dtype_name(dt), (long long)some, (long long)n, down);
         }
         free(data), free(got[0]), free(got[1]);
+    }
+}
+
+/* Rows that are alone: in SIMD vectors from one vector on, by counting where elements are narrow. */
+TEST_SLOW(call_sorts_rows_alone, 300) {
+    struct sort_buffers b = sort_buffers((size_t)150000 * 8, 29);
+    for (int t = 0; t <= RG_F64; t++)
+        for (int i = 0; i < 8; i++) {
+            uint64_t r = b.seed >> 20;
+            int64_t n = i < 3   ? 9 + (int64_t)(r % 500)
+                        : i < 7 ? 300 + (int64_t)(r % 9000)
+                                : 131072 + (int64_t)(r % 9);
+            if (i == 7 && rg_dtype_size((rg_dtype)t) != 2) continue;
+            rows_alike(&b, "CPU", (rg_dtype)t, 1, n, (enum kind)((r >> 16) % 3));
+        }
+    free_sorted(&b);
+}
+
+static uint64_t next_word(uint64_t *seed, uint64_t mask) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (*seed >> 17 ^ *seed >> 41) & mask;
+}
+
+/* Words in vectors: every short length, words that are equal or the greatest, rows in order. */
+TEST(call_sorts_words_in_vectors) {
+    static const uint64_t mask[] = {UINT64_MAX, 0xff, 3, 1, 0};
+    uint32_t narrow[2][1500];
+    uint64_t wide[2][1500], seed = 31;
+    if (!cpu_has_sort_vectors()) return;
+    for (uint32_t i = 0; i < 3000; i++) {
+        uint32_t n = i < 600 ? i : (uint32_t)next_word(&seed, 0xffff) % 1500, order = i % 4;
+        for (uint32_t k = 0; k < n; k++) {
+            uint64_t w = order == 3 ? k : next_word(&seed, mask[i % RG_COUNT(mask)]) * 0x100000001u;
+            wide[0][k] = order == 2 ? ~w : w, narrow[0][k] = (uint32_t)wide[0][k];
+        }
+        uint64_t sum[2] = {0};
+        for (uint32_t k = 0; k < n; k++) sum[0] += narrow[0][k] * 31u, sum[1] += wide[0][k] * 31u;
+        CHECK(cpu_sort_words32(narrow[0], narrow[1], n) && cpu_sort_words64(wide[0], wide[1], n));
+        for (uint32_t k = 0; k < n; k++) sum[0] -= narrow[0][k] * 31u, sum[1] -= wide[0][k] * 31u;
+        CHECK(!sum[0] && !sum[1]);
+        for (uint32_t k = 1; k < n; k++)
+            CHECK(narrow[0][k - 1] <= narrow[0][k] && wide[0][k - 1] <= wide[0][k]);
     }
 }
 

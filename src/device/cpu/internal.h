@@ -27,9 +27,24 @@ struct lane_sort {
     uint64_t inf; /* bits of infinity; 0: no floats */
     bool is_signed, down, indices;
 };
+struct key_form {
+    uint64_t all, top, inf, flip; /* of an element: bits, sign, infinity (0: not a float); what is inverted */
+    uint32_t low;                 /* bits of an index below the key */
+};
+struct key_form cpu_key_form(const struct lane_sort *);
+/* NaN and zeros of a row, which share their key: copied behind what is less, as they come. Not for 1 byte. */
+void cpu_sort_again(const struct lane_sort *, const struct key_form *);
 /* Of rows from the first on: how many it has sorted; the others are faster one by one. */
 uint32_t cpu_sort_lanes(const struct lane_sort *, uint32_t rows);
 size_t cpu_sort_lanes_scratch(const struct lane_sort *);
+
+/* sort_vectors.c: false: this machine has no such vectors, or the words defy them; they are in another order then. b has as much
+ * room as a; scratch memory of cpu_sort_vectors is n words of 4 or 8 bytes, and as much again if the
+ * result is no room for words. */
+bool cpu_has_sort_vectors(void);
+bool cpu_sort_words32(uint32_t *a, uint32_t *b, uint32_t n);
+bool cpu_sort_words64(uint64_t *a, uint64_t *b, uint32_t n);
+bool cpu_sort_vectors(const struct lane_sort *);
 
 /* sort_few.c: the indices (u32) of k elements of one row that come first and perhaps some more, in the scratch memory; how
  * many. sorted: they are in order, MOST_RANKED at most; else in that of the row, 2 k at most. */

@@ -6,7 +6,8 @@
  * Rows of words are sorted by rank or by insertion if they are short, else by an LSD radix sort, which is
  * stable; top-k selects candidates first (sort_few.c). Sorted keys are turned back into elements; only what
  * several elements share a key for (NaN, zeros) is copied from the row again, in its order.
- * Short rows are sorted side by side, where there are several (sort_lanes.c).
+ * Short rows are sorted side by side, where there are several (sort_lanes.c), longer ones in SIMD vectors where the machine
+ * packs them (sort_vectors.c); elements of 1 and 2 bytes are counted in long rows.
  * A row that is alone is cut among the threads, whose parts are merged; the cuts of a merge are found by bisection.
  * Tests: tests/unit/call.c, tests/values/index.txt; speed: bench/sort.c */
 #include "device/cpu/internal.h"
@@ -16,6 +17,7 @@
 #define WIDE_DIGITS 4096   /* elements from which on digits have 11 bits, not 8 */
 #define PARALLEL (1 << 16) /* elements of a row that is worth several threads */
 #define PARTS 16
+#define WHOLE 128 /* elements of a row that are sorted for its first few */
 
 typedef uint32_t word32;
 typedef uint64_t word64;
@@ -36,6 +38,10 @@ static int first_bits(uint32_t n) {
     for (; n > 1; n /= 2) bits++;
     return (bits + d - 1) / d * d;
 }
+
+static bool vectors_word32(word32 *a, word32 *b, uint32_t n) { return cpu_sort_words32(a, b, n); }
+static bool vectors_word64(word64 *a, word64 *b, uint32_t n) { return cpu_sort_words64(a, b, n); }
+static bool vectors_word128(word128 *a, word128 *b, uint32_t n) { return (void)a, (void)b, (void)n, false; }
 
 /* Everything for one width of words. The key is the `bits` bits above the lowest `low`. */
 #define SORTS(W)                                                                                             \
@@ -102,6 +108,7 @@ static int first_bits(uint32_t n) {
         return s;                                                                                            \
     }                                                                                                        \
     static inline W *sort_##W(W *a, W *b, uint32_t n, int low, int bits) {                                   \
+        if (vectors_##W(a, b, n)) return a;                                                                  \
         if (n > SHORT) return (bits > 32 ? leading_##W : digits_##W)(a, b, n, low, bits);                    \
         if (n <= TINY && sizeof(W) < 16) return rank_##W(a, b, n);                                           \
         insert_##W(a, n);                                                                                    \
@@ -317,6 +324,58 @@ struct sort_row {
     bool down, alone;
 };
 
+enum { COUNTED_8 = 256, COUNTED_16 = 1 << 17, PER_STORE = 16 };
+
+static bool is_counted(uint32_t n, uint32_t bytes) {
+    return (bytes == 1 && n >= COUNTED_8) || (bytes == 2 && n >= COUNTED_16);
+}
+
+/* A row of narrow elements: the number of each, then each as often, in order. Four counters of a byte, so that equal ones in a
+ * row do not wait for each other. Elements that share a key are counted as one of them: has_again. */
+#define COUNTED(U, BITS)                                                                                    \
+    static void counted_##U(const struct lane_sort *s, const struct key_form *f, uint32_t *count) {         \
+        enum { ALL = 1 << BITS, TABLES = BITS == 8 ? 4 : 1 };                                               \
+        const U *x = s->x;                                                                                  \
+        U *out = s->out;                                                                                    \
+        uint32_t n = s->n, i = 0, at = 0;                                                                   \
+        memset(count, 0, (size_t)ALL *TABLES * sizeof *count);                                              \
+        for (; i + TABLES <= n; i += TABLES)                                                                \
+            for (uint32_t t = 0; t < TABLES; t++) count[t * ALL + x[i + t]]++;                              \
+        for (; i < n; i++) count[x[i]]++;                                                                   \
+        for (uint32_t v = 0; v < ALL; v++)                                                                  \
+            for (uint32_t t = 1; t < TABLES; t++) count[v] += count[t * ALL + v];                           \
+        for (uint32_t mag = (uint32_t)f->inf + 1; f->inf && mag < f->top; mag++) /* NaN */                  \
+            if (mag + 1 < f->top) count[f->top - 1] += count[mag], count[mag] = 0;                          \
+        for (uint32_t mag = (uint32_t)f->inf + 1; f->inf && mag < f->top; mag++)                            \
+            count[f->top - 1] += count[f->top | mag], count[f->top | mag] = 0;                              \
+        if (f->inf) count[0] += count[f->top], count[f->top] = 0;                                           \
+        for (uint32_t k = 0; k < ALL; k++) {                                                                \
+            uint32_t key = k ^ (uint32_t)f->flip, all = (uint32_t)f->all, top = (uint32_t)f->top;           \
+            U v = (U)UNKEY(key, all, top, f->inf, top);                                                     \
+            uint32_t end = at + count[v];                                                                   \
+            if (at + PER_STORE <= n)                                                                        \
+                for (uint32_t l = 0; l < PER_STORE; l++) out[at + l] = v;                                   \
+            for (at = RG_MIN(at + (at + PER_STORE <= n ? PER_STORE : 0), end); at < end; at++) out[at] = v; \
+        }                                                                                                   \
+    }
+COUNTED(uint8_t, 8)
+COUNTED(uint16_t, 16)
+
+/* Is there an element that shares its key? */
+static bool has_again(const struct lane_sort *s, const struct key_form *f) {
+    const uint16_t *x = s->x;
+    uint32_t some = 0, inf = (uint32_t)f->inf, top = (uint32_t)f->top;
+    if (!inf) return false;
+    for (uint32_t i = 0; i < s->n; i++) some |= (x[i] & (top - 1)) > inf || x[i] == top;
+    return some;
+}
+
+static void sort_counted(const struct lane_sort *s) {
+    struct key_form f = cpu_key_form(s);
+    (s->bytes == 1 ? counted_uint8_t : counted_uint16_t)(s, &f, s->scratch);
+    if (has_again(s, &f)) cpu_sort_again(s, &f);
+}
+
 /* A row of numbers, in words of 4 bytes, or of 8 for elements of 8. The result's memory is half of the room, where its
  * elements are as wide as the words. */
 static void row_values(const struct sort_row *r) {
@@ -394,9 +453,17 @@ static void run(const struct element *e, enum sort_what what, bool alone, void *
                                      .is_signed = e->is_signed,
                                      .down = r.down,
                                      .indices = indices};
+    bool whole = what == SORT || what == ARGSORT ? !alone || r.n < PARALLEL || pool_threads(pool_get()) == 1
+                                                 : r.n <= WHOLE;
     for (t0 += cpu_sort_lanes(&side_by_side, t1 - t0); t0 < t1; t0++) {
         r.x = (const char *)buf[1] + (size_t)t0 * r.n * e->bytes;
         r.out = (char *)buf[0] + (size_t)t0 * r.k * step;
+        side_by_side.x = r.x, side_by_side.out = r.out;
+        if (what == SORT && is_counted(r.n, e->bytes)) {
+            sort_counted(&side_by_side);
+            continue;
+        }
+        if (whole && cpu_sort_vectors(&side_by_side)) continue;
         if (what == SORT) {
             row_values(&r);
             continue;
@@ -451,6 +518,7 @@ bool cpu_sort_fn(const struct dev_call *c, struct dev_builtin *out) {
     if (is_few((uint32_t)n, (uint32_t)k))
         out->scratch = (int64_t)cpu_sort_few_scratch((uint32_t)n, element[t].bytes) +
                        2 * (int64_t)word * RG_MAX(2 * k, MOST_RANKED);
-    out->scratch = RG_MAX(out->scratch, alike);
+    out->scratch = RG_MAX(RG_MAX(out->scratch, alike), RG_MAX(n, 4 * 256) * 8);
+    if (what >= TOPK && n <= WHOLE) out->scratch = RG_MAX(out->scratch, 2 * n * 8);
     return true;
 }

@@ -18,11 +18,6 @@
 #define UNROLLED _Pragma("GCC unroll 16")
 #define LANES(W) ((uint32_t)(VECTOR / sizeof(W)))
 
-struct key_form {
-    uint64_t all, top, inf, flip; /* of an element: bits, sign, infinity (0: not a float); what is inverted */
-    uint32_t low;                 /* bits of an index below the key */
-};
-
 /* Vectors as wide as registers: compilers have comparisons of them everywhere. */
 #define VECTORS(suffix, BYTES)                                                                         \
     typedef uint8_t vec_uint8_t##suffix __attribute__((vector_size(BYTES), aligned(16), may_alias));   \
@@ -321,20 +316,21 @@ AGAIN(uint64_t)
 
 /* ---- batches ------------------------------------------------------------------------------------------------------ */
 
-/* By the bytes of an element (log2). A row of more than `longest` elements is sorted faster alone, by digits. */
+/* By the bytes of an element (log2). A row of more than `longest` elements is sorted faster alone. */
 static const struct batch_form {
-    uint32_t width, bytes, longest; /* network; bytes of a lane; elements */
+    uint32_t width, bytes, longest,
+        beside_vectors; /* network; bytes of a lane; elements, .. if sort_vectors.c can */
     void (*load)(const void *rows, uint32_t count, uint32_t n, void *lanes);
     void (*store)(void *lanes, uint32_t count, uint32_t k, uint64_t mask, void *out);
     void (*again)(const void *row, uint32_t n, uint32_t k, const struct key_form *, void *out);
-} value_form[] = {{0, 1, 1024, load_uint8_t_uint8_t, store_uint8_t_uint8_t, NULL},
-                  {1, 2, 1024, load_uint16_t_uint16_t, store_uint16_t_uint16_t, again_uint16_t},
-                  {2, 4, 1024, load_uint32_t_uint32_t, store_uint32_t_uint32_t, again_uint32_t},
-                  {3, 8, 512, load_uint64_t_uint64_t, store_uint64_t_uint64_t, again_uint64_t}},
-  index_form[] = {{1, 2, 256, load_uint8_t_uint16_t, store_uint16_t_uint64_t, NULL},
-                  {2, 4, 1024, load_uint16_t_uint32_t, store_uint32_t_uint64_t, NULL},
-                  {3, 8, 256, load_uint32_t_uint64_t, store_uint64_t_uint64_t, NULL},
-                  {PAIR, 8, 64, load_uint64_t_uint64_t, store_uint64_t_uint64_t, NULL}};
+} value_form[] = {{0, 1, 1024, 1024, load_uint8_t_uint8_t, store_uint8_t_uint8_t, NULL},
+                  {1, 2, 1024, 256, load_uint16_t_uint16_t, store_uint16_t_uint16_t, again_uint16_t},
+                  {2, 4, 1024, 24, load_uint32_t_uint32_t, store_uint32_t_uint32_t, again_uint32_t},
+                  {3, 8, 512, 16, load_uint64_t_uint64_t, store_uint64_t_uint64_t, again_uint64_t}},
+  index_form[] = {{1, 2, 256, 256, load_uint8_t_uint16_t, store_uint16_t_uint64_t, NULL},
+                  {2, 4, 1024, 24, load_uint16_t_uint32_t, store_uint32_t_uint64_t, NULL},
+                  {3, 8, 256, 20, load_uint32_t_uint64_t, store_uint64_t_uint64_t, NULL},
+                  {PAIR, 8, 64, 64, load_uint64_t_uint64_t, store_uint64_t_uint64_t, NULL}};
 
 static const struct batch_form *form_of(const struct lane_sort *s) {
     return (s->indices ? index_form : value_form) + __builtin_ctz(s->bytes);
@@ -406,6 +402,16 @@ static void batch(const struct lane_sort *s, const struct batch_form *f, const s
             f->again(x + (size_t)l * s->n * s->bytes, s->n, s->k, key, out + (size_t)l * s->k * s->bytes);
 }
 
+struct key_form cpu_key_form(const struct lane_sort *s) {
+    uint64_t all = UINT64_MAX >> (64 - 8 * s->bytes);
+    return (struct key_form){
+        .all = all, .top = s->is_signed ? all ^ all >> 1 : 0, .inf = s->inf, .flip = s->down ? all : 0};
+}
+
+void cpu_sort_again(const struct lane_sort *s, const struct key_form *key) {
+    value_form[__builtin_ctz(s->bytes)].again(s->x, s->n, s->k, key, s->out);
+}
+
 size_t cpu_sort_lanes_scratch(const struct lane_sort *s) {
     const struct batch_form *f = form_of(s);
     return s->n > f->longest ? 0 : (size_t)s->n * VECTOR * (f->width == PAIR ? 2 : 1);
@@ -413,17 +419,15 @@ size_t cpu_sort_lanes_scratch(const struct lane_sort *s) {
 
 /* A batch costs the same for any number of rows: it needs more of them where the network has more stages. */
 static bool is_worth(const struct lane_sort *s, const struct batch_form *f, uint32_t rows) {
-    return s->n > 1 && s->n <= f->longest && rows > 1 && rows >= exchanges(s->n) / s->n / 4;
+    bool beside = s->k == s->n && cpu_has_sort_vectors();
+    return s->n > 1 && s->n <= (beside ? f->beside_vectors : f->longest) && rows > 1 &&
+           rows >= exchanges(s->n) / s->n / 4;
 }
 
 uint32_t cpu_sort_lanes(const struct lane_sort *s, uint32_t rows) {
     const struct batch_form *f = form_of(s);
-    uint64_t all = UINT64_MAX >> (64 - 8 * s->bytes);
-    struct key_form key = {.all = all,
-                           .top = s->is_signed ? all ^ all >> 1 : 0,
-                           .inf = s->inf,
-                           .flip = s->down ? all : 0,
-                           .low = s->indices && f->width != PAIR ? 8 * s->bytes : 0};
+    struct key_form key = cpu_key_form(s);
+    if (s->indices && f->width != PAIR) key.low = 8 * s->bytes;
     uint32_t done = 0, count;
     for (; is_worth(s, f, rows - done); done += count) {
         count = RG_MIN(VECTOR / f->bytes, rows - done);
