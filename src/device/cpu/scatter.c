@@ -178,12 +178,36 @@ PACK(uint16_t, 32, "avx512vbmi2", PACK_16)
 PACK(uint32_t, 16, "avx512f", PACK_I32)
 PACK(uint64_t, 8, "avx512f", PACK_I64)
 
+/* The same of narrow elements in lanes of 32 bits, by 16, where no instruction packs them as they are. */
+#define PACK_WIDENED(U, WIDEN, NARROW)                                                           \
+    __attribute__((target("avx512f,avx512bw,avx512vl,popcnt"))) static int64_t pack_widened_##U( \
+        const void *from, const uint8_t *mask, int64_t n, void *to, int64_t size, int64_t *at) { \
+        const U *x = from;                                                                       \
+        U *out = to;                                                                             \
+        int64_t j = 0, found = *at;                                                              \
+        for (; j + 16 <= n && found + 16 <= size; j += 16) {                                     \
+            __m128i m = _mm_loadu_si128((const void *)(mask + j));                               \
+            __mmask16 here = _mm_test_epi8_mask(m, m);                                           \
+            __m512i packed = _mm512_maskz_compress_epi32(here, WIDEN(x + j));                    \
+            NARROW(out + found, packed);                                                         \
+            found += __builtin_popcount(here);                                                   \
+        }                                                                                        \
+        *at = found;                                                                             \
+        return j;                                                                                \
+    }
+#define WIDEN_8(p) _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)(p)))
+#define WIDEN_16(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(p)))
+#define NARROW_8(p, v) _mm_storeu_si128((void *)(p), _mm512_cvtepi32_epi8(v))
+#define NARROW_16(p, v) _mm256_storeu_si256((void *)(p), _mm512_cvtepi32_epi16(v))
+PACK_WIDENED(uint8_t, WIDEN_8, NARROW_8)
+PACK_WIDENED(uint16_t, WIDEN_16, NARROW_16)
+
 static int64_t pack_lanes(const uint8_t *x, const uint8_t *mask, int64_t n, uint8_t *out, int64_t size,
                           uint32_t bytes, int64_t *at) {
-    if (!__builtin_cpu_supports("avx512bw") || (bytes < 4 && !__builtin_cpu_supports("avx512vbmi2")))
-        return 0;
-    return (bytes == 1   ? pack_uint8_t
-            : bytes == 2 ? pack_uint16_t
+    bool narrow = __builtin_cpu_supports("avx512vbmi2");
+    if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl")) return 0;
+    return (bytes == 1   ? narrow ? pack_uint8_t : pack_widened_uint8_t
+            : bytes == 2 ? narrow ? pack_uint16_t : pack_widened_uint16_t
             : bytes == 4 ? pack_uint32_t
                          : pack_uint64_t)(x, mask, n, out, size, at);
 }
