@@ -486,6 +486,7 @@ int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
     X(scatter_max,   3, 1)  /* x's shape      x, index, src; 1: elements that are hit forget x: x[index[j]], src[j] ..  */ \
     X(scatter_min,   3, 1)  /*                .. combined, j from 0 on                                                  */ \
     X(scatter_prod,  3, 1)                                                                                                \
+    X(scatter_set,   3, 1)  /*                .. replaced by the last of them; 0                                        */ \
     X(scatter_sum,   2, 1)  /* (.., size * w) src (.., n * w), index (.., n); size: pieces of w, j's added at index[j] */ \
     X(collective,    2, 2)  /* (m)            x (n), what it comes after; a struct collective packed, m                 */ \
     X(loop,          0, 5)  /* (m)            see struct loop_call                                                           */

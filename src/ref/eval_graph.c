@@ -507,6 +507,27 @@ static void row_scattered(struct eval *e, const uop *n, const int64_t *at, struc
     }
 }
 
+/* The last of what is written to a target. */
+static void row_set(struct eval *e, const uop *n, const int64_t *at, struct tensor *r) {
+    struct tensor *x = source(e, n, 0), *index = source(e, n, 1), *src = source(e, n, 2);
+    uint32_t last = r->shape->n - 1;
+    int64_t size = r->shape->d[last];
+    bool unsure = false;
+    for (int64_t j = 0; j < index->shape->d[last]; j++)
+        scatter_index_at(e, n, index, at[2] + j * index->stride[last], size, &unsure);
+    for (int64_t i = 0; i < size; i++) {
+        struct cell c = get(x, at[1] + i * x->stride[last]);
+        c.unsure |= unsure;
+        put(r, at[0] + i, c);
+    }
+    for (int64_t j = 0; j < index->shape->d[last]; j++) {
+        bool ignored = false;
+        struct cell c = get(src, at[3] + j * src->stride[last]);
+        c.unsure |= unsure;
+        put(r, at[0] + scatter_index_at(e, n, index, at[2] + j * index->stride[last], size, &ignored), c);
+    }
+}
+
 /* at: the rows of the result, the source and the index. */
 static void row_summed(struct eval *e, const uop *n, const int64_t *at, struct tensor *r) {
     struct tensor *src = source(e, n, 0), *index = source(e, n, 1);
@@ -557,7 +578,7 @@ static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, co
     if (!sum) walk_with(&w, source(e, n, 2));
     for (; w.more; walk_next(&w)) {
         struct arena_mark mark = arena_mark(&e->scratch);
-        (sum ? row_summed : row_scattered)(e, n, w.at, &r);
+        (sum ? row_summed : id == CALL_scatter_set ? row_set : row_scattered)(e, n, w.at, &r);
         arena_release(&e->scratch, mark);
     }
     return r;

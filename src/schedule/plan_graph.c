@@ -211,6 +211,46 @@ static const uop *copy_select(struct copy *c, const uop *n) {
     return call(c, "select", (enum dtype)n->dt, src, 3);
 }
 
+enum { FEW_WRITTEN = 8 }; /* elements of x for each that is written */
+
+/* Is n what an ASSIGN writes, perhaps in place? */
+static bool is_assigned(const struct copy *c, const uop *n) {
+    for (uint32_t i = 0; i < c->topo.n; i++) {
+        const uop *m = c->topo.p[i], *value = m->op == OP_ASSIGN ? m->src[1] : NULL;
+        while (value && value != n && (op_is_movement((enum op)value->op) || value->op == OP_CONTIGUOUS))
+            value = value->src[0];
+        if (value == n) return true;
+    }
+    return false;
+}
+
+/* src written to x at an index, as rg_scatter has it: gathered by the last writer, x where there is none. Not few elements of
+ * an x along another axis than the last, which would be transposed there and back. */
+static bool is_scatter_set(const struct copy *c, const struct ir *from, const uop *n) {
+    const uop *ask = n->src[0], *g = n->src[1];
+    if (c->g->opts->gpu || ask->op != OP_LE || g->op != OP_GATHER) return false;
+    const uop *w = ask->src[1], *at = g->src[1];
+    while (at->op == OP_CAST) at = at->src[0];
+    if (w->op != OP_CALL || call_of(from, w) != CALL_winner || at->op != OP_MAX || at->src[0] != w)
+        return false;
+    struct shapes *s = &c->g->shapes;
+    const uop *x = c->to[n->src[2]->id], *src = c->to[g->src[0]->id], *index = c->to[w->src[0]->id];
+    uint32_t last = shape_of(s, x)->n - 1;
+    if (x->op == OP_PERMUTE && shape_size(shape_of(s, index)) < shape_size(shape_of(s, x)) / FEW_WRITTEN)
+        return false;
+    return is_zero(ask->src[0]) && is_zero(at->src[1]) && (uint32_t)g->arg.i == last &&
+           shape_of(s, src) == shape_of(s, index) && shape_size(shape_of(s, x)) && !is_assigned(c, n);
+}
+
+/* A CPU writes one after the other. */
+static const uop *copy_scatter_set(struct copy *c, const uop *n) {
+    const uop *w = n->src[0]->src[1];
+    const uop *src[4] = {c->to[n->src[2]->id], c->to[w->src[0]->id], c->to[n->src[1]->src[0]->id],
+                         uop_idx(c->g->ir, 0)};
+    for (int i = 0; i < 3; i++) need_stored(c, src[i]);
+    return call(c, "scatter_set", (enum dtype)n->dt, src, 4);
+}
+
 static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const uop *const *src) {
     const char *name = ir_name(from, (uint32_t)n->arg.u);
     enum call_id id = call_of(from, n);
@@ -581,6 +621,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         if (c->g->unused && c->g->unused[n->id]) return src[2];
         c->g->checkpointed |= is_checkpoint(n);
         if (is_select(c, from, n)) return copy_select(c, n);
+        if (is_scatter_set(c, from, n)) return copy_scatter_set(c, n);
         break;
     case OP_CONTIGUOUS:
         if (in_memory(src[0]) && c->overwritten[n->src[0]->id]) return own_copy(c, src[0]);

@@ -128,6 +128,37 @@ TEST(call_packs_what_a_mask_selects) {
     CHECK(!rg_close(c));
 }
 
+/* Written in one call, the last of equal indices stays, also where the index's rows are shorter than x's. */
+TEST(call_writes_at_an_index) {
+    static const rg_dtype type[] = {RG_I8, RG_BF16, RG_F32, RG_I64, RG_BOOL};
+    rg_ctx *c = rg_open("CPU");
+    struct rnd r = {19};
+    for (int i = 0; i < 40; i++) {
+        RG_SCOPE(c);
+        int64_t rows = 1 + rnd_below(&r, 9), n = 1 + rnd_below(&r, i % 2 ? 9 : 900),
+                size = 1 + rnd_below(&r, 700);
+        rg_dtype dt = type[i % RG_COUNT(type)];
+        float *x = malloc((size_t)(rows * size) * 4), *v = malloc((size_t)(rows * n) * 4),
+              *y = malloc((size_t)(rows * size) * 4);
+        int64_t *index = malloc((size_t)(rows * n) * 8);
+        uint32_t most = dt == RG_BOOL ? 2 : 100;
+        for (int64_t j = 0; j < rows * size; j++) x[j] = (float)rnd_below(&r, most);
+        for (int64_t j = 0; j < rows * n; j++)
+            v[j] = (float)rnd_below(&r, most), index[j] = rnd_below(&r, (uint32_t)size);
+        rg_tensor to = rg_cast(rg_from(c, RG_F32, x, RG_SHAPE(rows, size)), dt),
+                  from = rg_cast(rg_from(c, RG_F32, v, RG_SHAPE(rows, n)), dt),
+                  at = rg_from(c, RG_I64, index, RG_SHAPE(rows, n));
+        rg_realize_all(RG_TENSORS(to, from, at));
+        rg_tensor written = rg_scatter(to, 1, at, from);
+        CHECK_EQ(planned(written).kernels, 1);
+        for (int64_t j = 0; j < rows * n; j++) x[j / n * size + index[j]] = v[j];
+        if (rg_read(rg_cast(written, RG_F32), y, (size_t)(rows * size) * 4)) FAIL("%s", rg_error(c));
+        for (int64_t j = 0; j < rows * size; j++) CHECK_EQ(y[j], x[j]);
+        free(x), free(v), free(y), free(index);
+    }
+    CHECK(!rg_close(c));
+}
+
 TEST(call_of_nothing_is_no_launch) {
     rg_ctx *c = rg_open("CPU");
     rg_tensor x = stored(c, RG_F32, RG_SHAPE(5, 4)), none = rg_topk(x, 0, 1);

@@ -273,6 +273,23 @@ enum { TINY_ROW = 256 }; /* bytes of rows that are copied at once, not each by a
             }                                                                                               \
         }                                                                                                   \
     }
+/* The last of what is written to a target stays. var: row size of the index, targets. */
+#define SET(U)                                                                                           \
+    static void set_##U(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
+        int64_t n = var[0], size = var[1];                                                               \
+        U *out = (U *)buf[0] + t0 * size;                                                                \
+        const int64_t *index = (const int64_t *)buf[2] + t0 * n;                                         \
+        const U *src = (const U *)buf[3] + t0 * n;                                                       \
+        (void)scratch;                                                                                   \
+        memcpy(out, (const U *)buf[1] + t0 * size, (size_t)((t1 - t0) * size) * sizeof(U));              \
+        for (; t0 < t1; t0++, out += size, index += n, src += n)                                         \
+            for (int64_t j = 0; j < n; j++) out[clamp_index(index[j], size)] = src[j];                   \
+    }
+SET(uint8_t)
+SET(uint16_t)
+SET(uint32_t)
+SET(uint64_t)
+
 #define ALL(T, U, C, GET, PUT, MUL)                  \
     SCATTER(scatter_max, T, U, C, GET, PUT, GREATER) \
     SCATTER(scatter_min, T, U, C, GET, PUT, LESSER)  \
@@ -326,14 +343,15 @@ static const struct {
                 {"scatter_sum", "bf16", scatter_sum_bf16},
                 {"scatter_sum", "f32", scatter_sum_f32},
                 {"scatter_sum", "f64", scatter_sum_f64},
-#define SELECT_FN(U)                    \
-    (sizeof(U) == 1   ? select_uint8_t  \
-     : sizeof(U) == 2 ? select_uint16_t \
-     : sizeof(U) == 4 ? select_uint32_t \
-                      : select_uint64_t)
-#define X(T, U, C, GET, PUT, MUL)                                       \
-    {"select", #T, SELECT_FN(U)}, {"scatter_max", #T, scatter_max_##T}, \
-        {"scatter_min", #T, scatter_min_##T}, {"scatter_prod", #T, scatter_prod_##T},
+#define BY_WIDTH(name, U)               \
+    (sizeof(U) == 1   ? name##_uint8_t  \
+     : sizeof(U) == 2 ? name##_uint16_t \
+     : sizeof(U) == 4 ? name##_uint32_t \
+                      : name##_uint64_t)
+#define X(T, U, C, GET, PUT, MUL)                                                   \
+    {"select", #T, BY_WIDTH(select, U)}, {"scatter_set", #T, BY_WIDTH(set, U)},     \
+        {"scatter_max", #T, scatter_max_##T}, {"scatter_min", #T, scatter_min_##T}, \
+        {"scatter_prod", #T, scatter_prod_##T},
                 TYPES(X)
 #undef X
 };
