@@ -7,6 +7,7 @@
 #ifndef RIDGE_API_H
 #define RIDGE_API_H
 
+#include "api/opts.h"
 #include "base/base.h"
 
 #ifndef RG_NO_SITES

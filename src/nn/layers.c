@@ -5,7 +5,6 @@
  * convolutions convert what they read to the half type (the parameters stay F32, and so do their gradients), and norms convert to F32; a
  * batch norm's result has its input's type.
  * Tests: tests/unit/nn_layers.c */
-#include "api/opts.h"
 #include "nn.h"
 
 #include <math.h>
