@@ -66,7 +66,7 @@ static rg_jit *jit;
 /* Runs the step: `before` times without a recording, `times` with. */
 static void run_steps(rg_ctx *c, int before, int times) {
     static rg_tensor in, out;
-    enum { N = 4000 }; /* a sort of few elements is one kernel */
+    enum { N = 4200 }; /* a sort of few elements is one kernel */
     static float x[N], y[N];
     for (int i = 0; i < N; i++) x[i] = (float)i;
     if (!jit) in = rg_from(c, RG_F32, x, RG_SHAPE(N)), jit = rg_jit_new(c, step, NULL, 1);

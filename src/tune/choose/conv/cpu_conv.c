@@ -193,8 +193,9 @@ static bool tile_phases(struct view *v, struct phased *p, struct str *out) {
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i], *x = n->nsrc ? n->src[0] : n;
         if ((n->op != OP_IDIV && n->op != OP_MOD) || !uop_is_const(n->src[1])) continue;
-        int64_t pad = x->op == OP_ADD && uop_is_const(x->src[1]) ? x->src[1]->arg.i : 0, c = n->src[1]->arg.i;
-        if (pad) x = x->src[0];
+        bool padded = x->op == OP_ADD && uop_is_const(x->src[1]);
+        int64_t pad = padded ? x->src[1]->arg.i : 0, c = n->src[1]->arg.i;
+        if (padded) x = x->src[0];
         if (x->op != OP_RANGE) continue;
         by[n->op == OP_MOD][view_axis_of(v, x)] = c;
         apart[view_axis_of(v, x)] |=
