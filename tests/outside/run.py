@@ -353,6 +353,9 @@ def main():
     a.add_argument("--sample")
     args = a.parse_args()
     args.kinds, args.only = args.kinds.split(","), [x for x in args.only.split(",") if x]
+    unknown = [x for x in args.only if x not in ROWS]
+    if unknown:
+        a.error(f"--only: no row is called {', '.join(unknown)}; there are {' '.join(sorted(ROWS))}")
     if args.check:
         return check()
     if args.show is not None:
