@@ -307,7 +307,7 @@ static void check_stores(struct verify *v) {
             const uop *other = access_buf(st[j]);
             bool same = other == buf || (other->op == OP_PARAMS && buf->op == OP_PARAMS &&
                                          other->arg.param.slot == buf->arg.param.slot);
-            if (same && !verify_disjoint(st[i], st[j]))
+            if (same && !verify_disjoint(v, st[i], st[j]))
                 verify_fail(v, st[i], VR_STORE_TWICE, "%%%u stores to %s too", st[j]->id,
                             ir_name(v->ir, buf->arg.param.name));
         }

@@ -27,6 +27,6 @@ void verify_fail(struct verify *, const uop *, enum rule_id, const char *fmt, ..
 /* verify_index.c: index arithmetic that must be proved. */
 void verify_bounds(struct verify *, const uop *access); /* LOAD, PRED_LOAD, STORE, STORE_ADD */
 void verify_race(struct verify *, const uop *store);
-bool verify_disjoint(const uop *store_a, const uop *store_b);
+bool verify_disjoint(struct verify *, const uop *store_a, const uop *store_b);
 
 #endif

@@ -369,10 +369,32 @@ void verify_race(struct verify *v, const uop *store) {
 
 /* ---- two stores to one buffer ------------------------------------------------------------------ */
 
-bool verify_disjoint(const uop *a, const uop *b) {
+/* Indices that differ by a constant d, such as those of two parts of a row: they meet if terms of two iterations differ by d. The
+ * upper terms differ by a multiple of the gcd g of their coefficients, so the lower ones would by d modulo g: more than their span? */
+static bool is_apart(struct verify *v, const uop *x, const uop *y) {
+    struct index_owner o = {.v = v};
+    struct affine a = affine_of(v->arena, x), b = affine_of(v->arena, y);
+    bool same = a.n == b.n;
+    for (uint32_t i = 0; i < a.n && same; i++)
+        same = a.t[i].atom == b.t[i].atom && a.t[i].coef == b.t[i].coef;
+    if (!same) return false;
+    wide d = (wide)b.k - a.k, span = 0;
+    moving_terms(&o, &a);
+    uint64_t *upper = arena_array(v->arena, uint64_t, a.n + 1);
+    for (uint32_t i = a.n; i-- > 0;) upper[i] = gcd(upper[i + 1], mag(a.t[i].coef));
+    for (uint32_t i = 0; i <= a.n; i++) {
+        wide g = upper[i], rest = g ? d % g : d;
+        if (rest < 0) rest = -rest;
+        if ((g && g - rest < rest ? g - rest : rest) > span) return true;
+        if (i < a.n) span = RG_MIN(span + span_of(a.t[i]), (wide)1 << 120);
+    }
+    return false;
+}
+
+bool verify_disjoint(struct verify *v, const uop *a, const uop *b) {
     const uop *x = unpredicated(index_of(a)), *y = unpredicated(index_of(b));
     if (x->hi < y->lo || y->hi < x->lo) return true;
     uint64_t m = gcd(uop_is_exact(x) ? 0 : x->mul, uop_is_exact(y) ? 0 : y->mul);
     int64_t rx = uop_is_exact(x) ? x->lo : x->rem, ry = uop_is_exact(y) ? y->lo : y->rem;
-    return m > 1 && ((wide)rx - ry) % (wide)m != 0;
+    return (m > 1 && ((wide)rx - ry) % (wide)m != 0) || is_apart(v, x, y);
 }

@@ -372,6 +372,57 @@ TEST(schedule_periods_are_axes) {
         "15 9 72 16)) 3))\n"));
 }
 
+/* Rotary positions of a product with a vector: each part of a head needs the products of both, so a kernel stores both parts in one
+ * iteration: two sums and no predicate, in one loop. Interpreted against the oracle. Too few heads stay whole: they fill no machine. */
+static void rotate_heads(void *arg) {
+    struct split_case *c = arg;
+    struct one *o = c->o;
+    plan_text(arg);
+    o->run.data = graph_fill(&o->arena, &o->ir, o->run.graph, 1, true);
+    planned_memory(&o->run);
+    planned_interpret(&o->run);
+    o->ok = planned_check(&o->run, &o->why, &o->excluded, &o->compared);
+}
+
+TEST(schedule_parts_that_share_sums_are_stored_together) {
+    static const int heads[] = {8, 1};
+    for (int i = 0; i < 4; i++) {
+        struct one o = {
+            .opts = {.mode = PLAN_FUSE_ALL, .model = i < 2 ? gpu_model() : planned_model(), .gpu = i < 2}};
+        uop_vec topo = {0};
+        uint32_t sums = 0, less = 0, loops = 0;
+        int h = heads[i % 2];
+        char text[1200], y[300];
+        snprintf(
+            y, sizeof y,
+            "(RESHAPE (REDUCE_AXES[ADD] (MUL (BUFFER<f32>[0] %d 256) (EXPAND (BUFFER<f32>[1] 1 256) %d 256)) "
+            "1) %d 64)",
+            64 * h, 64 * h, h);
+        snprintf(text, sizeof text,
+                 "kernel g\ny = %s\na = (SHRINK y 0 %d 1 0 32 1)\nb = (SHRINK y 0 %d 1 32 32 1)\n"
+                 "c = (EXPAND (BUFFER<f32>[2] 1 32) %d 32)\ns = (EXPAND (BUFFER<f32>[3] 1 32) %d 32)\n"
+                 "(GRAPH (ADD (PAD (SUB (MUL a c) (MUL b s)) -0.0 0 0 0 0 32 0) "
+                 "(PAD (ADD (MUL b c) (MUL a s)) -0.0 0 0 0 32 0 0)))\n",
+                 y, h, h, h, h);
+        arena_init(&o.arena, &o.err);
+        str_init(&o.why, &o.arena);
+        if (err_guard(&o.err, rotate_heads, &(struct split_case){&o, text})) FAIL("%s", o.err.msg);
+        if (!o.ok) FAIL("%s", o.why.p);
+        CHECK_EQ(o.run.sched.call.n, 1);
+        const uop *sink = o.run.sched.prog.p[o.run.sched.call.p[0].prog].kernel.sink;
+        uop_topo(&o.arena, &sink, 1, &topo);
+        for (uint32_t k = 0; k < topo.n; k++) {
+            sums += topo.p[k]->op == OP_REDUCE, less += topo.p[k]->op == OP_LT;
+            loops += topo.p[k]->op == OP_RANGE && topo.p[k]->arg.range.kind == AX_REDUCE;
+        }
+        bool apart = h > 1;
+        if (apart ? sums != 2 || less || loops != 1 || sink->nsrc != 2 : sink->nsrc != 1)
+            FAIL("%d heads: %u stores, %u sums in %u loops, %u comparisons", h, sink->nsrc, sums, loops,
+                 less);
+        arena_free(&o.arena);
+    }
+}
+
 /* A GEMM with few results and a long K is a batch of GEMMs and a sum on a CPU too, by its sizes alone; one with results for many
  * threads, or with a K of some thousand terms, stays one kernel. */
 TEST(schedule_cpu_splits_k) {

@@ -126,6 +126,11 @@ static const struct {
     {"a concatenation: two stores to two halves",
      "a = (PARAM<f32>[0 a] 32)\no = (PARAM<f32>[1 o] 64)\nr = (RANGE[r GRID 0] 32)\nv = (LOAD (INDEX a r))\n"
      "(SINK (STORE (INDEX o r) v) (STORE (INDEX o (ADD r 32)) (NEG v)))"},
+    {"two parts of each row of 64: two stores that lie 32 apart",
+     "a = (PARAM<f32>[0 a] 512)\no = (PARAM<f32>[1 o] 1024)\nh = (RANGE[h GRID 0] 16)\nr = (RANGE[r GRID 1] "
+     "32)\n"
+     "v = (LOAD (INDEX a (ADD (MUL h 32) r)))\ne = (ADD (MUL h 64) r)\n"
+     "(SINK (STORE (INDEX o e) v) (STORE (INDEX o (ADD e 32)) (NEG v)))"},
     {"an interleaving: even and odd elements",
      "o = (PARAM<f32>[0 o] 64)\nr = (RANGE[r GRID 0] 32)\n"
      "(SINK (STORE (INDEX o (MUL r 2)) 1.0) (STORE (INDEX o (ADD (MUL r 2) 1)) 2.0))"},
@@ -208,6 +213,54 @@ static void verify_one(void *arg) {
     struct job *j = arg;
     struct kernel k = {.name = "k", .opts = "", .sink = j->ir->node[j->ir->n - 1]};
     verify_kernel(j->ir, &k);
+}
+
+/* The element at v[] that a store of the fuzzed kernel writes, marked as that store's; false: the other store's already. */
+static bool claim(int *owner, const uop *idx, const int64_t *v, int store, bool *outside) {
+    int64_t at = eval(idx, v);
+    *outside = at < 0 || at >= 2000;
+    if (*outside) return true;
+    bool fine = owner[at] < 0 || owner[at] == store;
+    owner[at] = store;
+    return fine;
+}
+
+/* Two stores a constant apart: what is accepted never meets. */
+TEST_SLOW(verify_fuzz_accepted_parts_do_not_meet, 240) {
+    struct rnd r = {5};
+    int accepted = 0, met = 0;
+    for (int round = 0; round < 20000; round++) {
+        struct ir_test t;
+        static const int64_t size[3] = {6, 4, 3};
+        const uop *range[3], *idx[2], *st[2];
+        int owner[2000];
+        ir_test_open(&t);
+        for (int i = 0; i < 3; i++)
+            range[i] = test_range(&t.ir, (const char *[]){"a", "b", "c"}[i], i < 2 ? AX_GRID : AX_LOOP,
+                                  (unsigned)i, 0, size[i]);
+        idx[0] = random_index(&t.ir, &r, range, 3);
+        idx[1] = uop2(&t.ir, OP_ADD, idx[0], uop_idx(&t.ir, 1 + rnd_below(&r, 40)));
+        for (int i = 0; i < 2; i++)
+            st[i] =
+                uop2(&t.ir, OP_STORE, uop2(&t.ir, OP_INDEX, test_param(&t.ir, DT_F32, 0, "o", 2000), idx[i]),
+                     uop_cast(&t.ir, uop2(&t.ir, OP_ADD, range[0], range[1]), DT_F32));
+        uop_mk(&t.ir, OP_SINK, st, 2, ARG_NONE);
+        struct job j = {.ir = &t.ir};
+        bool taken = err_guard(&t.err, verify_one, &j) == 0, apart = true;
+        for (int i = 0; i < 2000; i++) owner[i] = -1;
+        for (int store = 0; store < 2; store++)
+            for (int k = 0; k < 6 * 4 * 3; k++) {
+                bool outside,
+                    fine = claim(owner, idx[store], (int64_t[]){k / 12, k / 3 % 4, k % 3}, store, &outside);
+                apart = apart && fine;
+                CHECK(!outside || !taken);
+            }
+        if (taken && !apart) FAIL("round %d: two stores that meet were accepted", round);
+        accepted += taken, met += !apart;
+        ir_test_close(&t);
+    }
+    TEST_INFO("verify: of 20000 random pairs of stores %d accepted, %d meet", accepted, met);
+    CHECK(accepted > 100 && met > 1000);
 }
 
 TEST_SLOW(verify_fuzz_accepted_stores_do_not_race, 240) {
