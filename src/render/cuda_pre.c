@@ -26,6 +26,9 @@ static const char types[] =
     "#define U(D, S, x) bits<D, S>((S)(x))\n"
     /* a vector of N elements, loaded or stored at once */
     "template <class T, int N> struct alignas(sizeof(T) * N) piece { T v[N]; };\n"
+    /* predicates of lanes as bits of a register: a thread has seven predicate registers, and ptxas gives up
+     * on some kernels (C7600) where it sees that the bits are more comparisons than those */
+    "I u32 lane_mask(u32 m) { asm(\"\" : \"+r\"(m)); return m; }\n"
     /* an unaligned 16-byte load: the two aligned vectors around it, shifted */
     /* want: a bit for each element that is used: others are zero, and a vector without such is not read */
     "template <class T> I piece<T, 16 / sizeof(T)> load_unaligned(const T *p) {\n"
@@ -36,6 +39,7 @@ static const char types[] =
     SHIFTED
     "    return r.x; }\n"
     "template <class T> I piece<T, 16 / sizeof(T)> load_unaligned(const T *p, u32 want) {\n"
+    "    want = lane_mask(want);\n"
     "    const u32 by = (u64)p & 15, first = (16 - by) / sizeof(T); union { u32 w[8]; piece<u64, 2> x[2]; } a;\n"
     "    union { u32 w[4]; piece<T, 16 / sizeof(T)> x; } r;\n"
     "    const piece<u64, 2> *q = (const piece<u64, 2> *)((const char *)p - by); a.x[0] = a.x[1] = piece<u64, "

@@ -276,18 +276,28 @@ static void store_vector(struct gpu *c, const uop *n, const struct gpu_access *p
          p->base, offset(c, p, i), t, s.p);
 }
 
-/* A vector store where all predicates are true, else lane by lane. */
+/* A vector store where all predicates are true, else lane by lane. In CUDA the predicates are bits of a mask. */
 static void store_predicated_vector(struct gpu *c, const uop *n, const struct gpu_access *p, const uop *pred,
                                     unsigned i) {
+    const char *mask = fmt(&c->r, "m%u_%u", c->r.pos, i);
     struct str all;
     str_init(&all, c->r.a);
-    for (unsigned k = i; k < i + p->piece; k++)
-        str_printf(&all, "%s%s", k > i ? " & " : "", gpu_operand(c, pred, k).s);
-    line(&c->r, "if (%s) {", all.p), c->r.indent++;
+    for (unsigned k = i; k < i + p->piece; k++) {
+        const char *one = gpu_operand(c, pred, k).s;
+        if (c->d->cl)
+            str_printf(&all, "%s%s", k > i ? " & " : "", one);
+        else
+            str_printf(&all, "%s(u32)%s << %u", k > i ? " | " : "", one, k - i);
+    }
+    if (!c->d->cl) line(&c->r, "const u32 %s = lane_mask(%s);", mask, all.p);
+    line(&c->r, "if (%s) {", c->d->cl ? all.p : fmt(&c->r, "%s == %#x", mask, (1u << p->piece) - 1));
+    c->r.indent++;
     store_vector(c, n, p, i);
     c->r.indent--, line(&c->r, "} else {"), c->r.indent++;
     for (unsigned k = i; k < i + p->piece; k++) {
-        line(&c->r, "if (%s) {", gpu_operand(c, pred, k).s), c->r.indent++;
+        line(&c->r, "if (%s) {",
+             c->d->cl ? gpu_operand(c, pred, k).s : fmt(&c->r, "%s >> %u & 1", mask, k - i));
+        c->r.indent++;
         store_one(c, n, p, k);
         c->r.indent--, line(&c->r, "}");
     }

@@ -512,6 +512,48 @@ TEST(cuda_compile_narrower_stores) {
     arena_free(&arena);
 }
 
+/* An affine norm of images of odd length: vectors at the ends of a row have a predicate per lane, for what they load
+ * and for what they store. `channels` is the divisor of the row's number. */
+static const char *unaligned_affine(const char *dt, int rows, int channels, int length) {
+    return arena_printf(
+        &arena,
+        "kernel affine_%s_%d_%d_%d\nb0 = (PARAM<%s>[0 b0] %d)\ni2 = (RANGE[i2 GRID 2] %d)\n"
+        "i0 = (RANGE[i0 GRID 0] %d)\ni1 = (RANGE[i1 GRID 1] %d)\n"
+        "at = (ADD i2 (ADD (MUL i0 %d) (MUL i1 %d)))\nb1 = (PARAM<%s>[1 b1] %d)\nb2 = (PARAM<%s>[2 b2] %d)\n"
+        "b3 = (PARAM<f32>[3 b3] %d)\nrow = (ADD i1 (MUL i0 %d))\nb4 = (PARAM<%s>[4 b4] %d)\nb5 = (PARAM<f32>[5 b5] %d)\n"
+        "x = (MUL (RSQRT (ADD (FDIV (LOAD (INDEX b3 row)) %d.0) 1e-05)) "
+        "(SUB (CAST<f32> (LOAD (INDEX b4 at))) (FDIV (LOAD (INDEX b5 row)) %d.0)))\n"
+        "(SINK (STORE (INDEX b0 at) (CAST<%s> (ADD (CAST<f32> (LOAD (INDEX b1 i1))) "
+        "(MUL (CAST<f32> (LOAD (INDEX b2 i1))) x)))))\n",
+        dt, rows, channels, length, dt, rows * channels * length, length, rows, channels, channels * length,
+        length, dt, channels, dt, channels, rows * channels, channels, dt, rows * channels * length,
+        rows * channels, length, length, dt);
+}
+
+/* A thread has seven predicate registers: predicates of eight and sixteen lanes are bits of a mask. */
+TEST(cuda_compile_predicates_of_lanes) {
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    struct str s;
+    struct dev_object o;
+    str_init(&s, &arena);
+    render_cuda_preamble(&s);
+    uint64_t seed = 7;
+    for (int i = 0; i < 12; i++) {
+        static const char *const type[] = {"bf16", "f16", "i8", "f32"};
+        bool first = i == 0;
+        int rows = first ? 31 : 2 + (int)(hash_u64(seed++) % 40), channels = first ? 2 : 2 + (int)(hash_u64(seed++) % 5),
+            length = first ? 65535 : 2049 + 2 * (int)(hash_u64(seed++) % 30000);
+        const char *dt = type[first ? 0 : hash_u64(seed++) % 3];
+        struct lowering *l = lowered(unaligned_affine(dt, rows, channels, length), NULL);
+        str_addn(&s, l->cuda.p, l->cuda.n);
+    }
+    CHECK(strstr(s.p, "= lane_mask("));
+    const char *text = s.p;
+    if (nvrtc_compile(&err, &arena, "sm_90a", &text, 1, &o)) FAIL("%s", err.msg);
+    arena_free(&arena);
+}
+
 /* Not every scratch memory is a row of its threads: where one value of the loop reads what another wrote, nothing is shared. */
 TEST(cuda_shares_no_rows_across_threads) {
     arena_init(&arena, &err);
