@@ -37,6 +37,17 @@ bool graph_is_zero(const uop *n) {
     return n->op == OP_CONST && n->arg.f == 0;
 }
 
+bool graph_is_rounded_view(const uop *n) {
+    return n->op == OP_RESHAPE || n->op == OP_PERMUTE || n->op == OP_SHRINK ||
+           (n->op == OP_PAD && graph_is_zero(n->src[1]));
+}
+
+bool graph_pads_before(const uop *n) {
+    bool before = false;
+    for (uint32_t i = 2; n->op == OP_PAD && i < n->nsrc; i += 3) before |= !uop_is_int_const(n->src[i], 0);
+    return before;
+}
+
 const uop *graph_contraction(struct shapes *sh, const uop *n) {
     if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD) return NULL;
     const uop *m = n->src[0];

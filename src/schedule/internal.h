@@ -14,6 +14,9 @@ const uop *graph_slice(struct ir *, struct shapes *, const uop *n, uint32_t axis
 const uop *graph_pad(struct ir *, struct shapes *, const uop *n, const uop *value, uint32_t axis,
                      int64_t before, int64_t after);
 bool graph_is_zero(const uop *); /* a constant 0, broadcast or not */
+/* A view of a sum that may be rounded before: zeros, phases of a stride that get nothing, stay zeros. */
+bool graph_is_rounded_view(const uop *);
+bool graph_pads_before(const uop *); /* zeros before elements: a halo; zeros behind them only align rows */
 /* The MUL of a contraction: a sum of products, under casts and views that keep all elements, that uses every operand element at
  * least CONTRACTION_REUSE times. NULL: n is none. price.c asks the same of a finished kernel, where operands are loads. */
 const uop *graph_contraction(struct shapes *, const uop *n);

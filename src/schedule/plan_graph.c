@@ -297,11 +297,12 @@ static const uop *round_padded(struct copy *c, const uop *n, enum dtype dt) {
         c->mark[n->id] &= (uint8_t)~MARK_FORCED; /* in its place */
         return x;
     }
-    if (n->op != OP_RESHAPE && n->op != OP_PERMUTE && n->op != OP_SHRINK) return NULL;
+    if (!graph_is_rounded_view(n)) return NULL;
     const uop *x = round_padded(c, n->src[0], dt), **src = arena_array(c->g->a, const uop *, n->nsrc);
     if (!x) return NULL;
     memcpy(src, n->src, n->nsrc * sizeof *src);
     src[0] = x;
+    if (n->op == OP_PAD) src[1] = uop_flt(c->g->ir, dt, 0);
     return uop_new(c->g->ir, (enum op)n->op, dt, 1, src, n->nsrc, n->arg);
 }
 
@@ -334,11 +335,18 @@ static bool is_combined(struct copy *c, const uop *n) {
     return false;
 }
 
-/* Zeros before elements: a halo. Zeros behind them only align rows. */
-static bool pads_before(const uop *n) {
-    bool before = false;
-    for (uint32_t i = 2; n->op == OP_PAD && i < n->nsrc; i += 3) before |= !uop_is_int_const(n->src[i], 0);
-    return before;
+/* Is every use of the caller's n, through views, a cast to 16 bits, which is then stored in its place (round_padded)? */
+static bool is_rounded(struct copy *c, const uop *n) {
+    uint8_t *view = arena_array(c->g->a, uint8_t, c->nodes);
+    view[n->id] = 1;
+    for (uint32_t i = 0; i < c->topo.n; i++) {
+        const uop *u = c->topo.p[i];
+        bool uses = false, moved = graph_is_rounded_view(u);
+        for (uint32_t k = 0; k < u->nsrc; k++) uses |= view[u->src[k]->id];
+        if (uses && !moved && !(u->op == OP_CAST && dtype_info[u->dt].bytes == 2)) return false;
+        view[u->id] |= uses && moved;
+    }
+    return true;
 }
 
 /* What a channels-last copy with a halo is made of, if it is computed: stored first. Fused, each of its tensors would be read by tiles
@@ -347,7 +355,7 @@ static void store_before_copy(struct copy *c, const uop *copy) {
     const uop *b = copy;
     bool transposed = false, halo = false;
     for (; op_is_movement((enum op)b->op); b = b->src[0])
-        transposed |= b->op == OP_PERMUTE, halo |= pads_before(b);
+        transposed |= b->op == OP_PERMUTE, halo |= graph_pads_before(b);
     const uop *from = b;
     while (from->op == OP_CAST || op_is_movement((enum op)from->op)) from = from->src[0];
     if (transposed && halo && c->g->opts->gpu && !in_memory(from) && !is_leaf(from)) force(c, stored_for(b));
@@ -366,7 +374,7 @@ static const uop *copy_gemm(struct copy *c, const uop *n, const uop *x) {
     for (int i = 0; i < 2; i++)
         if (p.stored[i]) store_before_copy(c, p.stored[i]);
     if (p.padded) mark(c, p.padded, MARK_PADDED);
-    if (p.shuffled) mark(c, p.shuffled, MARK_PADDED);
+    if (p.shuffled) mark(c, p.shuffled, is_rounded(c, n) ? MARK_PADDED : MARK_FORCED);
     return p.sum;
 }
 
