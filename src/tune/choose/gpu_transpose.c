@@ -33,11 +33,32 @@ static int next_rows(const struct view *v, const struct access_view *s, int inne
     return pitch <= size && 2 * pitch >= size ? k : -1;
 }
 
-/* Few channels: a thread stores all channels of a position, consecutive threads those of consecutive positions. */
-static const char *transpose_in_registers(struct view *v, int inner) {
+/* The innermost axis of positions. */
+static int last_position(const struct view *v, int inner) {
+    int last = -1;
+    for (int i = 0; i < inner; i++)
+        if (v->axis[i].most > 1) last = i;
+    return last;
+}
+
+/* Few channels, or no tile: a thread stores 16 bytes of the channels of a position, consecutive threads those of consecutive positions,
+ * along the axis on which the source is contiguous. */
+static const char *transpose_in_registers(struct view *v, int inner, int along) {
     int64_t n = v->axis[inner].size;
-    if (n != 4 && n != 8) return "";
-    const char *list = arena_printf(v->arena, "VEC(%s)", v->axis[inner].name);
+    const char *name = v->axis[inner].name, *list = "";
+    int bytes = 1, last = last_position(v, inner);
+    for (int i = 0; i < v->naccess; i++)
+        if (v->access[i].store) bytes = RG_MAX(bytes, v->access[i].bytes);
+    int lanes = n == 4 || n == 8 ? (int)n : RG_MIN(16 / bytes, 8);
+    if (lanes < 4 || n % lanes) return "";
+    if (along < last && v->axis[along].size >= lanes)
+        list = arena_printf(v->arena, "ORDER(%s,%s) ", v->axis[last].name, v->axis[along].name);
+    if (n == lanes) {
+        list = arena_printf(v->arena, "%sVEC(%s)", list, name);
+    } else {
+        const char *part = view_new_axis(v, name, "v");
+        list = arena_printf(v->arena, "%sTILE(%s,%d,%s) VEC(%s)", list, name, lanes, part, part);
+    }
     return view_legal(v, list) ? list : "";
 }
 
@@ -109,8 +130,9 @@ const char *gpu_transpose(struct view *v) {
     if (v->reduces || v->scans || v->stages || inner < 0 || all < MIN_TRANSPOSE) return "";
     const struct access_view *s = transposed_load(v, inner, &along);
     if (!s || s->bytes > 4) return "";
-    if (v->axis[inner].size < MIN_TRANSPOSE_SIDE) return transpose_in_registers(v, inner);
+    if (v->axis[inner].size < MIN_TRANSPOSE_SIDE) return transpose_in_registers(v, inner, along);
     if (v->axis[along].size < TRANSPOSE_TILE * 3 / 4) rows = next_rows(v, s, inner, along);
     int64_t size = v->axis[along].size * (rows < 0 ? 1 : v->axis[rows].size);
-    return size < MIN_TRANSPOSE_SIDE ? "" : write_transpose(v, s, inner, along, rows);
+    const char *tiled = size < MIN_TRANSPOSE_SIDE ? "" : write_transpose(v, s, inner, along, rows);
+    return *tiled ? tiled : transpose_in_registers(v, inner, along);
 }
