@@ -18,7 +18,8 @@
 enum {
     CHUNK_BYTES = 16,   /* of a load */
     ROW_BYTES = 128,    /* of a row, as wgmma reads them */
-    LEAST_OWN = 8,      /* elements of M and N */
+    LEAST_M = 3,        /* elements of M, which is padded to a tile, .. */
+    LEAST_N = 8,        /* .. and of N */
     LEAST_K = 32,       /* terms */
     LEAST_TERMS = 1024, /* of a split */
     MOST_SPLITS = 128,
@@ -345,7 +346,7 @@ static void pad_channels(struct conv_gemm *g) {
 static bool is_worth_it(const struct conv_gemm *g, const struct gpu_spec *gpu) {
     double work = 1; /* FMAs: enough for a convolution by tiles */
     for (int s = CONV_BATCH; s <= CONV_K; s++) work *= (double)g->total[s];
-    return g->total[CONV_M] >= LEAST_OWN && g->total[CONV_N] >= LEAST_OWN && g->total[CONV_K] >= LEAST_K &&
+    return g->total[CONV_M] >= LEAST_M && g->total[CONV_N] >= LEAST_N && g->total[CONV_K] >= LEAST_K &&
            work >= gpu_whole(gpu, gpu_cost.conv_fmas);
 }
 

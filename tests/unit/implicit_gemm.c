@@ -12,12 +12,14 @@ struct drawn_conv {
     int64_t rank, n, in, out, size[3], taps[3], stride, dilation, pad, groups;
     bool transposed;
     rg_dtype dt;
+    unsigned with;
 };
+enum { BIAS = 1, SWAPPED = 2 }; /* SWAPPED: the last two axes of the images in memory */
 
-static rg_tensor convolved(const struct drawn_conv *d, rg_tensor x, rg_tensor w) {
+static rg_tensor convolved(const struct drawn_conv *d, rg_tensor x, rg_tensor w, rg_tensor bias) {
 #define FORM                                                                                       \
     .stride = RG_SHAPE(d->stride), .dilation = RG_SHAPE(d->dilation), .padding = RG_SHAPE(d->pad), \
-    .groups = d->groups
+    .groups = d->groups, .bias = bias
     if (d->transposed)
         return d->rank == 1   ? rg_conv_transpose1d(x, w, FORM)
                : d->rank == 2 ? rg_conv_transpose2d(x, w, FORM)
@@ -60,8 +62,13 @@ static float *values(const struct drawn_conv *d, const char *device, size_t *n) 
             w[5] = {d->transposed ? d->in : d->out, (d->transposed ? d->out : d->in) / d->groups}, y[5];
     size_t rank = (size_t)d->rank + 2;
     for (int i = 0; i < d->rank; i++) x[2 + i] = d->size[i], w[2 + i] = d->taps[i];
-    rg_tensor in[2] = {small_integers(c, d->dt, x, rank, 1), small_integers(c, d->dt, w, rank, 2)}, out[3];
-    out[0] = convolved(d, in[0], in[1]);
+    rg_tensor in[2], out[3], images, bias = RG_NONE;
+    int64_t last = x[rank - 1];
+    if (d->with & SWAPPED) x[rank - 1] = x[rank - 2], x[rank - 2] = last;
+    in[0] = images = small_integers(c, d->dt, x, rank, 1), in[1] = small_integers(c, d->dt, w, rank, 2);
+    if (d->with & SWAPPED) images = rg_transpose(images, (int64_t)rank - 2, (int64_t)rank - 1);
+    if (d->with & BIAS) bias = small_integers(c, d->dt, &d->out, 1, 4);
+    out[0] = convolved(d, images, in[1], bias);
     if (rg_shape_of(out[0], y, 5) < 0) FAIL("%s", rg_error(c));
     rg_tensor seed = small_integers(c, d->dt, y, rank, 3);
     rg_grad(out[0], ((rg_tensors){in, 2}), out + 1, .seed = seed);
@@ -99,7 +106,7 @@ static double fmas(const struct drawn_conv *d) {
 }
 
 static void draw_form(struct drawn_conv *d, struct rnd *r) {
-    static const int64_t channels[] = {3, 16, 24, 32, 40, 64}, taps[] = {1, 2, 3, 3, 3, 4, 5};
+    static const int64_t channels[] = {3, 16, 17, 24, 32, 40, 64}, taps[] = {1, 2, 3, 3, 3, 4, 5};
     *d = (struct drawn_conv){.rank = rnd_range(r, 1, 3),
                              .n = rnd_range(r, 1, 3),
                              .stride = rnd_range(r, 1, 3),
@@ -107,9 +114,9 @@ static void draw_form(struct drawn_conv *d, struct rnd *r) {
                              .groups = 1,
                              .transposed = rnd_below(r, 3) == 0,
                              .dt = rnd_below(r, 3) ? RG_BF16 : RG_F16};
-    d->in = channels[rnd_below(r, RG_COUNT(channels))],
-    d->out = channels[1 + rnd_below(r, RG_COUNT(channels) - 1)];
-    if (d->in == d->out && d->in >= 32 && rnd_below(r, 2)) d->groups = 2;
+    d->in = channels[rnd_below(r, RG_COUNT(channels))], d->out = channels[rnd_below(r, RG_COUNT(channels))];
+    if (d->in % 8 == 0 && d->out % 8 == 0 && rnd_below(r, 3) == 0) d->groups = rnd_below(r, 2) ? 2 : 8;
+    d->with = rnd_below(r, 2) * BIAS + (rnd_below(r, 3) == 0) * SWAPPED;
     d->pad = rnd_below(r, 3);
     for (int i = 0; i < d->rank; i++) {
         d->taps[i] = taps[rnd_below(r, RG_COUNT(taps) - (d->rank == 3 ? 2 : 0))];
@@ -130,20 +137,34 @@ static void draw(struct drawn_conv *d, uint64_t seed) {
 TEST_SLOW(implicit_gemm_forms, 120) {
     static const struct drawn_conv forms[] = {
         /* strided; the stem; transposed; grouped */
-        {2, 2, 32, 48, {13, 12}, {3, 3}, 2, 1, 1, 1, false, RG_BF16},
-        {2, 1, 3, 32, {35, 33}, {7, 7}, 2, 1, 3, 1, false, RG_BF16},
-        {2, 2, 32, 32, {7, 6}, {4, 4}, 2, 1, 1, 1, true, RG_BF16},
-        {2, 1, 64, 64, {8, 9}, {3, 3}, 1, 1, 1, 2, false, RG_F16},
+        {2, 2, 32, 48, {13, 12}, {3, 3}, 2, 1, 1, 1, false, RG_BF16, 0},
+        {2, 1, 3, 32, {35, 33}, {7, 7}, 2, 1, 3, 1, false, RG_BF16, 0},
+        {2, 2, 32, 32, {7, 6}, {4, 4}, 2, 1, 1, 1, true, RG_BF16, 0},
+        {2, 1, 64, 64, {8, 9}, {3, 3}, 1, 1, 1, 2, false, RG_F16, 0},
         /* 1-D, dilated, channels that are no whole chunks; 3-D */
-        {1, 4, 20, 36, {101}, {5}, 1, 2, 4, 1, false, RG_BF16},
-        {3, 1, 16, 16, {5, 6, 7}, {3, 3, 3}, 1, 1, 1, 1, false, RG_BF16},
+        {1, 4, 20, 36, {101}, {5}, 1, 2, 4, 1, false, RG_BF16, 0},
+        {3, 1, 16, 16, {5, 6, 7}, {3, 3, 3}, 1, 1, 1, 1, false, RG_BF16, 0},
         /* phases and taps of three axes: one axis of K is left to split */
-        {3, 2, 8, 8, {6, 7, 60}, {4, 4, 4}, 2, 1, 1, 1, true, RG_BF16},
+        {3, 2, 8, 8, {6, 7, 60}, {4, 4, 4}, 2, 1, 1, 1, true, RG_BF16, 0},
     };
     simgpu_add();
     for (size_t i = 0; i < RG_COUNT(forms); i++) check_on(&forms[i], i % 2 ? "SIM80S" : "SIM90S");
     TEST_INFO("%u kernels by MMA instructions", simgpu_count.mma);
     CHECK(simgpu_count.mma >= 3 * RG_COUNT(forms) - 2); /* gradients with short rows have too little work */
+}
+
+/* Few output channels, of a convolution or of a group, and phases of a transposed convolution that get nothing. */
+TEST_SLOW(implicit_gemm_few_channels, 120) {
+    static const struct drawn_conv forms[] = {
+        {2, 5, 64, 3, {13, 12}, {3, 3}, 1, 1, 1, 1, false, RG_BF16, BIAS},
+        {2, 4, 64, 16, {13, 12}, {3, 3}, 1, 1, 1, 4, false, RG_F16, SWAPPED},
+        {2, 3, 32, 32, {7, 6}, {4, 3}, 2, 2, 1, 1, true, RG_BF16, BIAS},
+        {2, 3, 32, 32, {7, 6}, {3, 3}, 3, 2, 1, 1, true, RG_F16, 0},
+    };
+    simgpu_add();
+    for (size_t i = 0; i < RG_COUNT(forms); i++) check_on(&forms[i], i % 2 ? "SIM80S" : "SIM90S");
+    TEST_INFO("%u kernels by MMA instructions", simgpu_count.mma);
+    CHECK(simgpu_count.mma >= 2 * RG_COUNT(forms));
 }
 
 TEST_SLOW(implicit_gemm_random, 200) {
@@ -161,11 +182,11 @@ TEST_SLOW(implicit_gemm_random, 200) {
 /* fp32 by TF32 instructions where K is the channels: the convolution and the gradient of its images. */
 TEST_SLOW(implicit_gemm_tf32, 200) {
     static const struct drawn_conv forms[] = {
-        {2, 2, 32, 48, {13, 12}, {3, 3}, 1, 1, 1, 1, false, RG_F32},
-        {2, 1, 64, 64, {8, 9}, {3, 3}, 2, 1, 1, 1, false, RG_F32},
-        {2, 1, 3, 32, {35, 33}, {7, 7}, 2, 1, 3, 1, false, RG_F32},
-        {1, 4, 20, 36, {101}, {5}, 1, 2, 4, 1, false, RG_F32},
-        {2, 2, 32, 32, {7, 6}, {4, 4}, 2, 1, 1, 1, true, RG_F32},
+        {2, 2, 32, 48, {13, 12}, {3, 3}, 1, 1, 1, 1, false, RG_F32, 0},
+        {2, 1, 64, 64, {8, 9}, {3, 3}, 2, 1, 1, 1, false, RG_F32, 0},
+        {2, 1, 3, 32, {35, 33}, {7, 7}, 2, 1, 3, 1, false, RG_F32, 0},
+        {1, 4, 20, 36, {101}, {5}, 1, 2, 4, 1, false, RG_F32, 0},
+        {2, 2, 32, 32, {7, 6}, {4, 4}, 2, 1, 1, 1, true, RG_F32, 0},
     };
     int64_t seeds = getenv("SEEDS") ? atoll(getenv("SEEDS")) : 1,
             first = getenv("SEED") ? atoll(getenv("SEED")) : 1;
@@ -188,8 +209,8 @@ TEST_SLOW(implicit_gemm_tf32, 200) {
 /* Images whose channels are whole panels are loaded as they are; others have one copy for the convolution and both gradients. */
 TEST_SLOW(implicit_gemm_one_tap, 120) {
     static const struct drawn_conv forms[] = {
-        {2, 2, 128, 64, {8, 16}, {1, 1}, 1, 1, 0, 1, false, RG_BF16},
-        {2, 4, 192, 64, {7, 7}, {1, 1}, 1, 1, 0, 1, false, RG_BF16},
+        {2, 2, 128, 64, {8, 16}, {1, 1}, 1, 1, 0, 1, false, RG_BF16, 0},
+        {2, 4, 192, 64, {7, 7}, {1, 1}, 1, 1, 0, 1, false, RG_BF16, 0},
     };
     simgpu_add();
     for (size_t i = 0; i < RG_COUNT(forms); i++) check_on(&forms[i], "SIM90S");

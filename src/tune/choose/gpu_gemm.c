@@ -32,7 +32,8 @@
 #define SHORT_K_TILES 512   /* .. tiles of 128 x 128: loads of the next one hide the latency */
 #define MIN_SIDE 32         /* rows and columns of a tiled GEMM .. */
 #define MIN_SIDE_LONG 16    /* .. of a convolution by FMAs, or if a thread would load LONG_K terms .. */
-#define MIN_SIDE_MMA 8      /* .. and of one by MMA instructions, padded to a tile */
+#define MIN_SIDE_MMA 8      /* .. and of one by MMA instructions, padded to a tile; .. */
+#define MIN_SIDE_WINDOWS 3  /* .. of a convolution */
 enum { MAX_JOINED = 8, MAX_CONFIGS = 2048, LONG_K = 128 };
 
 /* Axes joined to m, n or k, outermost first. */
@@ -479,8 +480,8 @@ static const char *const operand_name[DT_COUNT] = {
 
 /* Is the kernel a contraction worth tiling? */
 static bool find_gemm(struct gemm *x) {
-    enum dtype a, b;
     struct view *v = x->v;
+    enum dtype a, b;
     if (!contraction_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
     x->f64 =
         x->c.reduce->dt == DT_F64 && x->c.a.root == x->c.a.access->node && x->c.b.root == x->c.b.access->node;
@@ -826,8 +827,8 @@ static const char *cheapest(struct gemm *x) {
 const char *gpu_gemm(struct view *v) {
     struct gemm x = {.v = v};
     if (!find_gemm(&x)) return "";
-    bool tall = x.gathered[0] || x.gathered[1] || x.k.size >= LONG_K;
-    double least = x.mma ? MIN_SIDE_MMA : tall ? MIN_SIDE_LONG : MIN_SIDE;
+    bool gathered = x.gathered[0] || x.gathered[1], tall = gathered || x.k.size >= LONG_K;
+    double least = x.mma ? (gathered ? MIN_SIDE_WINDOWS : MIN_SIDE_MMA) : tall ? MIN_SIDE_LONG : MIN_SIDE;
     if (x.m.size < least || x.n.size < least) return "";
     const char *text = cheapest(&x);
     if (*text || !x.wgmma || x.k.size >= WGMMA_K) return text;

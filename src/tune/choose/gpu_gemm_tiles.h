@@ -16,6 +16,7 @@ static const struct gemm_tile mma_sync_tiles[] = {
     TILE(128,  64,  32, 2, 2,  3), TILE( 64, 256,  32, 1, 4,  2), TILE( 64, 128,  64, 2, 2,  2),
     TILE( 64,  64,  32, 2, 2,  5), TILE( 64,  32,  64, 2, 1,  6), TILE( 32, 128,  64, 1, 4,  4),
     TILE( 32,  32,  64, 1, 1,  8), TILE( 64,  64, 128, 2, 2,  3), TILE( 32,  64, 128, 1, 2,  4),
+    TILE( 16, 128,  64, 1, 4,  5), TILE( 16, 256,  64, 1, 4,  3), TILE( 16,  64, 128, 1, 2,  5),
 };
 /* n is that of one instruction, unless promotion halves it (wgmma_n). */
 static const struct gemm_tile wgmma_tiles[] = {
