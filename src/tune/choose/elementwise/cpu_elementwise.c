@@ -9,7 +9,7 @@
  *   3. what is kept (RESIDENT), prefetched (PIPE) or transposed through a tile in cache (STAGE);
  *   4. how much of the grid one iteration takes (shape_grid).
  *
- * Reductions of large inputs are in cpu_reductions.c.
+ * Reductions of large inputs are in cpu_reductions.c, the price of an access in cpu_access.c.
  *
  * The figures are those of the golden kernels (tests/golden, docs/performance.md).
  * Requires: struct view. Gives: an opt list. Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
@@ -19,22 +19,14 @@
 
 /* Costs of choose_vector, in vector loads. Tuned on the golden kernels (tests/golden). */
 static const struct {
-    double store, pooled, interleaved, transposed, transposed_narrow, stored_narrow, gathered, scattered_add,
-        reduce, reduce_short, scan, better_axis, better_pass;
+    double store, reduce, reduce_short, scan, better_axis, better_pass;
 } vec_cost = {
-    .store = 1.5,           /* per vector */
-    .pooled = 1.5,          /* vectors built from few loads */
-    .interleaved = 0.75,    /* per element of the stride: loads of whole vectors, shuffled */
-    .transposed = 3,        /* strided, transposed in registers */
-    .transposed_narrow = 5, /* elements of 1 or 2 bytes .. */
-    .stored_narrow = 7.5,   /* .. that are stored: as pairs (i16 87 x 399: 6.4 us, 5.0) */
-    .gathered = 2,          /* per element */
-    .scattered_add = 8,     /* per element */
-    .reduce = 6,            /* a horizontal reduction */
-    .reduce_short = 16,     /* of a short row: nothing to overlap with */
-    .scan = 2.2,            /* a step of a running value in lanes: a shuffle and what is done */
-    .better_axis = 0.95,    /* an outer axis must be this much cheaper */
-    .better_pass = 0.75,    /* vectors across strided accesses, than none */
+    .store = 1.5,        /* per vector */
+    .reduce = 6,         /* a horizontal reduction */
+    .reduce_short = 16,  /* of a short row: nothing to overlap with */
+    .scan = 2.2,         /* a step of a running value in lanes: a shuffle and what is done */
+    .better_axis = 0.95, /* an outer axis must be this much cheaper */
+    .better_pass = 0.75, /* vectors across strided accesses, than none */
 };
 enum {
     SHORT_ROW = 32,   /* elements */
@@ -42,9 +34,6 @@ enum {
     MOST_LANES = 16,
     CHAINED_VECTORS = 4, /* registers per vector that hide a long dependent chain */
     CHAIN_BODY = 20,     /* weight of one */
-    LEAST_ROW = 16,      /* bytes of rows that are transposed in registers .. */
-    NARROW_ROW = 8,      /* .. of elements of 1 or 2 bytes */
-    MOST_POOL = 4        /* elements that share a load, or whose vectors are shuffled */
 };
 /* Weights of ops, relative to each other. */
 static const struct {
@@ -57,8 +46,7 @@ static const struct {
 };
 enum {
     MOST_STATEMENTS = 2000
-};                       /* of an unrolled body, functions expanded: compilers take longer than they gain */
-enum { MOST_TAPS = 64 }; /* of a pooling window that is unrolled */
+}; /* of an unrolled body, functions expanded: compilers take longer than they gain */
 enum { SHARED_ROWS = 8, SHARED_WEIGHT = 2 }; /* rows that share gathered indices; least weight of those */
 enum { UNROLL_REDUCE = 8, UNROLL = 4, UNROLL_SCAN = 8, SHORT_VECTORS = 16, COPY_VECTORS = 64 };
 enum { SHARED_SUMS = 4 }; /* of what is loaded once for them */
@@ -107,40 +95,6 @@ static double weight(const uop *n) {
     return op_is_slow((enum op)n->op) ? weight_of.div : weight_of.simple;
 }
 
-/* An axis other than `not` along which the access has stride 1 and that can be unrolled. */
-static int unit_axis(const struct view *v, const struct access_view *s, int not ) {
-    for (int i = v->naxis; i-- > 0;)
-        if (i != not &&!v->axis[i].fixed && v->axis[i].size > 1 && access_stride(v, s, i, 4) == 1) return i;
-    return -1;
-}
-
-/* Bytes that follow each other along it, and along reductions around it that are unrolled (write_taps). */
-static int64_t row_bytes(const struct view *v, const struct access_view *s, int unit) {
-    int64_t n = v->axis[unit].size;
-    for (int i = v->naxis; i-- > 0;) {
-        const struct axis_view *a = &v->axis[i];
-        if (i != unit && a->reduce && !a->fixed && a->size > 1 && a->size <= MOST_TAPS &&
-            access_stride(v, s, i, 1) == n)
-            n *= a->size;
-    }
-    return n * s->bytes;
-}
-
-/* .. and long enough for rows to transpose. */
-static bool has_rows(const struct view *v, const struct access_view *s, int axis) {
-    int unit = unit_axis(v, s, axis);
-    return unit >= 0 && row_bytes(v, s, unit) >= (s->bytes < 4 ? NARROW_ROW : LEAST_ROW);
-}
-
-/* Vector loads that a transposed element costs. Bytes are stored, and loaded from rows that are no whole pieces, lane by lane; 16-bit ones
- * too where vectors have no parts of 16 bytes (coalesce.c). */
-static double transposed_cost(const struct view *v, const struct access_view *s, int axis, double touch) {
-    bool pieces = s->bytes >= (v->vec_bytes > 32 ? 2 : 4) ||
-                  (!s->store && row_bytes(v, s, unit_axis(v, s, axis)) % NARROW_ROW == 0);
-    double narrow = s->store ? vec_cost.stored_narrow : vec_cost.transposed_narrow;
-    return pieces ? RG_MIN((s->bytes < 4 ? narrow : vec_cost.transposed) * touch, 1) : 1;
-}
-
 /* An access depends on one of the twins at most. */
 static int which_twin(const struct view *v, const struct twins *t, const struct access_view *s) {
     for (int i = 0; i < t->n; i++)
@@ -153,30 +107,6 @@ static bool binds_twin(const struct view *v, const struct twins *t, const uop *r
         for (int i = 0; i < t->n; i++)
             if (view_axis_of(v, reduce->src[k]) == t->axis[i]) return true;
     return false;
-}
-
-/* The constant that n divides the axis by, as in an index of a pooled tensor; 0: none. */
-static int64_t divides(const struct view *v, const uop *n, int axis) {
-    bool plain = n->op == OP_IDIV && n->dt == DT_IDX && n->src[0]->op == OP_RANGE && uop_is_const(n->src[1]);
-    return plain && view_axis_of(v, n->src[0]) == axis && n->src[1]->arg.i <= MOST_POOL ? n->src[1]->arg.i
-                                                                                        : 0;
-}
-
-/* Do adjacent lanes along the axis read the same element? Then coalesce.c builds vectors from few loads. */
-static bool is_pooled(const struct view *v, const struct access_view *s, int axis) {
-    const uop *n = s->index;
-    if (s->store || s->pred) return false;
-    while (n->op == OP_ADD && view_depends(v, n->src[0], axis) != view_depends(v, n->src[1], axis))
-        n = n->src[view_depends(v, n->src[1], axis)];
-    return divides(v, n, axis) > 1;
-}
-
-/* Vectors that share loads, or that fill rows of stores together with an unrolled axis between their elements (what is scattered to the
- * positions of a window, a nearest neighbour). */
-static bool is_interleaved(const struct view *v, const struct access_view *s, int axis, int64_t stride) {
-    if (stride < 2 || stride > MOST_POOL || (s->pred && s->store)) return false;
-    int unit = s->store ? unit_axis(v, s, axis) : -1;
-    return !s->store || (unit >= 0 && v->axis[unit].size == stride && !s->add);
 }
 
 /* Cost of the kernel with vectors along the twins. */
@@ -195,18 +125,7 @@ static double vector_cost(const struct view *v, struct twins t, int lanes) {
             cost += w;
             continue;
         }
-        int64_t stride = access_stride(v, s, axis, lanes);
-        if (stride == 0 || stride == 1)
-            cost += w * touch;
-        else if (is_pooled(v, s, axis))
-            cost += w * vec_cost.pooled * touch;
-        else if (is_interleaved(v, s, axis, stride))
-            cost +=
-                w * RG_MIN(vec_cost.interleaved * (double)stride * touch, s->store ? 1 : vec_cost.gathered);
-        else if (stride != NO_STRIDE && !s->pred && has_rows(v, s, axis))
-            cost += w * transposed_cost(v, s, axis, touch);
-        else
-            cost += w * (s->add ? vec_cost.scattered_add : vec_cost.gathered);
+        cost += w * access_cost(v, s, axis, lanes, touch);
     }
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i];
@@ -726,7 +645,7 @@ static int write_pooled(struct view *v, struct elementwise_plan *f, struct str *
     for (int i = 0; i < v->naxis; i++) {
         int64_t n = 0;
         if (i == f->axis || i == f->transposed || v->axis[i].fixed || v->axis[i].scan) continue;
-        for (uint32_t k = 0; k < v->topo.n; k++) n = RG_MAX(n, divides(v, v->topo.p[k], i));
+        for (uint32_t k = 0; k < v->topo.n; k++) n = RG_MAX(n, index_divisor(v, v->topo.p[k], i));
         if (n < 2 || v->axis[i].size % n || v->axis[i].size <= n) continue;
         const char *in = view_new_axis(v, v->axis[i].name, "p");
         str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", v->axis[i].name, (long long)n, in, in);

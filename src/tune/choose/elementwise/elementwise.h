@@ -4,7 +4,8 @@
 
 #include "tune/choose/choose.h"
 
-#define BIG 8e6 /* bytes: does not stay in L1 or L2 from one kernel to the next */
+#define BIG 8e6          /* bytes: does not stay in L1 or L2 from one kernel to the next */
+enum { MOST_TAPS = 64 }; /* of a pooling window that is unrolled */
 enum { LIGHT_BODY = 10, HEAVY_BODY = 60, HUGE_BODY = 160 }; /* weight of a body that is unrolled less */
 
 struct elementwise_plan {
@@ -36,6 +37,15 @@ int64_t fewer_vectors(const struct view *, int64_t n);
 int64_t sums_along(const struct view *, int axis);
 /* Writes the opts of the vector axis, u vectors per iteration. */
 void tile_vector(struct view *, struct elementwise_plan *, struct str *out, int64_t u);
+
+/* ---- cpu_access.c ------------------------------------------------------------------------------------------- */
+
+/* Vector loads that an element of the access costs, with vectors along the axis; touch: of them per element, if contiguous. */
+double access_cost(const struct view *, const struct access_view *, int axis, int lanes, double touch);
+/* An axis other than `not` along which the access has stride 1 and that can be unrolled; -1: none. */
+int unit_axis(const struct view *, const struct access_view *, int not );
+/* The constant that n divides the axis by, as in an index of a pooled tensor; 0: none. */
+int64_t index_divisor(const struct view *, const uop *n, int axis);
 
 /* ---- cpu_reductions.c --------------------------------------------------------------------------------------- */
 
