@@ -195,6 +195,7 @@ static void print_draw(const struct options *o, const struct result *r) {
     draw_describe(&d, text, sizeof text);
     printf("%s\n", text);
     if (r->text[0]) printf("  %s\n", r->text);
+    if (r->outcome == FAILED) return; /* there is no time */
     printf("  %.3g us in %g launches; floor %.3g us, share %.3f (bytes %.3g us, ops %.3g us, functions %.3g "
            "us); first run "
            "%.2f s; error %.2g of the tolerance\n",
