@@ -525,44 +525,35 @@ const uop *grad_cumsum(struct rw *rw, const uop *d, const uop *n) {
     return t_flip(g, scan(g, OP_ADD, t_flip(g, d, &axis, 1), axis), &axis, 1);
 }
 
-/* Element i + by of x, by 1 or -1; 0 past the ends. */
-static const uop *neighbour(struct tg *g, const uop *x, int64_t axis, int64_t by) {
+/* Element i + by of x, by 1 or -1; `past` beyond the ends. */
+static const uop *neighbour(struct tg *g, const uop *x, int64_t axis, int64_t by, double past) {
     uint32_t rank = tg_shape(g, x)->n;
     int64_t pad[2 * SHAPE_MAX] = {0};
     pad[2 * axis] = -by, pad[2 * axis + 1] = by;
-    return t_pad(g, x, pad, rank, 0);
+    return t_pad(g, x, pad, rank, past);
 }
 
 /* A running sum that decays, s_i = s_i-1 b_i + a_i, runs backwards with the decay of the next element: d_i = d_i+1 b_i+1 + g_i. */
-const uop *grad_decayed(struct rw *rw, const uop *d, const uop *n) {
-    struct tg *g = tg_of(rw);
-    int64_t axis = uop_const_i(rw->ir, n, 1);
-    const uop *by = neighbour(g, n->src[2], axis, 1);
+static const uop *decayed_back(struct tg *g, const uop *d, const uop *b, int64_t axis) {
+    const uop *by = neighbour(g, b, axis, 1, 0);
     return t_flip(g, tg_decayed(g, t_flip(g, d, &axis, 1), t_flip(g, by, &axis, 1), axis), &axis, 1);
+}
+
+const uop *grad_decayed(struct rw *rw, const uop *d, const uop *n) {
+    return decayed_back(tg_of(rw), d, n->src[2], uop_const_i(rw->ir, n, 1));
 }
 
 const uop *grad_decay(struct rw *rw, const uop *d, const uop *n) {
     struct tg *g = tg_of(rw);
-    return tg_op2(g, OP_MUL, grad_decayed(rw, d, n), neighbour(g, n, uop_const_i(rw->ir, n, 1), -1));
+    return tg_op2(g, OP_MUL, grad_decayed(rw, d, n), neighbour(g, n, uop_const_i(rw->ir, n, 1), -1, 0));
 }
 
-/* d_i = (product before i) * sum over k >= i of g_k * (product of those after i up to k): right for zeros, at the price
- * of n*n products for n elements. */
+/* d_i = (product before i) * sum over k >= i of g_k * (product of those after i up to k). No division: right for zeros, to every
+ * order. The sum is s_i = s_i+1 x_i+1 + g_i, a running sum that decays by the elements: n steps, not n*n. */
 const uop *grad_cumprod(struct rw *rw, const uop *d, const uop *n) {
     struct tg *g = tg_of(rw);
-    struct axes_last r;
-    uint32_t mask = (uint32_t)1 << uop_const_i(rw->ir, n, 1);
-    const uop *x = rows(g, n->src[0], mask, &r), *gr = rows(g, d, mask, &r);
-    int64_t m = tg_shape(g, x)->d[0], len = tg_shape(g, x)->d[1];
-    const struct shape *cube = shape_make(&g->shapes, (int64_t[]){m, len, len}, 3);
-    const uop *i = tg_to_shape(g, tg_iota(g, len, 3, 1), cube),
-              *k = tg_to_shape(g, tg_iota(g, len, 3, 2), cube);
-    const uop *xk = tg_to_shape(g, t_unsqueeze(g, x, 1), cube),
-              *gk = tg_to_shape(g, t_unsqueeze(g, gr, 1), cube);
-    const uop *c = scan(g, OP_MUL, tg_op3(g, OP_WHERE, tg_op2(g, OP_LT, i, k), xk, tg_like(g, x, 1)), 2);
-    const uop *terms = tg_op3(g, OP_WHERE, tg_op2(g, OP_LE, i, k), tg_op2(g, OP_MUL, gk, c), zero_like(g, x));
-    const uop *sum = t_reshape(g, tg_reduce(g, OP_ADD, terms, 1u << 2), (int64_t[]){m, len}, 2);
-    return rows_back(g, tg_op2(g, OP_MUL, before(g, x), sum), &r);
+    int64_t axis = uop_const_i(rw->ir, n, 1);
+    return tg_op2(g, OP_MUL, neighbour(g, n, axis, -1, 1), decayed_back(g, d, n->src[0], axis));
 }
 
 /* What flows to a running extreme goes to the element that set it, the latest of equals. */

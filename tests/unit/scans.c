@@ -226,6 +226,62 @@ TEST(scans_of_exponentials_simgpu) {
     CHECK(!rg_close(c));
 }
 
+/* The gradient of cumprod along axis 1 of (outer, n, inner), zeros among the factors, against the sum over all later products. */
+static void check_prod_grad(rg_ctx *c, int64_t outer, int64_t n, int64_t inner) {
+    RG_SCOPE(c);
+    int64_t all = outer * n * inner;
+    float *x = malloc((size_t)all * 4), *w = malloc((size_t)all * 4), *y = malloc((size_t)all * 4);
+    for (int64_t i = 0; i < all; i++)
+        x[i] = bits() % 7 ? 1 + (float)(bits() % 2001) * 1e-4f - 0.1f : 0,
+        w[i] = (float)(bits() % 2001) * 1e-3f - 1;
+    rg_tensor t = rg_from(c, RG_F32, x, RG_SHAPE(outer, n, inner)), d;
+    rg_grad(rg_cumprod(t, 1), RG_TENSORS(t), &d, .seed = rg_from(c, RG_F32, w, RG_SHAPE(outer, n, inner)));
+    if (rg_read(d, y, (size_t)all * 4)) FAIL("%s", rg_error(c));
+    for (int64_t r = 0; r < outer * inner; r++) {
+        int64_t at = r / inner * n * inner + r % inner;
+        double before = 1;
+        for (int64_t i = 0; i < n; before *= x[at + i++ * inner]) {
+            double sum = 0, size = 0, p = before;
+            for (int64_t k = i; k < n && p != 0; p *= ++k < n ? (double)x[at + k * inner] : 0)
+                sum += w[at + k * inner] * p, size += fabs(w[at + k * inner] * p);
+            if (!(fabs(y[at + i * inner] - sum) <= 1e-5 * size))
+                FAIL("(%lld, %lld, %lld) at %lld: %.9g, expected %.9g", (long long)outer, (long long)n,
+                     (long long)inner, (long long)i, y[at + i * inner], sum);
+        }
+    }
+    free(x), free(w), free(y);
+}
+
+static void check_prod_grads(rg_ctx *c, int rounds, uint64_t room) {
+    for (int i = 0; i < rounds; i++) {
+        int64_t n = 1 + (int64_t)(bits() % (i % 2 ? room : 40)), left = 1 + (int64_t)room / n;
+        int64_t outer = 1 + (int64_t)(bits() % (uint64_t)left);
+        check_prod_grad(c, outer, n, bits() % 2 ? 1 : 1 + left / outer);
+    }
+    CHECK(!rg_close(c));
+}
+TEST(scans_gradient_of_products_cpu) { check_prod_grads(rg_open("CPU"), 6, 5000); }
+TEST(scans_gradient_of_products_simgpu) {
+    simgpu_add();
+    check_prod_grads(rg_open("SIM90"), 4, 1500);
+}
+
+/* It is as long as x, not x times the axis. */
+TEST(scans_gradient_of_products_is_linear) {
+    const char *const device[] = {"CPU", "SIM90"};
+    simgpu_add();
+    for (int i = 0; i < 2; i++) {
+        rg_ctx *c = rg_open(device[i]);
+        rg_tensor x = rg_contiguous(rg_full(c, RG_F32, 1, RG_SHAPE(4, 3000, 32))), d;
+        rg_realize(x);
+        rg_grad(rg_sum(rg_cumprod(x, 1)), RG_TENSORS(x), &d);
+        rg_plan_stats s = {0};
+        CHECK_EQ(rg_schedule_stats(RG_TENSORS(d), &s), RG_OK);
+        CHECK(s.scratch <= 4 * rg_bytes(x));
+        CHECK(!rg_close(c));
+    }
+}
+
 TEST(scans_random_simgpu) {
     simgpu_add();
     rg_ctx *c = rg_open("SIM90");
