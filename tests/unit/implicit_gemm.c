@@ -179,6 +179,40 @@ TEST_SLOW(implicit_gemm_random, 200) {
     CHECK(simgpu_count.launches > 0);
 }
 
+/* fp32 by FMAs: direct convolutions of few channels, of one image, of sizes without divisors, which are padded. */
+TEST_SLOW(implicit_gemm_direct, 200) {
+    static const struct drawn_conv forms[] = {
+        {2, 1, 8, 8, {67, 64}, {5, 5}, 1, 1, 2, 1, false, RG_F32, 0},
+        {2, 2, 32, 3, {41, 37}, {3, 3}, 1, 1, 1, 1, false, RG_F32, BIAS | SWAPPED},
+        {2, 1, 16, 17, {29, 31}, {3, 3}, 1, 1, 1, 1, false, RG_F32, BIAS},
+        {1, 3, 24, 3, {6 * 1021}, {3}, 1, 1, 1, 1, false, RG_F32, 0},
+        {1, 2, 1, 24, {7001}, {4}, 1, 2, 0, 1, false, RG_F32, BIAS},
+    };
+    static const int64_t channels[] = {1, 3, 5, 8, 17, 24}, taps[] = {2, 3, 3, 4, 5};
+    int64_t seeds = getenv("SEEDS") ? atoll(getenv("SEEDS")) : 2,
+            first = getenv("SEED") ? atoll(getenv("SEED")) : 1;
+    simgpu_add();
+    for (size_t i = 0; i < RG_COUNT(forms); i++) check_on(&forms[i], i % 2 ? "SIM80S" : "SIM90S");
+    for (int64_t i = 0; i < seeds; i++) {
+        struct drawn_conv d;
+        struct rnd r = {(uint64_t)(first + i)};
+        do {
+            draw_form(&d, &r);
+            d.rank = RG_MIN(d.rank, 2), d.groups = 1, d.dt = RG_F32;
+            d.in = channels[rnd_below(&r, RG_COUNT(channels))],
+            d.out = channels[rnd_below(&r, RG_COUNT(channels))];
+            for (int k = 0; k < d.rank; k++) {
+                d.taps[k] = taps[rnd_below(&r, RG_COUNT(taps))];
+                d.size[k] = d.rank == 1 ? rnd_range(&r, 500, 9000) : rnd_range(&r, 20, 90);
+            }
+            d.pad = d.transposed ? 0 : rnd_below(&r, 3);
+        } while (fmas(&d) < 1.3e6 || fmas(&d) > 4e6);
+        check_on(&d, (first + i) % 2 ? "SIM90S" : "SIM80S");
+    }
+    TEST_INFO("%u kernels by threads of a block", simgpu_count.blocks);
+    CHECK(simgpu_count.blocks >= RG_COUNT(forms));
+}
+
 /* fp32 by TF32 instructions where K is the channels: the convolution and the gradient of its images. */
 TEST_SLOW(implicit_gemm_tf32, 200) {
     static const struct drawn_conv forms[] = {

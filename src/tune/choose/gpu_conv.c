@@ -36,6 +36,15 @@ enum {
     MAX_WGRAD_TAPS = 3, /* rows and columns of taps whose accumulators fit one block .. */
     MAX_ROW_TAPS = 5,   /* .. or those of one row of taps */
     MAX_CANDIDATES = 6,
+    MAX_COLS = 16,       /* threads along columns .. */
+    MAX_COLS_1D = 128,   /* .. if there are no rows */
+    GEMM_CHANNELS = 32,  /* output channels and .. */
+    GEMM_TERMS = 64,     /* .. terms that are a tile of a GEMM: fewer are padded, .. */
+    PADDED_CHANNELS = 4, /* .. to channels of a thread, where nothing else divides the sizes, .. */
+    PADDED_ROWS = 2,     /* .. rows .. */
+    PADDED_COLS = 8,     /* .. and columns, of one or two threads, .. */
+    PADDED_COLS_1D = 64, /* .. or, if there are no rows, of a block .. */
+    LONG_ROW = 512,      /* .. in rows as long as this */
 };
 
 struct direct_conv {
@@ -52,6 +61,7 @@ struct direct_conv {
     bool wgrad;                   /* outputs are taps */
     bool halo;                    /* the image is padded: loads are predicated */
     enum dtype dt;                /* of both operands */
+    const char *padding;          /* PADTO of axes whose sizes have no divisors */
     const char *lane[4], *reg[4]; /* names of axes by enum conv_dim: threads, registers */
 };
 enum conv_dim { DIM_CHANNEL, DIM_ROW, DIM_COL, DIM_IMAGE };
@@ -120,8 +130,7 @@ static bool find_axes(struct direct_conv *x) {
         if (a->grid && img && !other) take_larger(x, &x->image_axis, i);
         if (a->grid && other && !img) take_larger(x, &x->channel, i);
     }
-    return x->channel >= 0 && (x->image_axis >= 0 || x->dt != DT_F32) &&
-           (x->reduced >= 0 || !x->wgrad || x->y >= 0);
+    return x->channel >= 0 && (x->reduced >= 0 || !x->wgrad || x->y >= 0);
 }
 
 static int64_t position_stride(const struct direct_conv *x, int position, int tap) {
@@ -308,7 +317,7 @@ static void try_depths(const struct direct_conv *x, struct conv_candidates *b, s
 
 static void try_blocks(const struct direct_conv *x, struct conv_candidates *b, struct conv_config *f) {
     int64_t ny = size_of(x, x->y) / f->yr, nx = size_of(x, x->x) / f->xr, ni = size_of(x, x->image_axis);
-    for (int xt = 1; xt; xt = divisor_after(nx, xt, 16))
+    for (int xt = 1; xt; xt = divisor_after(nx, xt, x->y < 0 ? MAX_COLS_1D : MAX_COLS))
         for (int yt = 1; yt; yt = divisor_after(ny, yt, 32))
             for (int nt = 1; nt; nt = divisor_after(ni, nt, 8)) {
                 int threads = f->ct * xt * yt * nt;
@@ -623,9 +632,49 @@ static const char *wgmma_wgrad(struct direct_conv *x) {
     return "";
 }
 
-const char *gpu_conv(struct view *v) {
-    struct direct_conv x = {.v = v};
+/* By FMAs; "" if no config is legal. */
+static const char *write_cheapest(struct direct_conv *x) {
     struct conv_candidates b = {.n = 0};
+    (x->wgrad ? try_wgrad_tiles : try_conv_tiles)(x, &b);
+    for (int i = 0; i < b.n; i++) {
+        struct str s;
+        str_init(&s, x->v->arena);
+        str_add(&s, x->padding);
+        (x->wgrad ? write_wgrad : write_conv)(x, &b.f[i], &s);
+        if (view_legal(x->v, s.p + 1)) return s.p + 1;
+    }
+    return "";
+}
+
+/* The same with rows, columns and output channels that are padded to whole register tiles. */
+static const char *write_padded(struct direct_conv *x) {
+    const struct {
+        int axis, step;
+    } pad[] = {{x->channel, PADDED_CHANNELS},
+               {x->y, PADDED_ROWS},
+               {x->x, x->y < 0 && size_of(x, x->x) >= LONG_ROW ? PADDED_COLS_1D : PADDED_COLS}};
+    int64_t size[RG_COUNT(pad)];
+    struct str s;
+    str_init(&s, x->v->arena);
+    for (size_t i = 0; i < RG_COUNT(pad); i++) {
+        struct axis_view *a = pad[i].axis < 0 ? NULL : &x->v->axis[pad[i].axis];
+        size[i] = size_of(x, pad[i].axis);
+        if (!a || size[i] % pad[i].step == 0) continue;
+        str_printf(&s, " PADTO(%s,%d)", a->name, pad[i].step);
+        a->size = ceil_div(size[i], pad[i].step) * pad[i].step;
+    }
+    if (!s.n) return "";
+    bool halo = x->halo;
+    x->padding = s.p, x->halo = true;
+    const char *list = write_cheapest(x);
+    x->padding = "", x->halo = halo;
+    for (size_t i = 0; i < RG_COUNT(pad); i++)
+        if (pad[i].axis >= 0) x->v->axis[pad[i].axis].size = size[i];
+    return list;
+}
+
+const char *gpu_conv(struct view *v) {
+    struct direct_conv x = {.v = v, .padding = ""};
     if (!find_conv(&x)) return "";
     x.outputs = 1;
     for (int i = 0; i < v->naxis; i++)
@@ -633,13 +682,7 @@ const char *gpu_conv(struct view *v) {
     if (x.outputs * x.c.depth < gpu_whole(v->gpu, gpu_cost.conv_fmas)) return "";
     bool wgmma = x.dt != DT_F32 && v->gpu->cc / 10 == 9;
     const char *list = !wgmma ? "" : x.wgrad ? wgmma_wgrad(&x) : wgmma_conv(&x);
-    if (*list) return list;
-    (x.wgrad ? try_wgrad_tiles : try_conv_tiles)(&x, &b);
-    for (int i = 0; i < b.n; i++) {
-        struct str s;
-        str_init(&s, v->arena);
-        (x.wgrad ? write_wgrad : write_conv)(&x, &b.f[i], &s);
-        if (view_legal(v, s.p + 1)) return s.p + 1;
-    }
-    return "";
+    if (!*list) list = write_cheapest(&x);
+    bool narrow = size_of(&x, x.channel) < GEMM_CHANNELS || x.c.depth < GEMM_TERMS;
+    return *list || x.wgrad || x.dt != DT_F32 || !narrow ? list : write_padded(&x);
 }
