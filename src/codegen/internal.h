@@ -95,6 +95,7 @@ const uop *tree_prefetch(struct sched *, const uop *tree);                /* pre
 /* index_width.c: IDX becomes i64 or i32 */
 const uop *tree_index(struct rw *, const uop *tree, const struct target *);
 void linearize(struct ir *, const uop *tree, struct linear *);  /* linearize.c */
+int64_t tree_shared(struct ir *, const uop *tree);              /* bytes of shared memory of a block */
 void linear_cold_branches(struct ir *, struct linear *);        /* cold_branch.c: UNLIKELY becomes a branch */
 void estimate_issued(const struct linear *, struct estimate *); /* estimate.c */
 

@@ -16,6 +16,14 @@ struct legal_trial {
     void *cx;
 };
 
+/* A device refuses to load what does not fit; the engine would run the kernel without any opt. */
+static void check_shared(const struct gpu_spec *gpu, struct lowering *l) {
+    int64_t bytes = tree_shared(l->ir, l->tree);
+    if (gpu->smem_block && bytes > gpu->smem_block)
+        opt_fail(&l->sched, "STAGE", "tiles take %lld bytes of shared memory; a block has %d",
+                 (long long)bytes, gpu->smem_block);
+}
+
 static void run_trial(void *p) {
     struct legal_trial *t = p;
     struct lowering l;
@@ -27,6 +35,7 @@ static void run_trial(void *p) {
     lower_start(&l, &t->ir, k, &(struct lower_opts){.opts = t->opts, .target = {.gpu = t->gpu}}, NULL);
     l.next = PASS_OPTS; /* whoever made the kernel verified it */
     lower_until(&l, t->last);
+    if (t->last == PASS_THREADS && t->gpu) check_shared(t->gpu, &l);
     if (t->look) t->look(t->cx, &l.sched, l.sink);
     if (t->last == PASS_THREADS && l.sched.pipe.n) lower_until(&l, PASS_PREFETCH);
 }

@@ -15,7 +15,7 @@
 /* FLOP at the machine's FMA rate that an op takes as long as: 2 is one vector instruction. The weight column of ops.def has
  * them; these are what depends on more than the op. */
 /* Columns of a tile of 64 rows whose float32 sums leave a warpgroup registers to compute with: half a register each, of 255. */
-enum { GPU_ROW_COLUMNS = 320 };
+enum { GPU_ROW_COLUMNS = 320, GPU_PANEL = 64 };
 
 enum {
     W_SIMPLE = 2,
@@ -282,6 +282,9 @@ static double row_columns(struct tally *t, const uop *red) {
     return n;
 }
 
+/* As its schedule pads them (gpu_attention.c): 160 columns take the registers of 192. */
+static double whole_panels(double columns) { return ceil(columns / GPU_PANEL) * GPU_PANEL; }
+
 /* A reduction that neither fills a kept row nor reads one: the sum of dO * O, which a streaming kernel has no threads for. */
 static bool is_beside_rows(struct tally *t, const uop *red) {
     const uop_vec *f = free_of(&t->r->fr, red);
@@ -315,8 +318,8 @@ static const char *check_reduce(struct tally *t, const uop *red) {
     if (!is_contraction(t, red)) return NULL;
     if (has_mma_operands(t, product_of(red))) map_put(&t->mma_products, product_of(red)->id, 1);
     if (++t->contractions > 1 && !t->rows) return "two contractions in one kernel";
-    if (t->gpu && t->rows && reads_row(t, red) && (t->row_columns += row_columns(t, red)) > GPU_ROW_COLUMNS)
-        return "sums of a row that no register file holds";
+    if (t->gpu && t->rows && reads_row(t, red)) t->row_columns += whole_panels(row_columns(t, red));
+    if (t->row_columns > GPU_ROW_COLUMNS) return "sums of a row that no register file holds";
     for (uint32_t i = 0; i < f->n; i++) {
         if (f->p[i]->arg.range.kind == AX_REDUCE) {
             if (!map_get(&t->r->row_ranges, f->p[i]->id, NULL)) return "a contraction inside a reduction";

@@ -354,6 +354,40 @@ TEST_SLOW(simgpu_attention_head_sizes, 300) {
     say(8, 8, 8, 0); /* dK and dV of heads of 192 are a kernel each: their sums would take all registers */
 }
 
+/* Heads of 136 to 256, whose dK and dV are kernels of their own: a tile of padded heads or keys is read by two GEMMs, and row statistics
+ * that threads read are pipelined, through more blocks than there are stages if rows are whole blocks. */
+static struct sim_case draw_wide_heads(struct sim_draw *d, int mask, char name[64]) {
+    bool whole = mask == PLAIN;
+    int64_t w = 8 * draw(d, 17, whole ? 24 : 32), t = whole ? 192 : draw(d, 129, 150),
+            u = mask == MASKED ? draw(d, 129, 150) : t;
+    struct sim_case s = {.name = name,
+                         .fn = attention,
+                         .n = {mask},
+                         .grads = true,
+                         .most = 6e-2,
+                         .in = {QKV(RG_BF16, 1, 1, t, u, w), {RG_F32, {t, u}}}};
+    if (mask != MASKED) s.in[3].d[0] = 0;
+    snprintf(name, 64, "%lld over %lld keys of %lld, %s", (long long)t, (long long)u, (long long)w,
+             mask == MASKED   ? "masked"
+             : mask == CAUSAL ? "causal"
+                              : "no mask");
+    return s;
+}
+
+/* SEED and SEEDS choose others. */
+TEST_SLOW(simgpu_attention_wide_heads, 600) {
+    uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 1;
+    unsigned n = getenv("SEEDS") ? (unsigned)strtoull(getenv("SEEDS"), NULL, 10) : 1;
+    for (uint64_t i = 0; i < 3 * n; i++) {
+        struct sim_draw d = {first + i / 3};
+        char name[64];
+        d.s += i % 3 * 1000;
+        struct sim_case s = draw_wide_heads(&d, (int)(i % 3), name);
+        check_all(&s, 1, "SIM90");
+    }
+    say(15 * n, 15 * n, 15 * n, 4 * n); /* forward, for the result alone, too; dQ, dK and dV */
+}
+
 /* No streaming form: GEMMs and a softmax over stored scores. */
 TEST_SLOW(simgpu_attention_plain, 300) {
     const struct sim_case s[] = {

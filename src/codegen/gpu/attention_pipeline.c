@@ -16,7 +16,8 @@
  * Stage and phase of an iteration are computed once and pinned in registers (op PIN_REG): ptxas would recompute them
  * for each barrier, in the uniform datapath, and move the results back.
  * Ping-pong: warpgroups alternate in issuing GEMMs, ordered by an mbarrier each; one runs softmax while the other has
- * the tensor cores. Each tile has a pipeline of its own, and is released after the last GEMM that reads it.
+ * the tensor cores. Each tile has a pipeline of its own, and is released after the last GEMM that reads it; tiles that
+ * threads read (the row statistics of dV) are waited for before `softmax` and released after `rescale`.
  * Which statements are `rescale` follows from the accumulators that they read and write.
  * Requires: warp_specialize.c found tiles and main loop. Tests: tests/unit/gpu_attention.c, gpu_attention_grad.c */
 #include "codegen/gpu/warp_specialize.h"
@@ -26,7 +27,7 @@ enum { ACC_PINNED = 1 << 19 }; /* ids of accumulators that pin stages and phases
 struct attention {
     struct ws *ws;
     uop_vec qk, softmax, rescale, pv;
-    bool *by_qk, *by_pv; /* by pipeline: do QK, PV read it? */
+    bool *by_qk, *by_pv, *by_threads; /* by pipeline: do QK, PV, or threads between them read it? */
 };
 
 /* ---- dependences ------------------------------------------------------------------------------------------- */
@@ -70,6 +71,29 @@ static void note_tiles(struct ws *ws, const uop *mma, bool *pipelines) {
                 pipelines[ws->tile.p[k].pipeline] = true;
 }
 
+static void note_tiles_of_threads(struct attention *c, const uop *stmt) {
+    struct ws *ws = c->ws;
+    uop_vec topo = {0};
+    uop_topo(ws->a, &stmt, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        for (uint32_t k = 0; k < ws->tile.n && topo.p[i]->op == OP_INDEX; k++)
+            if (topo.p[i]->src[0] == ws->tile.p[k].local && !ws->tile.p[k].stationary)
+                c->by_threads[ws->tile.p[k].pipeline] = true;
+}
+
+/* Every stage must be waited for and released, or the producer waits for ever; and by one reader, or it is released twice. */
+static void check_readers(struct attention *c) {
+    struct ws *ws = c->ws;
+    for (uint32_t i = 0; i < ws->tile.n; i++) {
+        uint32_t p = ws->tile.p[i].pipeline;
+        bool gemm = c->by_qk[p] || c->by_pv[p];
+        if (ws->tile.p[i].stationary || gemm != c->by_threads[p]) continue;
+        opt_fail(ws->s, ws->opt,
+                 gemm ? "threads read a tile that is an operand of a GEMM; stage it twice"
+                      : "the main loop loads a tile that it does not read");
+    }
+}
+
 static bool is_qk(const uop *s) { return s->op == OP_MMA && s->src[s->nsrc - 2]->op == OP_INDEX; }
 
 /* Sorts the main loop into QK, softmax, rescale, PV. Nothing after PV may need its result. */
@@ -104,6 +128,7 @@ static void sort_body(struct attention *c) {
             opt_fail(ws->s, ws->opt, "the result of the main loop's last GEMM is used in the same iteration");
         if (behind) note(ws, s, &late);
         put(ws, behind ? &c->rescale : &c->softmax, s);
+        note_tiles_of_threads(c, s);
     }
     if (!c->qk.n || !c->pv.n)
         opt_fail(ws->s, ws->opt, "expected two GEMMs in the main loop, one reading the other's result");
@@ -176,9 +201,12 @@ static const uop *at_iteration(struct ws *ws, const uop *n, const uop *k) {
     return k == ws->k ? n : rw_subst(ws->rw, n, &ws->k, &k, 1);
 }
 
-static void put_statements(struct attention *c, const uop_vec *v, const uop *k, uop_vec *out) {
+/* Statements of iteration k of the tile, iter of the block. */
+static void put_statements(struct attention *c, const uop_vec *v, const uop *k, const uop *iter,
+                           const uop *at, uop_vec *out) {
     uop_vec part = {0};
-    for (uint32_t i = 0; i < v->n; i++) put(c->ws, &part, at_iteration(c->ws, v->p[i], k));
+    for (uint32_t i = 0; i < v->n; i++)
+        put(c->ws, &part, ws_at_stage(c->ws, at_iteration(c->ws, v->p[i], k), iter, at));
     put_part(c->ws, &part, out);
 }
 
@@ -244,7 +272,9 @@ static void issue_qk(struct attention *c, const uop *iter, const uop *at, const 
 static struct attention sort_statements(struct ws *ws) {
     struct attention c = {.ws = ws};
     c.by_qk = arena_array(ws->a, bool, ws->pipeline.n), c.by_pv = arena_array(ws->a, bool, ws->pipeline.n);
+    c.by_threads = arena_array(ws->a, bool, ws->pipeline.n);
     sort_body(&c);
+    check_readers(&c);
     if (ws->count->lo < 1)
         opt_fail(ws->s, ws->opt, "the main loop may have no iteration; expected 1 at least");
     return c;
@@ -353,10 +383,12 @@ static void steady_state(struct attention *c, const struct attention_tile *t, uo
     order_barrier(c, now, true, &in);
     put_op(ws, &in, OP_WGMMA_WAIT, 1);
     sync_stages(c, c->by_qk, c->by_pv, true, now, &in);
-    put_statements(c, &c->softmax, k, &in);
+    sync_stages(c, c->by_threads, none, false, now, &in);
+    put_statements(c, &c->softmax, k, now, t->wave, &in);
     put_op(ws, &in, OP_WGMMA_WAIT, 0);
     sync_stages(c, c->by_pv, none, true, then, &in);
-    put_statements(c, &c->rescale, k, &in);
+    put_statements(c, &c->rescale, k, now, t->wave, &in);
+    sync_stages(c, c->by_threads, none, true, now, &in);
     put(ws, out, uop2(ws->ir, OP_FOR, before, tree_block(ws->ir, &in)));
     memset(ws->pinned, 0, sizeof ws->pinned);
 }
@@ -375,6 +407,8 @@ static void skip_iterations(struct attention *c, const uop *iter, const uop *siz
     sync_stages(c, c->by_qk, c->by_pv, true, now, &in);
     sync_stages(c, c->by_pv, c->by_qk, false, now, &in);
     sync_stages(c, c->by_pv, none, true, now, &in);
+    sync_stages(c, c->by_threads, none, false, now, &in);
+    sync_stages(c, c->by_threads, none, true, now, &in);
     put(ws, out, uop2(ws->ir, OP_FOR, k, tree_block(ws->ir, &in)));
 }
 
@@ -408,8 +442,10 @@ void attention_loop(struct ws *ws, const struct attention_tile *t, uop_vec *out)
         put_op(ws, out, OP_WGMMA_WAIT, 0);
         release_qk(&c, t->iter, NULL, out);
     }
-    put_statements(&c, &c.softmax, num(ws, 0), out);
-    put_statements(&c, &c.rescale, num(ws, 0), out);
+    sync_stages(&c, c.by_threads, none, false, t->iter, out);
+    put_statements(&c, &c.softmax, num(ws, 0), t->iter, t->wave, out);
+    put_statements(&c, &c.rescale, num(ws, 0), t->iter, t->wave, out);
+    sync_stages(&c, c.by_threads, none, true, t->iter, out);
     steady_state(&c, t, out);
     if (own != ws->count) {
         end_uneven(&c, t, own, out);

@@ -360,20 +360,30 @@ static void statement(struct lin *l, const uop *s) {
     }
 }
 
+int64_t tree_shared(struct ir *ir, const uop *tree) {
+    uop_vec topo = {0};
+    int64_t all = 0;
+    uop_topo(ir->arena, &tree, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        if (n->op != OP_LOCAL || n->nsrc > 1 || n->arg.mem.space != SPACE_SHARED) continue;
+        int64_t bytes = n->src[0]->arg.i * dtype_info[n->dt].bytes, unit = local_align(n);
+        all = (all + unit - 1) / unit * unit + (bytes + 127) / 128 * 128;
+    }
+    return all;
+}
+
 static void note_memory(struct lin *l, const uop *tree, struct linear *out) {
     uop_vec topo = {0};
     uop_topo(l->a, &tree, 1, &topo);
+    out->shared += tree_shared(l->ir, tree);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         if (n->op == OP_LOCAL) {
             int64_t bytes = n->src[0]->arg.i * dtype_info[n->dt].bytes;
             vec_push(l->a, &l->locals, n);
             if (n->nsrc > 1) continue; /* an alias of another */
-            if (n->arg.mem.space == SPACE_SHARED)
-                out->shared = (out->shared + local_align(n) - 1) / local_align(n) * local_align(n) +
-                              (bytes + 127) / 128 * 128;
-            else
-                out->scratch += (bytes + 63) / 64 * 64;
+            if (n->arg.mem.space != SPACE_SHARED) out->scratch += (bytes + 63) / 64 * 64;
         }
         if (n->op == OP_PARAM || n->op == OP_PARAMS) out->nbuf = RG_MAX(out->nbuf, n->arg.param.slot + 1);
         if (n->op == OP_VAR) out->nvar = RG_MAX(out->nvar, n->arg.param.slot + 1);

@@ -503,6 +503,22 @@ void pred_factors(struct sched *s) {
     if (from.n) s->sink = rw_subst(&s->rw, s->sink, from.p, to.p, from.n);
 }
 
+static bool has_conjuncts(const uop *pred, const uop *of) {
+    if (of->op == OP_AND) return has_conjuncts(pred, of->src[0]) && has_conjuncts(pred, of->src[1]);
+    return pred == of ||
+           (pred->op == OP_AND && (has_conjuncts(pred->src[0], of) || has_conjuncts(pred->src[1], of)));
+}
+
+/* A predicated load, which is undefined outside of its predicate, as 0 there; value: the load as it is staged otherwise. Loads
+ * of the same elements, of which padding made one 0 outside and not the other, then share a tile: keys, in S and in dQ. */
+static const uop *zero_outside(struct sched *s, const uop *load, const uop *value) {
+    const uop *index = access_offset(load);
+    if (index->op != OP_WHERE || index->src[2]->op != OP_INVALID) return value;
+    if (value != load && !has_conjuncts(index->src[0], value->src[0])) return value;
+    if (value != load && value->src[2]->arg.u != 0) return value;
+    return zero_unless(s, index->src[0], load);
+}
+
 static bool is_buffer(struct sched *s, const uop *param, const char *name, size_t n) {
     const char *p = ir_name(s->ir, param->arg.param.name);
     return strlen(p) == n && !memcmp(p, name, n);
@@ -527,7 +543,7 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
     size_t len = strcspn(buffer, "#");
     if (sched_has_threads(s)) pred_factors(s);
     free_init(&fr, ir, ir->arena);
-    uop_vec topo = {0}, from = {0}, to = {0};
+    uop_vec topo = {0}, load = {0}, from = {0}, to = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
         if (topo.p[i]->op == OP_STAGE && !strcmp(ir_name(ir, topo.p[i]->arg.mem.name), buffer))
@@ -543,8 +559,12 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
         if (n->op != OP_LOAD || access_buf(n)->op != OP_PARAM) continue;
         if (!is_buffer(s, access_buf(n), buffer, len)) continue;
         if (buffer[len] && !has_all(&fr, n, dims, ndims)) continue;
-        n = padded_value(s, &fr, &topo, n);
+        vec_push(ir->arena, &load, n);
+    }
+    for (uint32_t i = 0; i < load.n; i++) {
+        const uop *n = padded_value(s, &fr, &topo, load.p[i]);
         const uop *cast = sched_has_threads(s) ? NULL : widening_cast(&topo, n), *value = n;
+        if (sched_has_threads(s) && load.n > 1) value = zero_outside(s, load.p[i], n);
         if (cast) value = uop_cast(ir, n, tile_type(s, free_of(&fr, n), n, (enum dtype)cast->dt)), n = cast;
         const uop *tile = stage_load(s, &fr, opt, buffer, value, at, dims, ndims);
         vec_push(ir->arena, &from, n);
