@@ -87,6 +87,8 @@ struct ordered_sum ordered_sum(struct ir *, struct shapes *, const uop *const sr
 /* Gpu NULL: a CPU. */
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu,
                            const uop **stored);
+/* By node of the graph: sums that a kernel keeps in rows; never split. */
+uint8_t *sums_in_rows(struct arena *, const uop_vec *topo, uint32_t nodes);
 /* split_scan.c: long scans in blocks; n itself: it stays as it is. stored: block results that must be. */
 const uop *split_scan(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu, struct arena *,
                       uop_vec *stored);

@@ -345,8 +345,20 @@ static bool inside_row(struct kernel_builder *b, const uop_vec *outer) {
     return false;
 }
 
+/* Is a kept row filled or read along the range? */
+static bool along_row(struct kernel_builder *b, const uop_vec *topo, const uop *range) {
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        bool row =
+            n->op == OP_LOAD && access_buf(n)->op == OP_STAGE && free_has(&b->r->fr, access_offset(n), range);
+        if (row || (n->op == OP_STAGE && n->src[1] == range)) return true;
+    }
+    return false;
+}
+
 /* The class of the range of a reduction or row: that of a LOOP axis of the same size that it does not run inside, or of another
- * reduction that is not nested with it; each class once per reduction. */
+ * reduction that is not nested with it; each class once per reduction. A pass over a kept row is of a LOOP's class only if the
+ * LOOP is one too: as many keys as columns make no pass of the columns. */
 static void class_of_reduce(struct kernel_builder *b, const uop_vec *topo, axis_vec *v, const uop *red,
                             struct kernel_axis *x, uint32_t *classes) {
     const uop_vec *outer = x->outer;
@@ -360,7 +372,8 @@ static void class_of_reduce(struct kernel_builder *b, const uop_vec *topo, axis_
             taken |= z && z != x && z->cls == y->cls;
         }
         bool separate = y->kind != AX_LOOP ? same_set(outer, y->outer)
-                                           : !free_has(&b->r->fr, red, y->raw) && !inside_row(b, outer);
+                                           : !free_has(&b->r->fr, red, y->raw) && !inside_row(b, outer) &&
+                                                 (!along_row(b, topo, x->raw) || along_row(b, topo, y->raw));
         for (uint32_t k = 0; k < v->n && separate; k++) /* every member of the class */
             if (v->p[k].cls == y->cls)
                 separate = !nested(b, topo, x->raw, v->p[k].raw) &&

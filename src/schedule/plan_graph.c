@@ -19,6 +19,7 @@ struct copy {
     const uop **viewed;  /* caller's node id of a view: what our copy of it is a view of; see copy_view() */
     /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
     uint8_t *overwritten;
+    uint8_t *in_rows;   /* caller's node id: see sums_in_rows() */
     uop_vec topo;       /* the caller's nodes; ids are below `nodes` */
     uint8_t *broadcast; /* caller's node id: see is_broadcast() */
     uint32_t *uses;     /* caller's node id: mentions as a source */
@@ -428,7 +429,7 @@ static const uop *copy_reduction(struct copy *c, const uop *x) {
 /* A reduction as a padded GEMM, or split. */
 static const uop *copy_sum(struct copy *c, const uop *n, const uop *x) {
     const uop *packed = from_inline(c, x->src[0]) ? NULL : copy_gemm(c, n, x);
-    return packed ? packed : copy_reduction(c, x);
+    return packed ? packed : c->in_rows[n->id] ? x : copy_reduction(c, x);
 }
 
 /* A reduction of nothing: the tensor layer keeps it for the gradients of what leads there. */
@@ -695,6 +696,7 @@ static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
     c->version = arena_array(c->g->a, const uop *, from->n);
     c->viewed = arena_array(c->g->a, const uop *, from->n);
     c->overwritten = arena_array(c->g->a, uint8_t, from->n);
+    c->in_rows = sums_in_rows(c->g->a, &topo, from->n);
     for (uint32_t i = 0; i < topo.n; i++)
         if (topo.p[i]->op == OP_ASSIGN) c->overwritten[topo.p[i]->src[0]->id] = 1;
     for (uint32_t i = 0; i < topo.n; i++) {

@@ -11,6 +11,7 @@
  *               GPU: a GEMM with fewer output tiles than SMs and a long K becomes a batch of GEMMs and a small reduction. For
  *               16-bit operands the cost model picks the number of splits: larger tiles load fewer bytes from L2, more splits
  *               write and read more partial sums. Of a K without divisors the rest is added to their sum.
+ *   rows        Sums that a kernel keeps in rows (attention's scores) are not split (sums_in_rows).
  *   wgrad       CPU: a convolution's weight gradient is split by images and rows, by its sizes: each part has all channels and taps,
  *               so that no thread packs the images of another again.
  *               GPU: by images and rows too, until every SM holds a share of the accumulators in registers; zeros fill up the
@@ -726,4 +727,30 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
         r = reduce_blocks(&s, op, x, total);
     *stored = s.stored;
     return r ? uop_cast(ir, reshape_to(&s, r, out), (enum dtype)n->dt) : NULL;
+}
+
+/* ---- sums in kept rows ------------------------------------------------------------------------------------------ */
+
+static bool passes_on(const uop *n) {
+    return op_is_movement((enum op)n->op) || op_is_pure((enum op)n->op) || n->op == OP_GRAD_THROUGH ||
+           n->op == OP_DETACH;
+}
+
+/* INLINE values and sums that only they are computed with, element by element (dO v^T beside P): their kernel keeps a row of them,
+ * which has no partial results. What is broadcast to them, a number of each row, is an operand like others. */
+uint8_t *sums_in_rows(struct arena *a, const uop_vec *topo, uint32_t nodes) {
+    uint8_t *in_row = arena_array(a, uint8_t, nodes), *wanted = arena_array(a, uint8_t, nodes);
+    bool any = false;
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        any |= in_row[n->id] = n->op == OP_INLINE;
+        for (uint32_t k = 0; k < n->nsrc && passes_on(n); k++) in_row[n->id] |= in_row[n->src[k]->id];
+    }
+    for (uint32_t i = topo->n; i-- > 0 && any;) {
+        const uop *n = topo->p[i];
+        bool own = in_row[n->id] || wanted[n->id];
+        if (!own || n->op == OP_EXPAND || !(passes_on(n) || n->op == OP_INLINE)) continue;
+        for (uint32_t k = 0; k < n->nsrc; k++) wanted[n->src[k]->id] = 1;
+    }
+    return wanted;
 }

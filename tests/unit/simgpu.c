@@ -388,6 +388,23 @@ TEST_SLOW(simgpu_attention_wide_heads, 600) {
     say(15 * n, 15 * n, 15 * n, 4 * n); /* forward, for the result alone, too; dQ, dK and dV */
 }
 
+/* As many keys as columns, of which no pass over the keys is one over the columns. */
+TEST_SLOW(simgpu_attention_of_square_keys, 300) {
+    struct sim_draw d = {1};
+    for (int mask = PLAIN; mask <= MASKED; mask++) {
+        int64_t w = 8 * draw(&d, 4, 12), t = draw(&d, 40, 90);
+        struct sim_case s = {.name = "keys as columns",
+                             .fn = attention,
+                             .n = {mask},
+                             .grads = true,
+                             .most = 6e-2,
+                             .in = {QKV(RG_BF16, 2, 2, mask == CAUSAL ? w : t, w, w), {RG_F32, {t, w}}}};
+        if (mask != MASKED) s.in[3].d[0] = 0;
+        check_all(&s, 1, "CPU SIM90");
+    }
+    say(12, 12, 12, 0);
+}
+
 /* No streaming form: GEMMs and a softmax over stored scores. */
 TEST_SLOW(simgpu_attention_plain, 300) {
     const struct sim_case s[] = {
