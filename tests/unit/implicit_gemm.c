@@ -213,6 +213,19 @@ TEST_SLOW(implicit_gemm_direct, 200) {
     CHECK(simgpu_count.blocks >= RG_COUNT(forms));
 }
 
+/* fp64 by MMA instructions that gather, a halo too. */
+TEST_SLOW(implicit_gemm_f64, 200) {
+    static const struct drawn_conv forms[] = {
+        {2, 2, 32, 32, {9, 10}, {3, 3}, 1, 1, 1, 1, false, RG_F64, BIAS},
+        {1, 2, 24, 16, {117}, {5}, 1, 2, 3, 1, true, RG_F64, SWAPPED},
+        {2, 1, 16, 48, {13, 11}, {3, 4}, 2, 1, 2, 1, false, RG_F64, 0},
+    };
+    simgpu_add();
+    for (size_t i = 0; i < RG_COUNT(forms); i++) check_on(&forms[i], "SIM90S");
+    TEST_INFO("%u kernels by MMA instructions", simgpu_count.mma);
+    CHECK(simgpu_count.mma >= 2 * RG_COUNT(forms));
+}
+
 /* fp32 by TF32 instructions where K is the channels: the convolution and the gradient of its images. */
 TEST_SLOW(implicit_gemm_tf32, 200) {
     static const struct drawn_conv forms[] = {

@@ -203,6 +203,9 @@ bool write_window_mma(struct view *, struct str *out);
 int64_t k_unroll(int64_t k); /* unroll factor of a sum of k terms */
 const char *access_name(const struct view *, const struct access_view *);
 bool may_stage(const struct view *, const struct operand_view *);
+bool is_loaded(const struct operand_view *); /* is the factor what is loaded, perhaps masked? */
+/* A 16-bit or 8-bit float as loaded, perhaps masked, cast to f32; an 8-bit integer cast to i32. */
+bool is_widened(const struct operand_view *, enum dtype *);
 /* Names joined by commas, without the empty ones. */
 const char *list_of(struct view *, const char *const *name, int n);
 #define LIST(v, ...)                               \

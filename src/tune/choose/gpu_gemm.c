@@ -122,17 +122,6 @@ static void join(struct gemm *x, struct joined_axes *g) {
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------- */
 
-/* A 16-bit or 8-bit float as loaded, perhaps masked, cast to f32; an 8-bit integer cast to i32. */
-static bool is_widened(const struct operand_view *s, enum dtype *dt) {
-    const uop *x = s->root->op == OP_CAST ? s->root->src[0] : s->root;
-    *dt = (enum dtype)s->access->node->dt;
-    if (x->op == OP_WHERE && uop_is_const(x->src[2])) x = x->src[1];
-    int bytes = dtype_info[*dt].bytes;
-    bool wide = s->root->dt == DT_F32 ? bytes <= 2 && dt_is_float(*dt)
-                                      : s->root->dt == DT_I32 && bytes == 1 && dt_is_int(*dt);
-    return s->root->op == OP_CAST && x == s->access->node && wide;
-}
-
 static const struct gemm_tile *tiles_of(const struct gemm *x, size_t *n) {
     *n = x->wgmma ? RG_COUNT(wgmma_tiles) : x->mma ? RG_COUNT(mma_sync_tiles) : RG_COUNT(fma_tiles);
     return x->wgmma ? wgmma_tiles : x->mma ? mma_sync_tiles : fma_tiles;
@@ -483,8 +472,7 @@ static bool find_gemm(struct gemm *x) {
     struct view *v = x->v;
     enum dtype a, b;
     if (!contraction_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
-    x->f64 =
-        x->c.reduce->dt == DT_F64 && x->c.a.root == x->c.a.access->node && x->c.b.root == x->c.b.access->node;
+    x->f64 = x->c.reduce->dt == DT_F64 && is_loaded(&x->c.a) && is_loaded(&x->c.b);
     bool i32 = x->c.reduce->dt == DT_I32;
     if ((x->c.reduce->dt != DT_F32 && !i32 && !x->f64) || !find_axes(x)) return false;
     x->elem_bytes = RG_MAX(x->c.a.access->bytes, x->c.b.access->bytes);

@@ -227,3 +227,18 @@ void reset_grid(const struct view *v, struct contraction *c) {
         c->in_grid[i] = v->axis[i].grid ? v->axis[i].most : 1;
     }
 }
+
+bool is_loaded(const struct operand_view *s) {
+    bool masked = s->root->op == OP_WHERE && uop_is_const(s->root->src[2]);
+    return (masked ? s->root->src[1] : s->root) == s->access->node;
+}
+
+bool is_widened(const struct operand_view *s, enum dtype *dt) {
+    const uop *x = s->root->op == OP_CAST ? s->root->src[0] : s->root;
+    *dt = (enum dtype)s->access->node->dt;
+    if (x->op == OP_WHERE && uop_is_const(x->src[2])) x = x->src[1];
+    int bytes = dtype_info[*dt].bytes;
+    bool wide = s->root->dt == DT_F32 ? bytes <= 2 && dt_is_float(*dt)
+                                      : s->root->dt == DT_I32 && bytes == 1 && dt_is_int(*dt);
+    return s->root->op == OP_CAST && x == s->access->node && wide;
+}
