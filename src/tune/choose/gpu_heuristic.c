@@ -20,6 +20,8 @@
 #define MAX_SCANNED 8     /* elements of a thread in a round of a block scan: 16 are slower (bf16, H200) */
 #define SHORT_ROW 16      /* elements of a row that a thread has in registers */
 #define SHORT_VECTOR 4    /* elements */
+#define MAX_WHOLE 24      /* rows of a register tile that have no divisor */
+#define MAX_TILE 36       /* accumulators of a register tile */
 #define LONG_K 1024.0     /* terms of a long sum */
 #define JOINED_SUM 1.1    /* traffic that one combination of sums instead of many is worth */
 #define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
@@ -287,6 +289,12 @@ static int divisor_below(int64_t n, int most) {
     return most;
 }
 
+/* .. or all of a few: 17 channels have no divisor. */
+static int tile_within(int64_t n, int most) {
+    int d = divisor_below(n, most);
+    return 2 * d <= most && n <= MAX_WHOLE ? (int)n : d;
+}
+
 static void tile_axis(struct view *v, int axis, int n, const char *how, struct str *out) {
     const char *inner = view_new_axis(v, v->axis[axis].name, "r");
     if (n > 1) str_printf(out, " TILE(%s,%d,%s) %s(%s)", v->axis[axis].name, n, inner, how, inner);
@@ -327,9 +335,9 @@ static const char *register_tile(struct view *v) {
     }
     for (size_t k = 0; other >= 0 && k < RG_COUNT(size) * 2; k++) {
         struct str s;
-        int m = divisor_below(v->axis[other].size, size[k / 2][0]),
+        int m = tile_within(v->axis[other].size, size[k / 2][0]),
             n = divisor_below(v->axis[inner].size, size[k / 2][1]);
-        if (threads_of(v) / (m * n) < full_threads(v) / 4 || m * n == 1) continue;
+        if (threads_of(v) / (m * n) < full_threads(v) / 4 || m * n == 1 || m * n > MAX_TILE) continue;
         int row = n <= 2 && *unroll_taps(v) ? row_axis(v, x, inner) : -1;
         str_init(&s, v->arena);
         tile_axis(v, other, m, "REG", &s);
@@ -725,11 +733,11 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
     return NULL;
 }
 
-/* Sums whose loads and stores are contiguous along different axes: an ORDER that makes another grid axis the innermost and halves
- * the traffic; the view is reordered too. "" if there is none. */
+/* Sums, of products too, whose loads and stores are contiguous along different axes: an ORDER that makes another grid axis the innermost
+ * and halves the traffic; the view is reordered too. "" if there is none. */
 static const char *order_of(struct view *v, double cost) {
     int inner = inner_grid(v), lanes;
-    if (v->reduces != 1 || v->scans || v->stages || product_of(v) || inner < 0) return "";
+    if (v->reduces != 1 || v->scans || v->stages || inner < 0) return "";
     for (int i = 0; i < inner; i++) {
         struct axis_view a = v->axis[i], b = v->axis[inner];
         double now;
