@@ -8,7 +8,8 @@
  *
  *     sum_{c,k} x[n][c][y*s+k*d-p] w[o][c][k]   ->   sum_{k,c} X[n][y*s+k*d][c] W[o][k][c],   X, W stored
  *
- * In the gradient of the weights positions are K, and both copies are MN-major. Axes are padded with zeros where they are cut
+ * In the gradient of the weights positions are K, and the copy is MN-major; the other factor is read in place, K-major, where rows are
+ * whole chunks, else it is copied too. Axes are padded with zeros where they are cut
  * or rounded up: channels to whole chunks, K of few output tiles to equal splits (split-K). Copies are nodes of the planner's
  * graph: the producer of an operand is fused with its copy, and the convolution and its gradients share one.
  * Requires: a REDUCE_AXES of a MUL in the planner's graph. Gives: the same value over stored copies.
@@ -23,6 +24,8 @@ enum {
     LEAST_K = 32,       /* terms */
     LEAST_TERMS = 1024, /* of a split */
     MOST_SPLITS = 128,
+    RESIDENT = 4,                /* blocks of an SM that hide each other's latency, .. */
+    SMALL_N = 64,                /* .. if tiles have less than 64 rows and about as many columns */
     MOST_PIECES = SHAPE_MAX - 2, /* axes of the product, splits twice */
     WGMMA_CHANNELS = 64,         /* of tune/choose/gpu_conv.c: multiples of it, .. */
     WGMMA_POSITIONS = 8,         /* .. and of columns in the gradient of the weights; .. */
@@ -281,12 +284,28 @@ static int channels_of(const struct conv_gemm *g, const struct conv_factor *f) {
     return best < 0 ? first : best; /* images come first */
 }
 
+/* The last axis of a factor that is read in place, if it is along K in whole chunks: positions of a gradient. -1: it is not. */
+static int k_major_axis(struct conv_gemm *g, const struct conv_factor *f) {
+    int last = -1;
+    for (uint32_t j = 0; j < f->n; j++) {
+        uint32_t axis[2];
+        if (f->d[j] == 1 && !f->at[j].off) continue;
+        bool plain = terms(g, f, j, axis, 2) == 1 && !f->at[j].off && f->at[j].c[axis[0]] == 1;
+        if (!plain || f->flip[j] || f->at[j].gap || g->shape->d[axis[0]] != f->d[j]) return -1;
+        last = (int)j;
+    }
+    int a = last < 0 ? -1 : plain_axis(g, f, (uint32_t)last);
+    return a >= 0 && g->side[a] == CONV_K && f->d[last] % g->chunk == 0 ? last : -1;
+}
+
 static bool find_last(struct conv_gemm *g) {
     struct conv_factor *img = &g->f[1], *other = &g->f[0];
     int a;
     img->last = channels_of(g, img), other->last = -1;
     if (img->last < 0) return false;
     int channel = plain_axis(g, img, (uint32_t)img->last);
+    if (g->side[channel] != CONV_K) other->last = k_major_axis(g, other);
+    if (other->last >= 0) return true;
     for (uint32_t j = 0; j < other->n; j++) {
         if ((a = plain_axis(g, other, j)) < 0) continue;
         bool better = other->last < 0 || other->d[j] > other->d[other->last];
@@ -297,6 +316,10 @@ static bool find_last(struct conv_gemm *g) {
 
 static int last_axis(const struct conv_gemm *g, int which) {
     return plain_axis(g, &g->f[which], (uint32_t)g->f[which].last);
+}
+
+static bool is_contiguous(const struct conv_gemm *g, uint32_t axis) {
+    return (int)axis == last_axis(g, 0) || (int)axis == last_axis(g, 1);
 }
 
 static void count_sides(struct conv_gemm *g) {
@@ -364,10 +387,10 @@ static int64_t split_evenly(const struct conv_gemm *g, int64_t p, int64_t *parts
     int64_t all = 1, longest = 0;
     int axes = 0, most = splittable(g);
     for (uint32_t i = 0; i < g->shape->n && most == 1; i++)
-        if (g->side[i] == CONV_K && (int)i != last_axis(g, 1)) longest = RG_MAX(longest, g->size[i]);
+        if (g->side[i] == CONV_K && !is_contiguous(g, i)) longest = RG_MAX(longest, g->size[i]);
     for (uint32_t i = 0; i < g->shape->n; i++) {
         parts[i] = 1;
-        if (g->side[i] != CONV_K || (int)i == last_axis(g, 1) || g->size[i] < longest) continue;
+        if (g->side[i] != CONV_K || is_contiguous(g, i) || g->size[i] < longest) continue;
         if (axes >= most || p == 1) continue;
         int64_t n = RG_MIN(p, g->size[i]), each = up(g->size[i], n) / n;
         parts[i] = up(g->size[i], each) / each, all *= parts[i];
@@ -429,7 +452,19 @@ static void choose_splits(struct conv_gemm *g, const struct gpu_spec *gpu) {
         double cycles = splitk_cycles(gpu, size, batch, depth, n) + padding_cycles(g, gpu, parts);
         if (cycles < least) least = cycles, memcpy(g->parts, parts, sizeof parts);
     }
-    for (uint32_t i = 0; i < g->shape->n; i++) g->size[i] = up(g->size[i], g->parts[i]);
+}
+
+/* Small tiles wait for their loads: splits without padding until SMs have several blocks. */
+static void split_small_tiles(struct conv_gemm *g, const struct gpu_spec *gpu) {
+    int64_t parts[SHAPE_MAX], n = 1, tiles = g->total[CONV_BATCH] * up(g->total[CONV_N], SMALL_N) / SMALL_N;
+    for (int64_t p = 2; p <= MOST_SPLITS && g->total[CONV_K] / p >= LEAST_TERMS; p++) {
+        bool padded = false;
+        if (n * tiles >= RESIDENT * gpu->sms) break;
+        int64_t now = split_evenly(g, p, parts);
+        for (uint32_t i = 0; i < g->shape->n; i++) padded |= g->size[i] % parts[i] != 0;
+        if (now > n && now <= MOST_SPLITS && !padded) n = now, memcpy(g->parts, parts, sizeof parts);
+    }
+    if (n == 1) choose_splits(g, gpu);
 }
 
 /* ---- rewriting ----------------------------------------------------------------------------------------------------- */
@@ -554,8 +589,7 @@ static bool order_pieces(struct conv_gemm *g) {
     for (int s = CONV_BATCH; s <= CONV_K; s++)
         for (int pass = 0; pass < 2; pass++)
             for (uint32_t i = 0; i < g->shape->n; i++) {
-                bool last = (int)i == last_axis(g, 0) || (int)i == last_axis(g, 1);
-                if ((int)g->side[i] == s && last == pass) g->order[g->pieces++] = i;
+                if ((int)g->side[i] == s && is_contiguous(g, i) == pass) g->order[g->pieces++] = i;
             }
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->shape->n; i++) n += g->parts[i] > 1;
@@ -629,7 +663,8 @@ static bool as_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct
     pad_channels(&g);
     count_sides(&g);
     if (!is_worth_it(&g, gpu)) return false;
-    if (!o->no_split) choose_splits(&g, gpu);
+    if (!o->no_split) (g.total[CONV_M] < WGMMA_CHANNELS ? split_small_tiles : choose_splits)(&g, gpu);
+    for (uint32_t i = 0; i < g.shape->n; i++) g.size[i] = up(g.size[i], g.parts[i]);
     if (!order_pieces(&g)) return false;
     out->sum = rewrite(&g, n, out);
     return true;
