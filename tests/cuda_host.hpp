@@ -1,6 +1,7 @@
 /* cuda_host.hpp: enough of CUDA C to run kernels of builtins on the host (tests/unit/builtin_host.c). A block is a thread of the
  * system, its threads are contexts that run in random order up to the next barrier or warp instruction. Several blocks run
  * at once, so that they meet in atomics and in look-back. A barrier that not all threads reach ends the process. */
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -24,6 +25,32 @@ typedef unsigned long u64;
 #define __nanosleep(ns) sched_yield()
 #define __trap() fprintf(stderr, "trapped\n"), abort()
 #define __popc __builtin_popcount
+
+typedef float f32;
+typedef double f64;
+typedef u16 f16;
+typedef u16 bf16;
+template <class T, int N> struct alignas(sizeof(T) * N) piece {
+    T v[N];
+};
+static float up_bf16(bf16 v) {
+    union {
+        u32 u;
+        float f;
+    } x = {(u32)v << 16};
+    return x.f;
+}
+static bf16 down_bf16(float v) {
+    union {
+        float f;
+        u32 u;
+    } x = {v};
+    return v == v ? (x.u + 0x7fff + (x.u >> 16 & 1)) >> 16 : x.u >> 16 | 0x40;
+}
+static float max_f32(float a, float b) { return a != a ? a : b > a || b != b ? b : a; }
+static float min_f32(float a, float b) { return a != a ? a : b < a || b != b ? b : a; }
+static double max_f64(double a, double b) { return a != a ? a : b > a || b != b ? b : a; }
+static double min_f64(double a, double b) { return a != a ? a : b < a || b != b ? b : a; }
 
 enum { MOST_THREADS = 512, STACK = 1 << 16, BLOCKS_AT_ONCE = 3 };
 struct dim {

@@ -137,6 +137,14 @@ const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
         if (flag < 0 || dt != (enum dtype)n->src[0]->dt) return "a size of 0 or more, and the dtype of x";
         *last = flag;
         return NULL;
+    case CALL_scan_add:
+    case CALL_scan_mul:
+    case CALL_scan_max:
+    case CALL_scan_min:
+    case CALL_scan_lse:
+        if (n->src[0]->dt == DT_BOOL || dt_is_float(dt) != dt_is_float((enum dtype)n->src[0]->dt))
+            return "a scan of numbers gives numbers, of floats floats";
+        return NULL;
     case CALL_scatter_sum: return sum_error(s, n, flag, last);
     default: return scatter_error(s, n);
     }

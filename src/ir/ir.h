@@ -488,6 +488,11 @@ int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
     X(scatter_prod,  3, 1)                                                                                                \
     X(scatter_set,   3, 1)  /*                .. replaced by the last of them; 0                                        */ \
     X(scatter_sum,   2, 1)  /* (.., size * w) src (.., n * w), index (.., n); size: pieces of w, j's added at index[j] */ \
+    X(scan_add,      1, 1)  /* x's shape      x; 0: running sums, of a dtype at least as wide as x's                     */ \
+    X(scan_mul,      1, 1)  /*                .. products                                                               */ \
+    X(scan_max,      1, 1)  /*                .. maxima                                                                 */ \
+    X(scan_min,      1, 1)  /*                .. minima                                                                 */ \
+    X(scan_lse,      1, 1)  /*                .. logarithms of sums of exponentials                                     */ \
     X(collective,    2, 2)  /* (m)            x (n), what it comes after; a struct collective packed, m                 */ \
     X(loop,          0, 5)  /* (m)            see struct loop_call                                                           */
 /* clang-format on */

@@ -560,6 +560,37 @@ static struct tensor ev_collective(struct eval *e, const uop *n, struct tensor *
     return r;
 }
 
+/* A row after the other; the logarithm of a sum of exponentials in double. */
+static struct tensor ev_running(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    static const enum op op[CALL_COUNT] = {[CALL_scan_add] = OP_ADD,
+                                           [CALL_scan_mul] = OP_MUL,
+                                           [CALL_scan_max] = OP_MAX,
+                                           [CALL_scan_min] = OP_MIN,
+                                           [CALL_scan_lse] = OP_ADD};
+    enum call_id id = call_of(e->ir, n);
+    struct tensor r = eval_tensor(e, (enum dtype)n->dt, s, 0);
+    uint32_t last = s->n - 1;
+    struct walk w;
+    walk_start(&w, s, 1u << last), walk_with(&w, &r), walk_with(&w, in);
+    for (; w.more; walk_next(&w)) {
+        struct fold f;
+        double log_sum = -INFINITY;
+        fold_start(&f, op[id], (enum dtype)n->dt, acc_of((enum dtype)n->dt), e->bounds);
+        for (int64_t i = 0; i < s->d[last]; i++) {
+            struct cell c = get(in, w.at[1] + i * in->stride[last]);
+            double x = id == CALL_scan_lse ? c.v.f : 0, m = fmax(log_sum, x);
+            log_sum = log_sum == x ? x + log(2) : m + log(exp(log_sum - m) + exp(x - m));
+            fold_add(&f, c, 1);
+            if (id == CALL_scan_lse)
+                c.v.f = log_sum;
+            else
+                c = fold_end(&f);
+            put(&r, w.at[0] + i, c);
+        }
+    }
+    return r;
+}
+
 static struct tensor ev_loop(struct eval *e, const uop *n, const struct shape *s);
 
 static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
@@ -567,6 +598,7 @@ static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, co
     if (id == CALL_loop) return ev_loop(e, n, s);
     if (id <= CALL_topk_index) return ev_sort(e, n, in, s);
     if (id == CALL_collective) return ev_collective(e, n, in, s);
+    if (id >= CALL_scan_add && id <= CALL_scan_lse) return ev_running(e, n, in, s);
     if (id == CALL_winner) return ev_winner(e, n, in, s);
     if (id == CALL_nonzero) return ev_nonzero(e, n, in, s);
     if (id == CALL_select) return ev_select(e, n, in, source(e, n, 1), s);

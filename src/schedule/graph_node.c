@@ -55,3 +55,14 @@ const uop *graph_contraction(struct shapes *sh, const uop *n) {
     if (m->op != OP_MUL || !shape_is_outer_product(sh, m)) return NULL;
     return 2 * shape_size(shape_of(sh, n)) <= shape_size(shape_of(sh, m)) ? m : NULL;
 }
+
+static const uop *base_of(const uop *n) {
+    while (n->op == OP_ASSIGN || op_is_movement((enum op)n->op)) n = n->src[0];
+    return n;
+}
+
+bool graph_reads_itself(const uop *to, const uop *value) {
+    if (value->op != OP_BUFFER && value->op != OP_ASSIGN && !op_is_movement((enum op)value->op)) return false;
+    const uop *a = base_of(to), *b = base_of(value);
+    return b->op == OP_BUFFER && a->arg.u == b->arg.u;
+}

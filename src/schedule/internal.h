@@ -13,6 +13,8 @@ const uop *graph_slice(struct ir *, struct shapes *, const uop *n, uint32_t axis
                        int64_t size);
 const uop *graph_pad(struct ir *, struct shapes *, const uop *n, const uop *value, uint32_t axis,
                      int64_t before, int64_t after);
+/* Is value a view of the buffer that is written? Elements would be read after they are overwritten. */
+bool graph_reads_itself(const uop *to, const uop *value);
 bool graph_is_zero(const uop *); /* a constant 0, broadcast or not */
 /* A view of a sum that may be rounded before: zeros, phases of a stride that get nothing, stay zeros. */
 bool graph_is_rounded_view(const uop *);
@@ -92,6 +94,19 @@ uint8_t *sums_in_rows(struct arena *, const uop_vec *topo, uint32_t nodes);
 /* split_scan.c: long scans in blocks; n itself: it stays as it is. stored: block results that must be. */
 const uop *split_scan(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu, struct arena *,
                       uop_vec *stored);
+/* scan_call.c: scans of rows by builtin kernels. Of what a node of the caller's is the running logarithm of sums of exponentials along an
+ * axis (x NULL: of nothing), and the nodes that only it should use. */
+struct running_log {
+    const uop *x, *log, *sum;
+    int64_t axis;
+};
+struct running_log scan_find_log(const uop *n);
+/* *call: its source must be stored. */
+const uop *scan_log_call(struct ir *, struct shapes *, const uop *x, int64_t axis, const uop **call);
+/* A SCAN_AXIS as a CALL; splits: else it would be in blocks. NULL: it stays. */
+const uop *scan_call(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu, bool splits);
+/* Such a call, perhaps permuted, cast: one that gives this dtype. NULL: n is none. */
+const uop *scan_cast(struct ir *, const uop *n, enum dtype);
 /* scatter_fixed_point.c: deterministic scatter-adds onto zeros on a GPU, by atomics on 64-bit integers. */
 struct scatter_fixed {
     const uop *greatest; /* max |value|: a scalar */

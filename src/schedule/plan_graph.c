@@ -108,18 +108,6 @@ static void copy_results(struct copy *c, const uop *graph, const uop **src) {
     }
 }
 
-static const uop *base_of(const uop *n) {
-    while (n->op == OP_ASSIGN || op_is_movement((enum op)n->op)) n = n->src[0];
-    return n;
-}
-
-/* Is value a view of the buffer that is written? Elements would be read after they are overwritten. */
-static bool reads_itself(const uop *to, const uop *value) {
-    if (value->op != OP_BUFFER && value->op != OP_ASSIGN && !op_is_movement((enum op)value->op)) return false;
-    const uop *a = base_of(to), *b = base_of(value);
-    return b->op == OP_BUFFER && a->arg.u == b->arg.u;
-}
-
 /* Builtin kernels read row-major memory. */
 static void need_stored(struct copy *c, const uop *n) {
     const uop *b = n;
@@ -390,9 +378,21 @@ static const uop *copy_scan(struct copy *c, const uop *x) {
     uop_vec parts = {0};
     if (c->g->opts->no_split || from_inline(c, x->src[0])) return x;
     const uop *split = split_scan(c->g->ir, &c->g->shapes, x, gpu_of(c), c->g->a, &parts);
+    const uop *row =
+        c->g->opts->ordered ? scan_call(c->g->ir, &c->g->shapes, x, gpu_of(c), split != x) : NULL;
+    if (row) return need_stored(c, row->src[0]), row;
     for (uint32_t i = 0; i < parts.n; i++)
         mark(c, parts.p[i], MARK_FORCED | (c->g->opts->gpu ? MARK_CUT : 0));
     return split;
+}
+
+/* NULL: n is no running logarithm of sums of exponentials, or others read its parts, as gradients do. */
+static const uop *copy_log_scan(struct copy *c, const uop *n) {
+    struct running_log r = scan_find_log(n);
+    const uop *call;
+    if (!c->g->opts->ordered || !r.x || c->uses[r.log->id] > 1 || c->uses[r.sum->id] > 1) return NULL;
+    const uop *y = scan_log_call(c->g->ir, &c->g->shapes, c->to[r.x->id], r.axis, &call);
+    return need_stored(c, call->src[0]), y;
 }
 
 static const uop *below_reshapes(const uop *x) {
@@ -611,8 +611,10 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     for (uint32_t i = 0; i < n->nsrc; i++) src[i] = c->to[n->src[i]->id];
     if (n->op == OP_ASSIGN) {
         src[0] = c->version[n->src[0]->id];
-        if (reads_itself(src[0], src[1])) src[1] = own_copy(c, src[1]);
+        if (graph_reads_itself(src[0], src[1])) src[1] = own_copy(c, src[1]);
     }
+    const uop *other = n->op == OP_ADD ? copy_log_scan(c, n) : NULL;
+    if (other) return other;
     switch (n->op) {
     case OP_DETACH:
     case OP_ONCE_DIFF:
@@ -660,6 +662,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         break;
     case OP_CAST: {
         const uop *rows = dtype_info[n->dt].bytes == 2 ? round_padded(c, src[0], (enum dtype)n->dt) : NULL;
+        if (!rows && c->uses[n->src[0]->id] == 1) rows = scan_cast(ir, src[0], (enum dtype)n->dt);
         if (rows) return rows;
         break;
     }

@@ -1,9 +1,10 @@
-/* builtin_host.c: kernels of the sorts of GPUs (src/device/cuda/sort_kernels.c), of compaction and of scattered extremes on the host,
- * launch by launch as builtin.c says, with memory that is not cleared: sorts and indices of random rows are those of a plain
- * stable sort, indices of true elements and extremes those of a loop. Needs a C++ compiler; what stands for CUDA is in tests/cuda_host.hpp. */
+/* builtin_host.c: kernels of the sorts of GPUs (src/device/cuda/sort_kernels.c), of scans (scan_kernels.c), of compaction and of
+ * scattered extremes on the host, launch by launch as builtin.c says, with memory that is not cleared: sorts and indices of
+ * random rows are those of a plain stable sort, indices of true elements, sums and extremes those of a loop. Needs a C++ compiler; what stands for CUDA is in tests/cuda_host.hpp. */
 #include "device/cuda/internal.h"
 #include "test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -58,8 +59,17 @@ static const struct extreme {
                 {"u8", 1, 0},           {"i64", 8, 0},       {"f64", 8, 0x7ff0000000000000},
                 {"f16", 2, 0x7c00}};
 
+static const struct scan {
+    const char *name, *to, *from;
+} scans[] = {{"scan_add", "f32", "f32"},  {"scan_lse", "f32", "f32"}, {"scan_max", "i32", "i32"},
+             {"scan_mul", "f64", "f64"},  {"scan_add", "i64", "i8"},  {"scan_lse", "bf16", "bf16"},
+             {"scan_add", "f32", "bf16"}, {"scan_min", "u8", "u8"},   {"scan_max", "bf16", "bf16"},
+             {"scan_min", "i64", "i64"},  {"scan_add", "i16", "i16"}, {"scan_lse", "f64", "f64"},
+             {"scan_min", "f32", "f32"}};
+enum { FIRST_SCAN = RG_COUNT(kinds) + 2 + 2 * RG_COUNT(extremes) };
+
 /* The kernels of all kinds in one library, function k of kind i as "k<i>_<k>"; after the sorts nonzero to i32 and i64, then
- * scatter_max and scatter_min of `extremes`. */
+ * scatter_max and scatter_min of `extremes`, then `scans`. */
 static void *library(void) {
     struct str s;
     str_init(&s, &arena);
@@ -80,6 +90,11 @@ static void *library(void) {
         const char *t = extremes[i / 2].type, *types[4] = {t, t, "i64", t};
         struct dev_call c = {.name = i % 2 ? "scatter_min" : "scatter_max", .type = types, .nbuf = 4};
         add_kernels(&s, RG_COUNT(kinds) + 2 + i, &c, CUDA_EXTREME_SHORT);
+    }
+    for (size_t i = 0; i < RG_COUNT(scans); i++) {
+        const char *types[2] = {scans[i].to, scans[i].from};
+        add_kernels(&s, FIRST_SCAN + i, &(struct dev_call){.name = scans[i].name, .type = types, .nbuf = 2},
+                    CUDA_SCAN + 1);
     }
     char dir[] = "/tmp/ridge-host.XXXXXX", *out;
     int status;
@@ -317,6 +332,94 @@ static void check_extremes(void *lib, int i) {
     cuda_calls_free(d.calls);
 }
 
+static double element_of(const char *type, const void *p, size_t i) {
+    if (!strcmp(type, "f32")) return (double)((const float *)p)[i];
+    if (!strcmp(type, "f64")) return ((const double *)p)[i];
+    if (!strcmp(type, "bf16")) return (double)bf16_get(((const uint16_t *)p)[i]);
+    if (!strcmp(type, "u8")) return ((const uint8_t *)p)[i];
+    if (!strcmp(type, "i8")) return ((const int8_t *)p)[i];
+    if (!strcmp(type, "i16")) return ((const int16_t *)p)[i];
+    return !strcmp(type, "i32") ? (double)((const int32_t *)p)[i] : (double)((const int64_t *)p)[i];
+}
+
+static void put_element(const char *type, void *p, size_t i, double v) {
+    if (!strcmp(type, "f32"))
+        ((float *)p)[i] = (float)v;
+    else if (!strcmp(type, "f64"))
+        ((double *)p)[i] = v;
+    else if (!strcmp(type, "bf16"))
+        ((uint16_t *)p)[i] = bf16_put((float)v);
+    else if (type[1] == '8')
+        ((uint8_t *)p)[i] = (uint8_t)(int)v;
+    else if (!strcmp(type, "i16"))
+        ((int16_t *)p)[i] = (int16_t)v;
+    else if (!strcmp(type, "i32"))
+        ((int32_t *)p)[i] = (int32_t)v;
+    else
+        ((int64_t *)p)[i] = (int64_t)v;
+}
+
+static double joined(const char *op, double a, double x) {
+    if (!strcmp(op, "add")) return a + x;
+    if (!strcmp(op, "mul")) return a * x;
+    if (!strcmp(op, "max")) return fmax(a, x);
+    if (!strcmp(op, "min")) return fmin(a, x);
+    double m = fmax(a, x);
+    return a == x ? a + log(2) : m + log(exp(a - m) + exp(x - m));
+}
+
+static void compare_scan(const struct scan *k, const void *x, const void *got, int64_t rows, int64_t len,
+                         bool odd) {
+    bool half = !strcmp(k->to, "bf16"), real = strchr(k->to, 'f');
+    const char *op = k->name + 5;
+    for (int64_t r = 0; r < rows; r++) {
+        double a = 0, size = 0;
+        for (int64_t i = 0; i < len; i++) {
+            size_t at = (size_t)(r * len + i);
+            double v = element_of(k->from, x, at), have = element_of(k->to, got, at);
+            a = i ? joined(op, a, v) : v, size = RG_MAX(fabs(a), size + (op[0] == 'a' ? fabs(v) : 0));
+            double want = real ? a : !strcmp(k->to, "i16") ? (double)(int16_t)(int64_t)a : a;
+            double most = !real || op[1] == 'a' || op[1] == 'i' ? 0
+                          : half                                ? 1e-2
+                                                                : 1e-5 * (1 + (double)len / 1e5);
+            if (have != want && !(fabs(have - want) <= most * (1 + size)))
+                FAIL("%s of %s to %s, row %lld of %lld, element %lld of %lld (%s): %.9g, expected %.9g",
+                     k->name, k->from, k->to, (long long)r, (long long)rows, (long long)i, (long long)len,
+                     odd ? "unaligned" : "aligned", have, want);
+        }
+    }
+}
+
+/* Many short rows, a few long ones, one of many tiles; aligned and not; infinities among exponents. */
+static void check_scan(void *lib, int i) {
+    struct cuda_device d = {0};
+    struct dev_builtin b;
+    dev_fn *fn[DEV_KERNELS] = {0};
+    size_t which = (size_t)i % RG_COUNT(scans);
+    const struct scan *k = &scans[which];
+    find_kernels(lib, FIRST_SCAN + which, CUDA_SCAN + 1, fn);
+    int64_t len = 1 + (int64_t)draw((uint64_t[]){40, 5000, 20000}[draw(3)]), rows = 1 + (int64_t)draw(3);
+    if (len < 1000) rows = 1 + (int64_t)draw((uint64_t)(20000 / len));
+    if (which == 3) rows = 1, len = 258 * 2048 + (int64_t)draw(100); /* more tiles than a group */
+    int64_t num[3] = {len, len, 0};
+    const char *types[2] = {k->to, k->from};
+    struct dev_call call = {.name = k->name, .type = types, .nbuf = 2, .rows = rows, .num = num};
+    if (cuda_builtin(&d.dev, &err, &call, fn, &b)) FAIL("%s", err.msg);
+    size_t all = (size_t)(rows * len), to = cuda_call_bytes(k->to), odd = draw(2);
+    uint8_t *x = malloc(all * 8 + 16), *got = malloc(all * 8 + 16);
+    for (size_t j = 0; j < all + odd; j++) {
+        double v = (double)draw(2001) * 1e-3 - (draw(9) ? 0.5 : 1);
+        if (k->name[5] == 'm' && k->name[6] == 'u') v = 1 + (v - 0.5) * 1e-3;
+        if (!strchr(k->to, 'f')) v = (double)draw(200) - (k->from[0] == 'u' ? 0 : 100);
+        if (k->name[5] == 'l' && !draw(20)) v = draw(9) ? -INFINITY : v * 300;
+        put_element(k->from, x, j, v);
+    }
+    launch_rows(lib, &b, got + odd * to, all * to, x + odd * cuda_call_bytes(k->from), num, rows);
+    compare_scan(k, x + odd * cuda_call_bytes(k->from), got + odd * to, rows, len, odd);
+    free(x), free(got);
+    cuda_calls_free(d.calls);
+}
+
 static void check_draws(uint64_t from, int n) {
     arena_init(&arena, &err);
     seed = from;
@@ -324,9 +427,10 @@ static void check_draws(uint64_t from, int n) {
     for (int i = 0; i < n; i++) check_draw(lib, (size_t)i % RG_COUNT(kinds));
     for (int i = 0; i < n; i++) check_nonzero(lib, i);
     for (int i = 0; i < n; i++) check_extremes(lib, i);
+    for (int i = 0; i < n; i++) check_scan(lib, i);
     os_dlclose(lib);
     arena_free(&arena);
-    TEST_COUNT(n, "sorts as a stable sort has them, as many compactions and scattered extremes");
+    TEST_COUNT(n, "sorts as a stable sort has them, as many compactions, scattered extremes and scans");
 }
 
 TEST(builtin_host_sorts) { check_draws(20261117, (int)RG_COUNT(kinds)); }

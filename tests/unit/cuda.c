@@ -54,7 +54,8 @@ TEST(cuda_without_nvrtc) {
 /* The kernels of every function; of every `every`-th pair of a function and a type that it takes. */
 static void compile_calls(size_t every) {
     static const char *const name[] = {"sort",        "argsort",     "topk",         "topk_index",
-                                       "scatter_max", "scatter_min", "scatter_prod", "scatter_sum"};
+                                       "scatter_max", "scatter_min", "scatter_prod", "scatter_sum",
+                                       "scan_add",    "scan_mul",    "scan_max",     "scan_min"};
     static const char *const type[] = {"bool", "u8",  "i8",  "u16",  "i16", "u32", "i32",
                                        "u64",  "i64", "f16", "bf16", "f32", "f64"};
     arena_init(&arena, &err);
@@ -62,6 +63,10 @@ static void compile_calls(size_t every) {
     struct cuda_texts t = {.arena = &arena};
     for (size_t i = 0; i < RG_COUNT(name); i++)
         for (size_t k = i % every; k < RG_COUNT(type); k += every) {
+            if (k && !strncmp(name[i], "scan_", 5))
+                cuda_add_calls(
+                    &t, &(struct dev_call){name[i], (const char *const[]){type[k], type[k]}, 2, 1, NULL});
+            if (!strncmp(name[i], "scan_", 5)) continue;
             const char *types[4] = {type[k], type[k], "i64", type[k]};
             struct dev_call c = {.name = name[i], .type = types, .nbuf = i < 4 ? 2 : i < 7 ? 4 : 3};
             cuda_add_calls(&t, &c);
@@ -69,6 +74,9 @@ static void compile_calls(size_t every) {
     for (int wide = 0; wide < 2; wide++) {
         const char *to = wide ? "i64" : "i32";
         cuda_add_calls(&t, &(struct dev_call){"winner", (const char *const[]){to, "i64"}, 2, 1, NULL});
+        cuda_add_calls(&t, &(struct dev_call){
+                               "scan_lse", (const char *const[]){wide ? "f64" : "f16", wide ? "f64" : "f32"},
+                               2, 1, NULL});
         cuda_add_calls(&t, &(struct dev_call){"nonzero", (const char *const[]){to, "bool"}, 2, 1, NULL});
     }
     t.whole = t.text.n;

@@ -73,7 +73,7 @@ static int cpu_launch(struct device *dev, struct err *e, const struct dev_launch
 static int cpu_builtin(struct device *dev, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
                        struct dev_builtin *out) {
     (void)dev, (void)kernel;
-    if (cpu_sort_fn(c, out) || cpu_scatter_fn(c, out)) return 0;
+    if (cpu_sort_fn(c, out) || cpu_scatter_fn(c, out) || cpu_scan_fn(c, out)) return 0;
     return err_set(e, RG_EUNSUPPORTED, "the CPU has no function %s of %s", c->name, c->type[0]);
 }
 

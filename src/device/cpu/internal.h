@@ -14,9 +14,10 @@ int cc_compile(struct device *, struct err *, struct arena *, const char *const 
                struct dev_object *out);
 int cc_assembly(struct device *, struct err *, struct arena *, const char *text, char **out);
 
-/* sort.c, scatter.c: the function of a call; false: not one of theirs */
+/* sort.c, scatter.c, scan.c: the function of a call; false: not one of theirs */
 bool cpu_sort_fn(const struct dev_call *, struct dev_builtin *);
 bool cpu_scatter_fn(const struct dev_call *, struct dev_builtin *);
+bool cpu_scan_fn(const struct dev_call *, struct dev_builtin *);
 
 /* sort_lanes.c */
 struct lane_sort {

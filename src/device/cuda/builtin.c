@@ -1,4 +1,4 @@
-/* builtin.c: builtins of the GPU (sort, scatter in a fixed order, last writer of an index, compaction), each a sequence of
+/* builtin.c: builtins of the GPU (sort, scan, scatter in a fixed order, last writer of an index, compaction), each a sequence of
  * kernels. The kernels are source text (builtin_kernels.c) that the engine compiles and caches as its own; this file says
  * with what arguments and in which order they are launched. Step i of a sequence is a function of the launch alone, so
  * single launches and graphs with changing addresses share the code. Intermediate keys and indices (twice), digit counts,
@@ -35,11 +35,22 @@ enum {
 
 enum { SHORT_ROW = 16 }; /* indices of a row of a scatter that each result looks through */
 
-enum builtin_kind { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, NONZERO, SCATTER, SCATTER_SUM, SCATTER_EXTREME };
+enum builtin_kind {
+    SORT,
+    ARGSORT,
+    TOPK,
+    TOPK_INDEX,
+    WINNER,
+    NONZERO,
+    SCAN,
+    SCATTER,
+    SCATTER_SUM,
+    SCATTER_EXTREME
+};
 struct cuda_call {
     struct cuda_call *next;
     enum builtin_kind what;
-    uint32_t key, element; /* bytes of a number; of an element */
+    uint32_t key, element; /* bytes of a number, of what a scan carries; of an element */
     dev_fn *kernel[DEV_KERNELS];
 };
 
@@ -85,6 +96,9 @@ static bool has_blocks(const struct cuda_call *c, const struct builtin_plan *p) 
            p->len / RG_MAX(p->size, 1) >= LONG_SEGMENT;
 }
 
+/* Elements of a block of a scan. */
+static int64_t scan_tile(const struct cuda_call *c) { return (int64_t)cuda_scan_items(c->element) * THREADS; }
+
 static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, const int64_t *num) {
     struct builtin_plan p = {.rows = rows, .len = num[0], .size = 0, .inner = 1};
     uint32_t bits = c->element * 8;
@@ -94,6 +108,15 @@ static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, cons
         p.tiles = (p.len + CUDA_NONZERO_TILE - 1) / CUDA_NONZERO_TILE;
         p.hist = piece(&p.all, p.tiles > 1 ? COUNTERS : 0, 4);
         p.state = piece(&p.all, p.tiles > 1 ? rows * p.tiles : 0, 8);
+        p.begin = p.all;
+        return p;
+    }
+    if (c->what == SCAN) {
+        int64_t tile = scan_tile(c), words = c->key / 4;
+        p.tiles = (p.len + tile - 1) / tile;
+        int64_t groups = (p.tiles + CUDA_SCAN_GROUP - 1) / CUDA_SCAN_GROUP;
+        p.hist = piece(&p.all, p.tiles > 1 ? COUNTERS : 0, 4);
+        p.state = piece(&p.all, p.tiles > 1 ? rows * (p.tiles + groups) * words : 0, 8);
         p.begin = p.all;
         return p;
     }
@@ -133,12 +156,15 @@ static bool same_call(const struct cuda_call *a, const struct cuda_call *b) {
 int cuda_builtin(struct device *dev, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
                  struct dev_builtin *out) {
     struct cuda_device *d = cuda_of(dev);
-    static const char *const name[] = {"sort",   "argsort", "topk",    "topk_index",
-                                       "winner", "nonzero", "scatter_"};
+    static const char *const name[] = {"sort",   "argsort", "topk",  "topk_index",
+                                       "winner", "nonzero", "scan_", "scatter_"};
     struct cuda_call want = {.element = cuda_call_bytes(c->type[1])};
-    while (want.what < SCATTER && strcmp(name[want.what], c->name)) want.what++;
+    bool scan = !strncmp(c->name, name[SCAN], 5);
+    if (scan) want.what = SCAN, want.element = cuda_call_bytes(c->type[0]);
+    while (!scan && want.what < SCATTER && strcmp(name[want.what], c->name)) want.what++;
     if (!strcmp(c->name, "scatter_sum")) want.what = SCATTER_SUM, want.element = cuda_call_bytes(c->type[0]);
     want.key = want.what < WINNER ? want.element : 4;
+    if (scan) want.key = cuda_scan_bytes(want.element) * (strcmp(c->name, "scan_lse") ? 1 : 2);
     if (!strcmp(c->name, "scatter_max") || !strcmp(c->name, "scatter_min"))
         want.what = SCATTER_EXTREME, want.key = RG_MAX(want.element, 4u);
     memcpy(want.kernel, kernel, sizeof want.kernel);
@@ -340,10 +366,19 @@ static void nonzero_step(const struct cuda_call *c, const struct builtin_plan *p
     add_num(s, p->len), add_num(s, l->var[1]);
 }
 
+static void scan_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
+                      struct cuda_step *s) {
+    int64_t per = p->tiles > 1 ? 0 : scan_tile(c) / RG_MAX(p->len, 1);
+    give(s, c->kernel[CUDA_SCAN], per ? (p->rows + per - 1) / per : p->rows * p->tiles, THREADS);
+    add_buf(s, l->buf[0]), add_buf(s, l->buf[1]);
+    add_buf(s, l->scratch + p->hist), add_buf(s, l->scratch + p->state);
+    add_num(s, p->len), add_num(s, p->rows), add_num(s, per);
+}
+
 uint32_t cuda_call_steps(const struct cuda_call *c, const struct dev_launch *l) {
     struct builtin_plan p = plan_of(c, l->grid, l->var);
     if (c->what == WINNER) return 2;
-    if (c->what == NONZERO) return p.tiles > 1 ? 2 : 1;
+    if (c->what == NONZERO || c->what == SCAN) return p.tiles > 1 ? 2 : 1;
     if (is_short(c, l->var) || selects(c, l->grid, l->var)) return 1;
     if (c->what == SCATTER_EXTREME) return 3;
     return (p.tiles > 1 ? 2 : 0) + p.passes + (is_scatter(c->what) ? 3u + (p.chunks > 1) : 0);
@@ -356,8 +391,8 @@ void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint3
     s->l.buf = s->buf, s->l.var = s->var;
     if (c->what == WINNER)
         winner_step(c, &p, l, i, s);
-    else if (c->what == NONZERO)
-        (p.tiles > 1 && !i ? clear_step : nonzero_step)(c, &p, l, s);
+    else if (c->what == NONZERO || c->what == SCAN)
+        (p.tiles > 1 && !i ? clear_step : c->what == NONZERO ? nonzero_step : scan_step)(c, &p, l, s);
     else if (is_short(c, l->var))
         short_step(c, &p, l, s);
     else if (c->what == SCATTER_EXTREME)

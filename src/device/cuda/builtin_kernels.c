@@ -598,11 +598,54 @@ static uint32_t nonzero_texts(struct arena *a, const struct dev_call *c, struct 
     return CUDA_NONZERO + 1;
 }
 
+/* What a scan combines two sums by, and begins with. */
+static void scan_op(struct arena *a, const struct type *to, const char *op, struct macro out[static 2]) {
+    bool real = strcmp(to->inf, "0") != 0, wide = to->bytes > 4, most = !strcmp(op, "max");
+    const char *c = real ? to->calc : "", *inf = wide ? "__builtin_inf()" : "__builtin_inff()";
+    out[0] = (struct macro){"COMBINE(a, b)", "((a) + (b))"}, out[1] = (struct macro){"ZERO", "0"};
+    if (!strcmp(op, "mul")) out[0].meaning = "((a) * (b))", out[1].meaning = "1";
+    if (!most && strcmp(op, "min")) return;
+    const char *least = to->is_signed ? wide ? "(-0x7fffffffffffffffl - 1)" : "(-0x7fffffff - 1)" : "0";
+    const char *greatest = to->is_signed ? wide ? "0x7fffffffffffffffl" : "0x7fffffff"
+                           : wide        ? "0xfffffffffffffffful"
+                                         : "0xffffffffu";
+    out[0].meaning = real   ? arena_printf(a, "%s_%s((a), (b))", op, c)
+                     : most ? "((a) > (b) ? (a) : (b))"
+                            : "((a) < (b) ? (a) : (b))";
+    out[1].meaning = real ? arena_printf(a, "(%s%s)", most ? "-" : "", inf) : most ? least : greatest;
+}
+
+static uint32_t scan_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
+    const struct type *to = type_of(c->type[0]), *ti = type_of(c->type[1]);
+    const char *op = c->name + 5, *calc = to->calc;
+    bool real = strcmp(to->inf, "0") != 0, pair = !strcmp(op, "lse"), wide = to->bytes > 4;
+    bool sum = !strcmp(op, "add") || !strcmp(op, "mul"); /* integers wrap */
+    if (!real) calc = sum || !to->is_signed ? wide ? "u64" : "u32" : wide ? "i64" : "i32";
+    struct macro w[] = {
+        {"TI", ti->element},
+        {"TO", to->element},
+        {"C", calc},
+        {"ITEMS", arena_printf(a, "%u", cuda_scan_items((uint32_t)to->bytes))},
+        {"UP(x)", arena_printf(a, "(C)%s(x)", ti->up)},
+        {"DOWN(x)", arena_printf(a, "%s(x)", real ? to->down : arena_printf(a, "(%s)", to->element))},
+        {"PAIR", pair ? "1" : "0"},
+        {"INFINITE", wide ? "__builtin_inf()" : "__builtin_inff()"},
+        {"EXP(x)", wide ? "exp(x)" : "expf(x)"},
+        {"LOG(x)", wide ? "log(x)" : "logf(x)"},
+        {"COMBINE(a, b)", ""},
+        {"ZERO", ""}};
+    if (!pair) scan_op(a, to, op, w + 10);
+    out[CUDA_CLEAR] = (struct dev_kernel_text){"sort_clear", cuda_sort_clear};
+    out[CUDA_SCAN] = (struct dev_kernel_text){"scan_tiles", with(a, w, RG_COUNT(w), cuda_scan_tiles)};
+    return CUDA_SCAN + 1;
+}
+
 uint32_t cuda_call_kernels(struct arena *a, const struct dev_call *c,
                            struct dev_kernel_text out[static DEV_KERNELS]) {
     for (uint32_t i = 0; i < c->nbuf; i++)
         if (!type_of(c->type[i])) return 0;
     if (!strcmp(c->name, "winner")) return winner_texts(a, c, out);
     if (!strcmp(c->name, "nonzero")) return nonzero_texts(a, c, out);
+    if (!strncmp(c->name, "scan_", 5)) return scan_texts(a, c, out);
     return !strncmp(c->name, "scatter", 7) ? scatter_texts(a, c, out) : sort_texts(a, c, out);
 }

@@ -266,6 +266,7 @@ enum { CUDA_SORT_TILE = 4096 };       /* elements that a block of the radix sort
 enum { CUDA_ROWS };                   /* of sorts of short rows */
 enum { CUDA_FILL, CUDA_PUT };
 enum { CUDA_NONZERO = CUDA_CLEAR + 1, CUDA_NONZERO_TILE = 4096 }; /* elements that a block has */
+enum { CUDA_SCAN = CUDA_CLEAR + 1, CUDA_SCAN_GROUP = 256 };       /* tiles of a group: scan_kernels.c */
 struct cuda_step {                                                /* a kernel of it, ready to launch */
     struct dev_launch l;
     void *buf[6];
@@ -282,6 +283,11 @@ void cuda_call_step(const struct cuda_call *, const struct dev_launch *, uint32_
 uint32_t cuda_call_kernels(struct arena *, const struct dev_call *,
                            struct dev_kernel_text out[static DEV_KERNELS]);
 uint32_t cuda_call_bytes(const char *type);
+/* Of a scan: bytes that its sums are computed in; elements that a thread has. */
+static inline uint32_t cuda_scan_bytes(uint32_t element) { return element > 4 ? 8 : 4; }
+static inline uint32_t cuda_scan_items(uint32_t element) { return element > 4 ? 8 : 16; }
+/* scan_kernels.c */
+extern const char cuda_scan_tiles[];
 /* sort_kernels.c */
 extern const char cuda_sort_clear[], cuda_sort_histogram[], cuda_sort_pass[], cuda_sort_rows[],
     cuda_sort_block[], cuda_topk_rows[];
