@@ -85,6 +85,11 @@ struct ordered_sum {
 };
 struct ordered_sum ordered_sum(struct ir *, struct shapes *, const uop *const src[3], int64_t axis);
 
+/* scatter_dense.c: a scatter-add as ordered_sum has it, and the other scatters (CALL), each target looking at all elements of its row.
+ * NULL: those are too many. */
+const uop *scatter_dense(struct ir *, struct shapes *, const uop *const src[3], int64_t axis);
+const uop *scatter_call_dense(struct ir *, struct shapes *, enum call_id, enum dtype, const uop *const *src);
+
 /* split.c: two-level reductions and split-K. NULL: n stays as it is. *stored: the partial result that must be stored, or NULL. */
 /* Gpu NULL: a CPU. */
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu,

@@ -247,6 +247,9 @@ static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n,
         const uop *split = copy_topk(c, id, src, TOP_LENGTH);
         if (split) return split;
     }
+    const uop *dense =
+        c->g->opts->gpu ? scatter_call_dense(c->g->ir, &c->g->shapes, id, (enum dtype)n->dt, src) : NULL;
+    if (dense) return dense;
     for (uint32_t i = 0; i < call_values(from, n); i++) need_stored(c, src[i]);
     enum call_id indices = id == CALL_sort ? CALL_argsort : CALL_topk_index;
     if (!c->g->opts->gpu && (id == CALL_sort || id == CALL_topk) && has_indices(c, from, n, indices)) {
@@ -649,6 +652,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
             src[0] = own_copy(c, src[0]);
             break;
         }
+        if (c->g->opts->gpu && (other = scatter_dense(ir, &c->g->shapes, src, n->arg.i))) return other;
         if (c->g->opts->ordered && dt_is_float((enum dtype)n->dt)) {
             struct ordered_sum o = ordered_sum(ir, &c->g->shapes, src, n->arg.i);
             need_stored(c, o.call->src[0]), need_stored(c, o.call->src[1]);

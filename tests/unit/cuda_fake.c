@@ -309,12 +309,12 @@ TEST(cuda_fake_scatter_adds) {
     for (int atomics = 0; atomics < 2; atomics++) {
         setenv("RIDGE_ATOMICS", atomics ? "1" : "0", 1);
         rg_ctx *c = fake_open(f);
-        rg_tensor at = rg_contiguous(rg_zeros(c, RG_I64, RG_SHAPE(30, 1))),
-                  x = rg_contiguous(rg_ones(c, RG_F32, RG_SHAPE(30, 8)));
+        rg_tensor at = rg_contiguous(rg_zeros(c, RG_I64, RG_SHAPE(300, 1))),
+                  x = rg_contiguous(rg_ones(c, RG_F32, RG_SHAPE(300, 8)));
         CHECK(!rg_realize_all(RG_TENSORS(at, x)));
         uint32_t before = f->launches;
         rg_tensor y =
-            rg_scatter_add(rg_zeros(c, RG_F32, RG_SHAPE(10, 8)), 0, rg_expand(at, RG_SHAPE(30, 8)), x);
+            rg_scatter_add(rg_zeros(c, RG_F32, RG_SHAPE(10, 8)), 0, rg_expand(at, RG_SHAPE(300, 8)), x);
         if (rg_realize(y)) FAIL("%s", rg_error(c));
         CHECK_EQ(f->launches - before, atomics ? 2 : 4);
         rg_close(c);

@@ -1,9 +1,12 @@
 /* index.c: what parts and index functions cost, counted on the kernels that would run, and misuse that a file of values cannot
  * express. The values are in tests/values/index.txt. */
 #include "base/base.h"
+#include "simgpu.h"
 #include "test.h"
 
+#include <math.h>
 #include <ridge.h>
+#include <stdlib.h>
 
 static rg_plan_stats planned(rg_tensor x) {
     rg_plan_stats s = {0};
@@ -227,4 +230,80 @@ TEST(index_diag_selects_and_its_gradient_slices) {
         CHECK(!memcmp(back, v, (size_t)n * 4));
     }
     CHECK_EQ(rg_close(c), RG_OK);
+}
+
+/* Scatters of random shapes on the simulated GPU against the oracle: few elements to few targets, which look at all of them
+ * (scatter_dense.c), and more, in builtin kernels. */
+static uint64_t random_state = 20261118;
+static int64_t draw(int64_t n) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((random_state >> 33) % (uint64_t)n);
+}
+
+struct scatter_draw {
+    int how; /* 0: write; 1: add; 2..: rg_scatter_reduce */
+    bool exclude;
+    rg_dtype dt;
+    int64_t x[3], at[3], axis, *index;
+    double *value, *other;
+};
+
+static int64_t size_of(const int64_t *d) { return d[0] * d[1] * d[2]; }
+
+static void scatter_on(const struct scatter_draw *s, const char *device, double *out) {
+    rg_ctx *c = rg_open(device);
+    rg_tensor x = rg_cast(rg_from(c, RG_F64, s->value, RG_SHAPE(s->x[0], s->x[1], s->x[2])), s->dt),
+              y = rg_cast(rg_from(c, RG_F64, s->other, RG_SHAPE(s->at[0], s->at[1], s->at[2])), s->dt),
+              at = rg_from(c, RG_I64, s->index, RG_SHAPE(s->at[0], s->at[1], s->at[2])), r;
+    rg_realize_all(RG_TENSORS(x, y, at));
+    static const rg_combine by[] = {RG_COMBINE_PROD, RG_COMBINE_MAX, RG_COMBINE_MIN, RG_COMBINE_SUM};
+    if (s->how == 0)
+        r = rg_scatter(x, s->axis, at, y);
+    else if (s->how == 1)
+        r = rg_scatter_add(x, s->axis, at, y);
+    else
+        r = rg_scatter_reduce(x, s->axis, at, y, .how = by[s->how - 2], .exclude_self = s->exclude);
+    if (rg_read(rg_cast(r, RG_F64), out, (size_t)size_of(s->x) * 8)) FAIL("%s", rg_error(c));
+    rg_close(c);
+}
+
+TEST(index_scatters_simgpu) {
+    static const rg_dtype type[] = {RG_F32, RG_I32, RG_BF16, RG_F32, RG_U8, RG_F64};
+    simgpu_add();
+    for (int i = 0; i < 40; i++) {
+        struct scatter_draw s = {
+            .how = i % 6, .exclude = draw(2), .dt = type[draw(RG_COUNT(type))], .axis = draw(3)};
+        for (int k = 0; k < 3; k++) s.x[k] = 1 + draw(6), s.at[k] = 1 + draw(s.x[k]);
+        s.x[s.axis] = 1 + draw(40), s.at[s.axis] = 1 + draw(i % 4 ? 30 : 300);
+        if (s.how == 2 && s.dt == RG_U8) s.dt = RG_I32;
+        size_t n = (size_t)size_of(s.x), m = (size_t)size_of(s.at);
+        s.value = malloc(n * 8), s.other = malloc(m * 8), s.index = malloc(m * 8);
+        double *want = malloc(n * 8), *got = malloc(n * 8);
+        for (size_t k = 0; k < n; k++) s.value[k] = (double)(1 + draw(7));
+        for (size_t k = 0; k < m; k++) s.other[k] = s.how == 2 ? (double)(draw(9) ? 1 : 2) : (double)draw(9);
+        for (size_t k = 0; k < m; k++) s.index[k] = draw(s.x[s.axis]);
+        scatter_on(&s, "REF", want), scatter_on(&s, "SIM90", got);
+        for (size_t k = 0; k < n; k++)
+            if (!(fabs(got[k] - want[k]) <= 1e-2 * (s.dt == RG_BF16) * fabs(want[k])))
+                FAIL("%d: how %d of %s, (%lld, %lld, %lld) along %lld, index (%lld, %lld, %lld), at %zu: "
+                     "%.9g, expected %.9g",
+                     i, s.how, rg_dtype_name(s.dt), (long long)s.x[0], (long long)s.x[1], (long long)s.x[2],
+                     (long long)s.axis, (long long)s.at[0], (long long)s.at[1], (long long)s.at[2], k, got[k],
+                     want[k]);
+        free(s.value), free(s.other), free(s.index), free(want), free(got);
+    }
+}
+
+/* Few elements are one kernel, without copies to another order of axes. */
+TEST(index_scatters_of_few_are_one_kernel_simgpu) {
+    simgpu_add();
+    rg_ctx *c = rg_open("SIM90");
+    RG_SCOPE(c);
+    rg_tensor at = rg_contiguous(rg_arange(c, RG_I64, 0, 12, 1)), x = filled(c, RG_F32, RG_SHAPE(50, 12)),
+              y = filled(c, RG_F32, RG_SHAPE(30, 12)), i = rg_contiguous(rg_expand(at, RG_SHAPE(30, 12)));
+    rg_realize_all(RG_TENSORS(x, y, i));
+    CHECK_EQ(planned(rg_scatter_add(x, 0, i, y)).kernels, 1);
+    CHECK_EQ(planned(rg_scatter(x, 0, i, y)).kernels, 1);
+    CHECK_EQ(planned(rg_scatter_reduce(x, 0, i, y, .how = RG_COMBINE_MAX)).kernels, 1);
+    CHECK(!rg_close(c));
 }
