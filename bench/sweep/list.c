@@ -84,7 +84,8 @@ void list_draw(struct draw *d, int index) {
     *d = (struct draw){.state = 1, .cap = 4096, .back = 1};
     if (parse_line(text, d)) return;
     fprintf(stderr,
-            "sweep: expected NAME[+grad] DTYPE SIZES.. (PARAMETERS), as many as the row's form has, found \"%s\"\n",
+            "sweep: expected NAME[+grad] DTYPE SIZES.. (PARAMETERS), as many as the row's form has, found "
+            "\"%s\"\n",
             lines[index]);
     exit(2);
 }

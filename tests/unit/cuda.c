@@ -528,7 +528,8 @@ static const char *unaligned_affine(const char *dt, int rows, int channels, int 
         "kernel affine_%s_%d_%d_%d\nb0 = (PARAM<%s>[0 b0] %d)\ni2 = (RANGE[i2 GRID 2] %d)\n"
         "i0 = (RANGE[i0 GRID 0] %d)\ni1 = (RANGE[i1 GRID 1] %d)\n"
         "at = (ADD i2 (ADD (MUL i0 %d) (MUL i1 %d)))\nb1 = (PARAM<%s>[1 b1] %d)\nb2 = (PARAM<%s>[2 b2] %d)\n"
-        "b3 = (PARAM<f32>[3 b3] %d)\nrow = (ADD i1 (MUL i0 %d))\nb4 = (PARAM<%s>[4 b4] %d)\nb5 = (PARAM<f32>[5 b5] %d)\n"
+        "b3 = (PARAM<f32>[3 b3] %d)\nrow = (ADD i1 (MUL i0 %d))\nb4 = (PARAM<%s>[4 b4] %d)\nb5 = "
+        "(PARAM<f32>[5 b5] %d)\n"
         "x = (MUL (RSQRT (ADD (FDIV (LOAD (INDEX b3 row)) %d.0) 1e-05)) "
         "(SUB (CAST<f32> (LOAD (INDEX b4 at))) (FDIV (LOAD (INDEX b5 row)) %d.0)))\n"
         "(SINK (STORE (INDEX b0 at) (CAST<%s> (ADD (CAST<f32> (LOAD (INDEX b1 i1))) "
@@ -550,7 +551,8 @@ TEST(cuda_compile_predicates_of_lanes) {
     for (int i = 0; i < 12; i++) {
         static const char *const type[] = {"bf16", "f16", "i8", "f32"};
         bool first = i == 0;
-        int rows = first ? 31 : 2 + (int)(hash_u64(seed++) % 40), channels = first ? 2 : 2 + (int)(hash_u64(seed++) % 5),
+        int rows = first ? 31 : 2 + (int)(hash_u64(seed++) % 40),
+            channels = first ? 2 : 2 + (int)(hash_u64(seed++) % 5),
             length = first ? 65535 : 2049 + 2 * (int)(hash_u64(seed++) % 30000);
         const char *dt = type[first ? 0 : hash_u64(seed++) % 3];
         struct lowering *l = lowered(unaligned_affine(dt, rows, channels, length), NULL);
