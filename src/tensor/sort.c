@@ -15,6 +15,19 @@ static const uop *call(struct tg *g, const char *name, enum dtype dt, const uop 
     return uop_new(g->ir, OP_CALL, dt, 1, src, 1 + n, arg);
 }
 
+/* Past axes of one element nothing moves. */
+static const uop *swap_last(struct tg *g, const uop *x, uint32_t axis) {
+    const struct shape *s = tg_shape(g, x);
+    int64_t d[SHAPE_MAX];
+    bool moves = false;
+    uint32_t last = s->n - 1;
+    for (uint32_t i = 0; i < s->n; i++) d[i] = s->d[i];
+    for (uint32_t i = axis + 1; i < last; i++) moves |= d[i] != 1;
+    if (moves || (d[axis] != 1 && d[last] != 1)) return t_transpose(g, x, axis, -1);
+    d[axis] = s->d[last], d[last] = s->d[axis];
+    return t_reshape(g, x, d, s->n);
+}
+
 /* x with the axis last; a number has one element in a row. */
 static const uop *rows(struct tg *g, const uop *x, int64_t axis) {
     x = tg_value(g, x);
@@ -22,11 +35,11 @@ static const uop *rows(struct tg *g, const uop *x, int64_t axis) {
     uint32_t at = tg_axis(g, x, axis);
     if (tg_shape(g, x)->d[at] > UINT32_MAX)
         tg_bad(g, "axis %u of %s is too long to be sorted; at most 2^32 - 1 elements", at, tg_dims(g, x));
-    return t_transpose(g, x, at, -1);
+    return swap_last(g, x, at);
 }
 
 static const uop *back(struct tg *g, const uop *rows, const uop *x, int64_t axis, bool scalar_stays) {
-    if (tg_shape(g, x)->n) return t_transpose(g, rows, axis, -1);
+    if (tg_shape(g, x)->n) return swap_last(g, rows, tg_axis(g, x, axis));
     return scalar_stays ? t_squeeze(g, rows, 0) : rows;
 }
 

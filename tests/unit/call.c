@@ -30,6 +30,9 @@ TEST(call_is_one_launch) {
     rg_tensor x = stored(c, RG_F32, RG_SHAPE(64, 1024));
     rg_plan_stats s = planned(rg_sort(x, -1)), a = planned(rg_argsort(x, 1)), t = planned(rg_topk(x, 8, 1)),
                   i = planned(rg_topk_index(x, 8, 1));
+    rg_tensor y = stored(c, RG_F32, RG_SHAPE(64, 1024, 1, 1)); /* nothing moves past axes of one element */
+    CHECK_EQ(planned(rg_sort(y, 1)).kernels, 1);
+    CHECK_EQ(planned(rg_topk(y, 8, 1)).kernels, 1);
     CHECK_EQ(s.kernels, 1);
     CHECK_EQ(s.reads, 1);
     CHECK_EQ(s.writes, 1);
@@ -310,7 +313,7 @@ TEST_SLOW(call_sorts_rows_side_by_side, 300) {
         for (int i = 0; i < 9; i++) {
             uint64_t r = b.seed >> 20;
             int64_t n = i < 5 ? 2 + (int64_t)(r % 40) : ((int64_t)16 << (i - 5) * 2) + (int64_t)(r % 7) - 3;
-            int64_t rows = 2 + (int64_t)((r >> 8) % (n > 300 ? 12 : 148));
+            int64_t rows = 2 + (int64_t)((r >> 8) % (n > 300 ? 20 : 148));
             rows_alike(&b, "CPU", (rg_dtype)t, rows, n, (enum kind)((r >> 16) % 3));
         }
     free_sorted(&b);
@@ -384,6 +387,53 @@ TEST(call_sorts_words_in_vectors) {
         CHECK(!sum[0] && !sum[1]);
         for (uint32_t k = 1; k < n; k++)
             CHECK(narrow[0][k - 1] <= narrow[0][k] && wide[0][k - 1] <= wide[0][k]);
+    }
+}
+
+/* ---- words that defy the pivots of sort_vectors.c ----------------------------------------------------------------- */
+
+enum { DEFIANT = 9000 };
+
+/* Numbers whose sampled ones are always among the least that are left, so that a partition takes few off: made by the partitions
+ * themselves, which keep the order of the others. `lanes` of a vector. */
+static void defiant(uint32_t *word, uint32_t n, uint32_t lanes) {
+    uint32_t left[DEFIANT], many = n, next = 1;
+    for (uint32_t i = 0; i < n; i++) left[i] = i, word[i] = 0;
+    while (many > 16 * lanes) {
+        uint32_t samples = many < 64 * lanes ? lanes : 4 * lanes, sample[64], rest = 0;
+        for (uint32_t i = 0; i < samples; i++) {
+            uint32_t at = left[(uint64_t)many * (2 * i + 1) / (2 * samples)], k = i;
+            if (!word[at]) word[at] = next++;
+            for (; k && sample[k - 1] > word[at]; k--) sample[k] = sample[k - 1];
+            sample[k] = word[at];
+        }
+        for (uint32_t i = 0; i < many; i++)
+            if (!word[left[i]] || word[left[i]] >= sample[samples / 2]) left[rest++] = left[i];
+        many = rest;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (!word[i]) word[i] = next++;
+}
+
+/* The pivots are found to be bad, and the digits sort the row. */
+TEST(call_sorts_words_that_defy_pivots) {
+    static uint32_t word[DEFIANT], narrow[2][DEFIANT];
+    static uint64_t wide[2][DEFIANT];
+    for (uint32_t lanes = 8; lanes <= 16; lanes *= 2) {
+        defiant(word, DEFIANT, lanes);
+        for (uint32_t i = 0; i < DEFIANT; i++) narrow[0][i] = word[i], wide[0][i] = word[i];
+        if (cpu_has_sort_vectors())
+            CHECK(!(lanes == 16 ? cpu_sort_words32(narrow[0], narrow[1], DEFIANT)
+                                : cpu_sort_words64(wide[0], wide[1], DEFIANT)));
+        rg_ctx *c = rg_open("CPU");
+        rg_tensor x = rg_from(c, RG_U32, word, RG_SHAPE(DEFIANT)), y = rg_cast(x, RG_U64);
+        static int64_t at[DEFIANT];
+        CHECK_EQ(rg_read(rg_sort(x, 0), narrow[1], sizeof narrow[1]), RG_OK);
+        CHECK_EQ(rg_read(rg_sort(y, 0), wide[1], sizeof wide[1]), RG_OK);
+        CHECK_EQ(rg_read(rg_argsort(x, 0), at, sizeof at), RG_OK);
+        for (uint32_t i = 0; i < DEFIANT; i++)
+            CHECK(narrow[1][i] == i + 1 && wide[1][i] == i + 1 && word[at[i]] == i + 1);
+        CHECK_EQ(rg_close(c), RG_OK);
     }
 }
 

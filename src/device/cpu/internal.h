@@ -47,6 +47,19 @@ bool cpu_sort_words32(uint32_t *a, uint32_t *b, uint32_t n);
 bool cpu_sort_words64(uint64_t *a, uint64_t *b, uint32_t n);
 bool cpu_sort_vectors(const struct lane_sort *);
 
+/* sort_registers.c: of a batch of rows in lanes, where the machine has such registers: the rows to lanes of `lane` bytes, which
+ * may be twice as wide as an element, positions sorted, bitonic ones merged, and elements or masked indices back. */
+bool cpu_has_sort_registers(void);
+void cpu_load_registers(const void *x, uint32_t count, uint32_t n, void *lanes, uint32_t bytes,
+                        uint32_t lane);
+bool cpu_keys_registers(void *lanes, uint32_t n, const struct key_form *, uint32_t width,
+                        void *again); /* not of bytes */
+void cpu_sort_registers(void *lanes, uint32_t n, uint32_t width);
+bool cpu_select_registers(void *lanes, uint32_t n, uint32_t k, uint32_t width); /* false: k is not small */
+void cpu_merge_registers(void *lanes, uint32_t n, uint32_t width);
+void cpu_store_registers(const void *lanes, uint32_t count, uint32_t k, uint64_t mask, void *out,
+                         uint32_t lane, uint32_t bytes);
+
 /* sort_few.c: the indices (u32) of k elements of one row that come first and perhaps some more, in the scratch memory; how
  * many. sorted: they are in order, MOST_RANKED at most; else in that of the row, 2 k at most. */
 enum { MOST_RANKED = 120 };

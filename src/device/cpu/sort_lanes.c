@@ -6,6 +6,7 @@
  * selects them one by one: what has the fewest compare-exchanges. Keys are those of sort.c, as wide as the
  * element. With indices, the index stands below the key in a wider word, or beside a key of 64 bits in lanes of its own.
  * NaN and -0 share a key with others: where a row has some, they are copied from it again, in its order.
+ * With AVX-512, rows are transposed and positions sorted in registers (sort_registers.c).
  * Tests: tests/unit/call.c; speed: bench/sort.c */
 #include "device/cpu/internal.h"
 
@@ -318,19 +319,18 @@ AGAIN(uint64_t)
 
 /* By the bytes of an element (log2). A row of more than `longest` elements is sorted faster alone. */
 static const struct batch_form {
-    uint32_t width, bytes, longest,
-        beside_vectors; /* network; bytes of a lane; elements, .. if sort_vectors.c can */
+    uint32_t width, bytes, longest; /* network; bytes of a lane; elements */
     void (*load)(const void *rows, uint32_t count, uint32_t n, void *lanes);
     void (*store)(void *lanes, uint32_t count, uint32_t k, uint64_t mask, void *out);
     void (*again)(const void *row, uint32_t n, uint32_t k, const struct key_form *, void *out);
-} value_form[] = {{0, 1, 1024, 1024, load_uint8_t_uint8_t, store_uint8_t_uint8_t, NULL},
-                  {1, 2, 1024, 256, load_uint16_t_uint16_t, store_uint16_t_uint16_t, again_uint16_t},
-                  {2, 4, 1024, 24, load_uint32_t_uint32_t, store_uint32_t_uint32_t, again_uint32_t},
-                  {3, 8, 512, 16, load_uint64_t_uint64_t, store_uint64_t_uint64_t, again_uint64_t}},
-  index_form[] = {{1, 2, 256, 256, load_uint8_t_uint16_t, store_uint16_t_uint64_t, NULL},
-                  {2, 4, 1024, 24, load_uint16_t_uint32_t, store_uint32_t_uint64_t, NULL},
-                  {3, 8, 256, 20, load_uint32_t_uint64_t, store_uint64_t_uint64_t, NULL},
-                  {PAIR, 8, 64, 64, load_uint64_t_uint64_t, store_uint64_t_uint64_t, NULL}};
+} value_form[] = {{0, 1, 1024, load_uint8_t_uint8_t, store_uint8_t_uint8_t, NULL},
+                  {1, 2, 1024, load_uint16_t_uint16_t, store_uint16_t_uint16_t, again_uint16_t},
+                  {2, 4, 1024, load_uint32_t_uint32_t, store_uint32_t_uint32_t, again_uint32_t},
+                  {3, 8, 512, load_uint64_t_uint64_t, store_uint64_t_uint64_t, again_uint64_t}},
+  index_form[] = {{1, 2, 256, load_uint8_t_uint16_t, store_uint16_t_uint64_t, NULL},
+                  {2, 4, 1024, load_uint16_t_uint32_t, store_uint32_t_uint64_t, NULL},
+                  {3, 8, 256, load_uint32_t_uint64_t, store_uint64_t_uint64_t, NULL},
+                  {PAIR, 8, 64, load_uint64_t_uint64_t, store_uint64_t_uint64_t, NULL}};
 
 static const struct batch_form *form_of(const struct lane_sort *s) {
     return (s->indices ? index_form : value_form) + __builtin_ctz(s->bytes);
@@ -355,28 +355,45 @@ static uint64_t exchanges_blocks(uint64_t n, uint32_t k) {
     return n / p * exchanges(p) + n + n / 2 * (uint64_t)__builtin_ctz(p);
 }
 
-static void sort_positions(const struct network *net, void *lanes, uint32_t n, uint32_t all) {
+static bool in_registers(uint32_t width) { return width != PAIR && cpu_has_sort_registers(); }
+
+static void sort_positions(const struct network *net, uint32_t width, void *lanes, uint32_t n, uint32_t all) {
+    if (in_registers(width)) {
+        cpu_sort_registers(lanes, n, width);
+        return;
+    }
     for (uint32_t p = 1; p < n; p *= 2)
         for (uint32_t q = p; q; q /= 2) net->stage(lanes, n, all, p, q);
 }
 
-static void sort_batch(const struct network *net, void *lanes, uint32_t n, uint32_t k) {
+/* The least p are bitonic. */
+static void merge_positions(const struct network *net, uint32_t width, void *lanes, uint32_t p,
+                            uint32_t all) {
+    if (in_registers(width)) {
+        if (p > 1) cpu_merge_registers(lanes, p, width);
+        return;
+    }
+    for (uint32_t q = p / 2; q; q /= 2) net->stage(lanes, p, all, q, q);
+}
+
+static void sort_batch(const struct network *net, uint32_t width, void *lanes, uint32_t n, uint32_t k) {
     uint64_t whole = exchanges(n), blocks = k < n ? exchanges_blocks(n, k) : UINT64_MAX;
     uint32_t p = block_of(k), end;
-    if ((uint64_t)n * k < RG_MIN(whole, blocks)) {
+    if (in_registers(width) && k < n && cpu_select_registers(lanes, n, k, width)) return;
+    if ((uint64_t)n * k <= RG_MIN(whole, blocks)) {
         net->select(lanes, n, k);
         return;
     }
     if (whole <= blocks) {
-        sort_positions(net, lanes, n, n);
+        sort_positions(net, width, lanes, n, n);
         return;
     }
     for (uint32_t i = 0; i < n; i = end) {
         end = RG_MIN(i + p, n);
-        sort_positions(net, (char *)lanes + (size_t)i * VECTOR, end - i, n);
+        sort_positions(net, width, (char *)lanes + (size_t)i * VECTOR, end - i, n);
         if (!i) continue;
         net->fold(lanes, p, i, end, n);
-        for (uint32_t q = p / 2; q; q /= 2) net->stage(lanes, p, n, q, q); /* the least p are bitonic */
+        merge_positions(net, width, lanes, p, n);
     }
 }
 
@@ -385,19 +402,36 @@ static void number_positions(uint64_t *v, uint32_t n) {
         for (uint32_t l = 0; l < LANES(uint64_t); l++) v[i * LANES(uint64_t) + l] = i;
 }
 
+static bool any(const uint8_t *lanes) {
+    uint64_t word[VECTOR / 8], some = 0;
+    memcpy(word, lanes, sizeof word);
+    for (uint32_t i = 0; i < RG_COUNT(word); i++) some |= word[i];
+    return some;
+}
+
 static void batch(const struct lane_sort *s, const struct batch_form *f, const struct key_form *key,
                   const char *x, char *out, uint32_t count) {
     const struct network *net = network_of(f->width);
     _Alignas(VECTOR) uint8_t again[VECTOR] = {0};
     char *v = s->scratch, *indices = v + (size_t)s->n * VECTOR;
-    f->load(x, count, s->n, v);
-    net->keys(v, s->n, key, again);
+    bool registers = cpu_has_sort_registers();
+    if (registers)
+        cpu_load_registers(x, count, s->n, v, s->bytes, f->bytes);
+    else
+        f->load(x, count, s->n, v);
+    uint32_t width = f->width == PAIR ? 3 : f->width;
+    if (!registers || !cpu_keys_registers(v, s->n, key, width, again)) net->keys(v, s->n, key, again);
     if (f->width == PAIR) number_positions((uint64_t *)(void *)indices, s->n);
-    sort_batch(net, v, s->n, s->k);
+    sort_batch(net, f->width, v, s->n, s->k);
     if (!s->indices) net->elements(v, s->k, key);
-    f->store(f->width == PAIR ? indices : v, count, s->k,
-             key->low ? ((uint64_t)1 << key->low) - 1 : UINT64_MAX, out);
-    for (uint32_t l = 0; l < count && !s->indices; l++)
+    uint64_t mask = key->low ? ((uint64_t)1 << key->low) - 1 : UINT64_MAX;
+    char *sorted = f->width == PAIR ? indices : v;
+    if (registers)
+        cpu_store_registers(sorted, count, s->k, mask, out, f->bytes, s->indices ? 8 : s->bytes);
+    else
+        f->store(sorted, count, s->k, mask, out);
+    if (s->indices || !any(again)) return;
+    for (uint32_t l = 0; l < count; l++)
         if (again[l * f->bytes])
             f->again(x + (size_t)l * s->n * s->bytes, s->n, s->k, key, out + (size_t)l * s->k * s->bytes);
 }
@@ -417,11 +451,13 @@ size_t cpu_sort_lanes_scratch(const struct lane_sort *s) {
     return s->n > f->longest ? 0 : (size_t)s->n * VECTOR * (f->width == PAIR ? 2 : 1);
 }
 
+enum { WORTH = 12 }; /* rows that are sorted faster side by side than each in vectors */
+
 /* A batch costs the same for any number of rows: it needs more of them where the network has more stages. */
 static bool is_worth(const struct lane_sort *s, const struct batch_form *f, uint32_t rows) {
-    bool beside = s->k == s->n && cpu_has_sort_vectors();
-    return s->n > 1 && s->n <= (beside ? f->beside_vectors : f->longest) && rows > 1 &&
-           rows >= exchanges(s->n) / s->n / 4;
+    bool vectors = s->k == s->n && cpu_has_sort_vectors() && f->width != PAIR;
+    if (s->n < 2 || s->n > f->longest || rows < 2) return false;
+    return rows >= (vectors ? RG_MIN(WORTH, VECTOR / f->bytes * 3 / 4) : exchanges(s->n) / s->n / 4);
 }
 
 uint32_t cpu_sort_lanes(const struct lane_sort *s, uint32_t rows) {
