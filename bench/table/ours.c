@@ -50,6 +50,8 @@ static rg_tensor stored(const struct side *s, rg_tensor x) { return rg_contiguou
         return RG_OK;                                                        \
     }
 ROW(sgemm, rg_matmul(in[0], in[1]))
+ROW(gemm_nt, rg_matmul(in[0], rg_transpose(in[1], 0, 1)))
+ROW(gemm_tn, rg_matmul(rg_transpose(in[0], 0, 1), in[1]))
 ROW(gemm_i8, rg_matmul(rg_cast(in[0], RG_I32), rg_cast(in[1], RG_I32)))
 ROW(mul_add, rg_add(rg_mul(in[0], in[1]), in[2]))
 ROW(relu_chain, rg_mul(rg_relu(rg_add(rg_mul(in[0], in[1]), in[2])), in[0]))
@@ -189,6 +191,9 @@ static const struct row rows[] = {
     {"sgemm", sgemm, 1, NULL, {{0}}}, /* "sgemm 512", "sgemm 127x129x131": shapes from the name */
     {"bf16 gemm", sgemm, 1, NULL, {{0}}},
     {"i8 gemm", gemm_i8, 1, NULL, {{0}}},
+    {"f64 gemm", sgemm, 1, NULL, {{0}}},
+    {"nt gemm", gemm_nt, 1, NULL, {{0}}},
+    {"tn gemm", gemm_tn, 1, NULL, {{0}}},
     {"a*b+c", mul_add, 1, NULL, {BIG, BIG, BIG}},
     {"relu(a*b+c)*a", relu_chain, 1, NULL, {BIG, BIG, BIG}},
     {"exp", exponential, 1, NULL, {BIG}},
@@ -240,19 +245,20 @@ static const struct row *find(const char *name) {
 
 /* Everything but the first call. "bf16 ROW": with inputs and weights in bfloat16. */
 static const char *prepare(struct side *s, const char *name) {
-    bool half = !strncmp(name, "bf16 ", 5), bytes = !strncmp(name, "i8 ", 3);
+    bool half = !strncmp(name, "bf16 ", 5), bytes = !strncmp(name, "i8 ", 3), wide = !strncmp(name, "f64 ", 4);
     const struct row *r = find(name);
     if (!r && half) r = find(name + 5);
     if (!r) return "Ridge has no such row";
     if (s->c) rg_close(s->c);
-    *s = (struct side){.c = rg_open(NULL), .dt = half ? RG_BF16 : bytes ? RG_I8 : RG_F32};
+    *s = (struct side){.c = rg_open(NULL), .dt = half ? RG_BF16 : bytes ? RG_I8 : wide ? RG_F64 : RG_F32};
     long long m = 0, n = 0, k = 0;
     const char *size = strstr(name, "gemm ");
     int got = size ? sscanf(size, "gemm %lldx%lldx%lld", &m, &n, &k) : 0;
     if (got == 1) n = k = m;
     if (got > 0) {
-        add_input(s, (int64_t[5]){m, k});
-        add_input(s, (int64_t[5]){k, n});
+        bool tn = r->fn == gemm_tn, nt = r->fn == gemm_nt;
+        add_input(s, tn ? (int64_t[5]){k, m} : (int64_t[5]){m, k});
+        add_input(s, nt ? (int64_t[5]){n, k} : (int64_t[5]){k, n});
     }
     for (int i = 0; i < INPUTS; i++) add_input(s, r->shape[i]);
     if (r->prepare) r->prepare(s);

@@ -2,13 +2,18 @@
 """One table: Ridge beside OpenBLAS, PyTorch and tinygrad.
 
     make bench [ROWS="sgemm,softmax"] [ARGS="--rounds 5 --no tinygrad --least"]
+    make bench ARGS="--products 512,2049,nt:128x96x784,f64:512,random:30:7 --cpu-time --beside ../before/build/release"
 
 Each side is a process of its own (ours.c, blas.c, torch_rows.py, tinygrad_rows.py) that answers "ROW, n runs" with seconds. For each row
 the sides alternate; the figure of a side is the median of its runs, and the best peer is the one that counts. A floor is what the machine's limits
 alone would take: the longer of operations / FMA peak and bytes / bandwidth of the memory that holds them, measured by `ridge ceilings` in the same run; a
 function like exp counts by its bytes. Peers come from PyPI into OUT/venv, in the versions below; a row that a peer does not have says why.
-Writes OUT/results.json and OUT/results.md."""
-import argparse, datetime, glob, json, os, pathlib, platform, select, statistics, subprocess, sys, tempfile, time
+Writes OUT/results.json and OUT/results.md.
+
+--products: instead of the table's rows products of these sizes (M x N x K), of floats, or with a kind before them: nt (b transposed), tn (a transposed),
+f64, bf16, i8; random:N:SEED: N of them, skinny, odd and transposed ones too. --cpu-time: one thread each, by the time that it had a core, which a busy
+machine does not stretch; --beside: another build of ours as one more side. `before` is its time / ours."""
+import argparse, datetime, glob, json, os, pathlib, platform, random, select, statistics, subprocess, sys, tempfile, time
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -49,7 +54,34 @@ ROWS += [("attention T=1024", 2 * 12 * 1024 * 1024 * 64, 3 * 4 * 12 * 1024 * 64,
          ("gpt2 block forward+backward", 3 * BLOCK, 2 * 4 * 12 * 768 * 768, 4 * 12 * 768 * 768),
          ("gpt2 124M forward T=64", 2 * 64 * (12 * 12 * 768 * 768 + 50257 * 768), 4 * 124e6, 4 * 64 * 50257),
          ("1000 tiny kernels", 0, 0, 0)]
+EXTRA = ["nt gemm", "tn gemm", "f64 gemm"]  # rows of --products alone
 FIRST = ["first run dot cold", "first run dot warm", "first run mnist step cold", "first run mnist step warm"]
+
+
+def random_size(r):
+    """Of all orders of magnitude, often one off a multiple of 16, up to 2^27 FMAs."""
+    while True:
+        size = [max(1, int(2 ** r.uniform(1, 11.5))) for _ in range(3)]
+        size = [max(1, s // 16 * 16 + r.choice((-1, 0, 0, 1))) if s > 24 and r.random() < 0.6 else s for s in size]
+        if 2**13 <= size[0] * size[1] * size[2] <= 2**27:
+            return "x".join(map(str, size))
+
+
+def products(text):
+    """Rows of --products."""
+    rows = []
+    for part in filter(None, text.split(",")):
+        kind, _, size = part.rpartition(":")
+        if kind.startswith("random:"):
+            r = random.Random(int(size))
+            names = [(r.choice(("s", "s", "nt ", "tn ")), random_size(r)) for _ in range(int(kind.split(":")[1]))]
+        else:
+            names = [(kind + " " if kind else "s", size)]
+        for kind, size in names:
+            m, n, k = (int(s) for s in (size.split("x") * 3)[:3])
+            element = {"f64 ": 8, "bf16 ": 2, "i8 ": 1}.get(kind, 4)
+            rows.append((f"{kind}gemm {size}", 2 * m * n * k, element * (m * k + k * n), (4 if kind == "i8 " else element) * m * n))
+    return rows
 
 
 class Side:
@@ -189,6 +221,8 @@ def openblas(python):
 
 
 def make_sides(o, out):
+    if o.cpu_time:
+        os.environ["BENCH_CPU_TIME"] = "1"
     threads = {"OMP_NUM_THREADS": str(o.threads), "OPENBLAS_NUM_THREADS": str(o.threads), "RIDGE_THREADS": str(o.threads),
                "PYTHONDONTWRITEBYTECODE": "1"}
     # glibc maps large blocks anew in each call, 16 ms of page faults per 64 MB: keep them
@@ -202,7 +236,8 @@ def make_sides(o, out):
     library = None if "OpenBLAS" in o.no else openblas(pythons["PyTorch"] or pythons["tinygrad"])
     why = None if library else "left out" if "OpenBLAS" in o.no else "no libopenblas found: NumPy is not installed"
     peers.insert(0, Side("OpenBLAS", [str(pathlib.Path(o.build) / "bench/table/blas"), library or ""], threads, why))
-    return ours, peers
+    before = [Side("before", [str(pathlib.Path(o.beside) / "bench/table/ours")], threads)] if o.beside else []
+    return ours, [*before, *peers]
 
 
 # ---- the table ------------------------------------------------------------------------------------------------------------
@@ -221,23 +256,32 @@ def floor_of(machine, row):
     level = "L2" if used < model["l2.size"] * machine["threads"] * 0.75 else "L3" if used < model["l3.size"] * 0.75 else "memory"
     both = min(read, write)
     move = 2 * both / rate[level + " copy"] + (read - both) / rate[level + " read"] + (write - both) / rate[level + " write"]
-    if (name, flops, read, write) in GEMMS:  # the best of this type: MMA instructions where there are any
+    if name.split()[0] in ("bf16", "i8", "f64"):  # the best of this type: MMA instructions where there are any
         return flops / max(r for what, r in rate.items() if what.startswith(name.split()[0]))
     if name == "1000 tiny kernels":
         return 1000 * model["launch"] * 1e-9
     return max(flops / rate["f32"], move) or None
 
 
+def work(size):
+    m, n, k = (int(s) for s in (size.split("x") * 3)[:3])
+    return m * n * k
+
+
 def scaled(row):
     """Unit, and how many of it there are in a second (of a single tiny kernel)."""
     if row == "1000 tiny kernels":
         return "us each", 1e3
-    return ("us", 1e6) if row in ("sgemm 64", "sgemm 128", "sgemm 127x129x131", "sgemm 512x10x784") else ("ms", 1e3)
+    kind, _, size = row.rpartition(" ")
+    return ("us", 1e6) if kind.endswith("gemm") and work(size) < 2**23 else ("ms", 1e3)
 
 
 def result_of(row, floor, ours, peers):
     unit, scale = scaled(row)
-    r = {"row": row, "unit": unit, "ours": None, "peer": None, "peer_name": None, "ratio": None, "floor": None, "share": None}
+    r = {"row": row, "unit": unit, "ours": None, "peer": None, "peer_name": None, "ratio": None, "floor": None, "share": None, "before": None}
+    before = peers.pop("before", None)
+    if before and not isinstance(before, str) and not isinstance(ours, str):
+        r["before"] = before / ours
     timed = {n: t for n, t in peers.items() if not isinstance(t, str)}
     if isinstance(ours, str):
         r["why"] = ours
@@ -260,7 +304,7 @@ def number(x, digits=4):
 
 
 QUIET = ("only products", "left out")  # reasons that need no words in each row
-HEAD = ["row", "unit", "ours", "peer", "peer name", "ratio", "floor", "share of floor", "other peers"]
+HEAD = ["row", "unit", "ours", "peer", "peer name", "ratio", "floor", "share of floor", "before", "other peers"]
 
 
 def cells(r):
@@ -268,17 +312,17 @@ def cells(r):
     if "why" in r:
         others = f"Ridge: {r['why']}; " + others
     return [r["row"], r["unit"], number(r["ours"]), number(r["peer"]), r["peer_name"] or "none", number(r["ratio"], 3), number(r["floor"]),
-            "-" if r["share"] is None else f"{100 * r['share']:.0f}%", others]
+            "-" if r["share"] is None else f"{100 * r['share']:.0f}%", number(r["before"], 3), others]
 
 
 def print_row(c):
-    print(f"{c[0]:28s} {c[1]:8s} {c[2]:>9s} {c[3]:>9s} {c[4]:10s} {c[5]:>6s} {c[6]:>9s} {c[7]:>6s}  {c[8]}", flush=True)
+    print(f"{c[0]:28s} {c[1]:8s} {c[2]:>9s} {c[3]:>9s} {c[4]:10s} {c[5]:>6s} {c[6]:>9s} {c[7]:>6s} {c[8]:>6s}  {c[9]}", flush=True)
 
 
 def about(o, machine, load):
     rate = {r["what"]: r["all"] for r in machine["rows"]}
     busy = "; the machine was busy" if max(load) > o.threads * 0.75 else ""
-    return [f"{datetime.date.today()}, {machine['name']} ({platform.machine()}), {o.threads} threads, {'least' if o.least else 'medians'} of up to {o.rounds} interleaved turns, "
+    return [f"{datetime.date.today()}, {machine['name']} ({platform.machine()}), {o.threads} threads{' by CPU time' if o.cpu_time else ''}, {'least' if o.least else 'medians'} of up to {o.rounds} interleaved turns, "
             f"load {load[0]:.1f} before, {load[1]:.1f} after{busy}",
             f"measured in this run: f32 {rate['f32']:.4g} GFLOPS, memory read {rate['memory read']:.3g} write {rate['memory write']:.3g} copy {rate['memory copy']:.3g} GB/s",
             *([f"left out: {o.no}"] if o.no else []),
@@ -300,8 +344,13 @@ def main():
     a.add_argument("--rounds", type=int, default=7, help="turns of each side")
     a.add_argument("--least", action="store_true", help="the least time of short turns instead of the median: for a busy machine")
     a.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    a.add_argument("--products", default="", help="products instead of the table's rows, as 512,nt:64x128x32,f64:512,random:30:SEED")
+    a.add_argument("--cpu-time", action="store_true", help="one thread, by its time on a core: for a busy machine")
+    a.add_argument("--beside", default="", help="another build of ours, to compare with")
     a.add_argument("--no", default="", help="peers to leave out: OpenBLAS,PyTorch,tinygrad")
     o = a.parse_args()
+    if o.cpu_time:
+        o.threads = 1
     out = pathlib.Path(o.out).absolute()
     out.mkdir(parents=True, exist_ok=True)
     parts = [p.strip() for p in o.rows.split(",") if p.strip()]
@@ -309,9 +358,9 @@ def main():
     load = [os.getloadavg()[0], 0]
     ours, peers = make_sides(o, out)
     machine, results = ceilings(o), []
-    print_row(["row", "unit", "ours", "peer", "", "ratio", "floor", "share", "others"])
+    print_row(["row", "unit", "ours", "peer", "", "ratio", "floor", "share", "before", "others"])
     try:
-        for row in filter(lambda r: wanted(r[0]), ROWS):
+        for row in products(o.products) or filter(lambda r: wanted(r[0]), ROWS):
             first = ours
             if row[0] == "1000 tiny kernels":  # one kernel for each value
                 first = Side("Ridge", ours.command, {**ours.env, "RIDGE_MULTI": "0"})
@@ -321,7 +370,7 @@ def main():
             print_row(cells(results[-1]))
             if first is not ours:
                 first.close()
-        for row in filter(wanted, FIRST):
+        for row in [] if o.products else filter(wanted, FIRST):
             dot = str(pathlib.Path(o.build) / "examples/dot")
             times = {s.name: first_run(s, row, dot, 3) for s in [ours, *peers] if s.name != "OpenBLAS"}
             mine = times.pop("Ridge")
@@ -333,7 +382,7 @@ def main():
     load[1] = os.getloadavg()[0]
     notes = about(o, machine, load)
     print("\n" + "\n".join(notes))
-    print("ratio: peer / ours, above 1 Ridge is faster. share: floor / ours.")
+    print("ratio: peer / ours, above 1 Ridge is faster. share: floor / ours. before: of the other build / ours.")
     write(out, results, notes)
     print(f"written: {out / 'results.json'}, {out / 'results.md'}")
     return 0 if results else 2

@@ -35,6 +35,15 @@ def sgemm(m, n, k):
     return ways
 
 
+def sgemm_of(transpose_a):
+    """The product of one operand transposed: of a (m x k in columns), or of b."""
+    def make(m, n, k):
+        a, b = (rand(k, m).t(), rand(k, n)) if transpose_a else (rand(m, k), rand(n, k).t())
+        c = torch.empty(m, n)
+        return [no_grad(lambda: torch.mm(a, b, out=c))]
+    return make
+
+
 def gemm(dtype):
     """Of int8 into int32; b as it is and transposed: what the library likes better counts."""
     def make(m, n, k):
@@ -156,7 +165,9 @@ def tiny():
 
 
 serve({
-    "sgemm": sgemm, "bf16 gemm": gemm(torch.bfloat16), "i8 gemm": gemm(torch.int8), "a*b+c": mul_add, "relu(a*b+c)*a": relu_chain,
+    "sgemm": sgemm, "nt gemm": sgemm_of(False), "tn gemm": sgemm_of(True), "f64 gemm": gemm(torch.float64),
+    "bf16 gemm": gemm(torch.bfloat16), "i8 gemm": gemm(torch.int8), "a*b+c": mul_add,
+    "relu(a*b+c)*a": relu_chain,
     "exp": unary(lambda x, o: torch.exp(x, out=o)),
     "cos(cos(x))": unary(lambda x, o: torch.cos(x, out=o).cos_()),
     "sum all": unary(lambda x, o: torch.sum(x)),

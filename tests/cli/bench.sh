@@ -30,7 +30,17 @@ sys.path.insert(0, "bench/table")
 import table
 ours = set(subprocess.run([sys.argv[1], "list"], capture_output=True, text=True).stdout.split("\n")) - {""}
 rows = {r[0].rpartition(" ")[0] if "gemm " in r[0] else r[0] for r in table.ROWS}
+rows |= set(table.EXTRA)
 assert ours == rows, ours ^ rows
+END
+# products of one's own, beside another build, by CPU time
+out=$(python3 bench/table/table.py --build "$BUILD_DIR" --out "$here" --rounds 1 --no OpenBLAS,PyTorch,tinygrad --cpu-time \
+    --beside "$BUILD_DIR" --products "33x20x17,nt:16x8x40,tn:31,f64:24,random:1:3" 2>&1) || fail "--products failed: $out"
+python3 - "$here/results.json" <<'END' || fail "results of --products: $out"
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert [r["row"] for r in d][:4] == ["sgemm 33x20x17", "nt gemm 16x8x40", "tn gemm 31", "f64 gemm 24"] and len(d) == 5, d
+assert all(r["ours"] > 0 and r["before"] > 0 for r in d), d
 END
 out=$(printf 'no such row\t1\n' | "$BUILD_DIR/bench/table/ours")
 [ "$out" = "no Ridge has no such row" ] || fail "an unknown row: $out"
