@@ -245,7 +245,8 @@ static const struct row *find(const char *name) {
 
 /* Everything but the first call. "bf16 ROW": with inputs and weights in bfloat16. */
 static const char *prepare(struct side *s, const char *name) {
-    bool half = !strncmp(name, "bf16 ", 5), bytes = !strncmp(name, "i8 ", 3), wide = !strncmp(name, "f64 ", 4);
+    bool half = !strncmp(name, "bf16 ", 5), bytes = !strncmp(name, "i8 ", 3),
+         wide = !strncmp(name, "f64 ", 4);
     const struct row *r = find(name);
     if (!r && half) r = find(name + 5);
     if (!r) return "Ridge has no such row";

@@ -3,8 +3,8 @@
  *   verify -> opts -> finalize-axes -> block-sums -> loop-tree
  *          -> GPU: tma-stores -> mma -> warp-specialize | pipeline -> threads
  *          -> CPU: peel
- *          -> predicate -> expand -> coalesce -> slp -> prefetch -> decompose -> index-width
- *          -> linearize -> cold-branch -> estimate
+ *          -> predicate -> expand -> coalesce -> slp -> prefetch -> prefetch-sums -> decompose
+ *          -> index-width -> linearize -> cold-branch -> estimate
  *
  * passes.def is that line as a table, with what each pass requires and gives; lower.c runs it.
  * docs/internals/lowering.md explains them.

@@ -92,6 +92,7 @@ const uop *tree_expand(struct rw *, const uop *tree); /* expand.c: unrolls UNROL
 const uop *tree_coalesce(struct rw *, const uop *tree, const struct target *); /* coalesce.c: vector loads */
 const uop *tree_slp(struct ir *, const uop *tree, const struct target *); /* slp.c: epilogues of scalars */
 const uop *tree_prefetch(struct sched *, const uop *tree);                /* prefetch.c: prefetches */
+const uop *tree_prefetch_sums(struct ir *, const uop *tree);              /* .. of partial sums in memory */
 /* index_width.c: IDX becomes i64 or i32 */
 const uop *tree_index(struct rw *, const uop *tree, const struct target *);
 void linearize(struct ir *, const uop *tree, struct linear *);  /* linearize.c */

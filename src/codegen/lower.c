@@ -61,6 +61,7 @@ static const uop *expand(struct lowering *l) {
 static const uop *coalesce(struct lowering *l) { return tree_coalesce(&l->pred, l->tree, &l->target); }
 static const uop *slp(struct lowering *l) { return tree_slp(l->ir, l->tree, &l->target); }
 static const uop *prefetch(struct lowering *l) { return tree_prefetch(&l->sched, l->tree); }
+static const uop *prefetch_sums(struct lowering *l) { return tree_prefetch_sums(l->ir, l->tree); }
 
 static const uop *decompose(struct lowering *l) {
     struct decomp_for has = {.native_f16 = l->target.native_f16};

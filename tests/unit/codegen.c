@@ -363,6 +363,29 @@ TEST(codegen_pipe_asks_once_per_line) {
     arena_free(&j.arena);
 }
 
+/* Partial sums of 256 KB are asked for before the loop whose result they take, a line of a register tile of 4 x 16 each; those of
+ * 16 KB are not. */
+TEST(codegen_far_partial_sums_are_prefetched) {
+    static const char product[] =
+        "kernel product\na = (PARAM<f32>[0 a] 262144)\nb = (PARAM<f32>[1 b] 262144)\nout = (PARAM<f32>[2 "
+        "out] 262144)\n"
+        "m = (RANGE[m GRID 0] 512)\nn = (RANGE[n GRID 1] 512)\nk = (RANGE[k REDUCE 2] 512)\n"
+        "s = (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m 512) k))) (LOAD (INDEX b (ADD (MUL k 512) n)))) "
+        "k)\n"
+        "(SINK (STORE (INDEX out (ADD (MUL m 512) n)) s))\n";
+    static const char tile[] = "TILE(m,4,r) UNROLL(r) TILE(n,16,c) TILE(c,4,v) VEC(v) UNROLL(c) ";
+    for (int far = 0; far < 2; far++) {
+        struct job j;
+        char opts[256];
+        snprintf(opts, sizeof opts, "%sTILE(m,%d,mt) TILE(n,%d,nt) TILE(k,64,kk) ORDER(k,nt,mt,kk)", tile,
+                 far ? 64 : 16, far ? 16 : 4);
+        CHECK_EQ(job_run(&j, product, opts), 0);
+        CHECK_EQ(count(&j.lin, OP_PREFETCH, 0), far ? 4 : 0);
+        if (far) CHECK_EQ(depth_of(&j.lin, OP_PREFETCH), depth_of(&j.lin, OP_LOAD) - 1);
+        arena_free(&j.arena);
+    }
+}
+
 TEST(codegen_same_input_same_program) {
     struct job a, b;
     const char *opts = "RESIDENT(k) TILE(k,4,v) VEC(v) TILE(k,4,u) REG(u)";
