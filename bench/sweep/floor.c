@@ -102,14 +102,22 @@ int floor_measure(rg_ctx *c, const struct options *o, struct rates *r, struct er
     return 0;
 }
 
-static double bytes_read(const struct draw *d) {
+/* Memory moves lines (sectors of a GPU): of these, random places touch as many as differ, on average. */
+static double bytes_touched(const struct rates *r, double bytes, double picks) {
+    double line = r->gpu ? 32 : 64, lines = ceil(bytes / line);
+    return RG_MIN(bytes, line * lines * -expm1(-picks / lines));
+}
+
+static double bytes_read(const struct rates *r, const struct draw *d) {
     double all = 0;
     for (int i = 0; i < d->n; i++) {
         const struct operand *x = &d->x[i];
         double n = operand_count(x);
         if (x->layout == BROADCAST) n /= (double)x->dim[x->axis];
         if (x->elements > 0) n = RG_MIN(n, x->elements);
-        all += n * (double)rg_dtype_size(x->dt);
+        double bytes = n * (double)rg_dtype_size(x->dt),
+               whole = operand_count(x) * (double)rg_dtype_size(x->dt);
+        all += x->picks > 0 ? RG_MAX(bytes, bytes_touched(r, whole, x->picks)) : bytes;
     }
     return all;
 }
@@ -154,7 +162,7 @@ static void count_ops(const struct rates *r, const struct draw *d, struct model_
 }
 
 void floor_of(const struct rates *r, const struct draw *d, double out_bytes, struct result *res) {
-    double cores = model_value(&r->model, MODEL_CORES), in = bytes_read(d), best = INFINITY;
+    double cores = model_value(&r->model, MODEL_CORES), in = bytes_read(r, d), best = INFINITY;
     for (int k = 0; k < (r->gpu || r->threads == 1 ? 1 : 2); k++) { /* all threads, then one */
         struct model_work w = {.threads = r->gpu ? (int)cores : k ? 1 : r->threads};
         double functions = 0;

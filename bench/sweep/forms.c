@@ -314,7 +314,7 @@ static void form_gather(struct draw *d) {
     struct operand *i = indices(d, x->rank, dim, x->dim[axis]);
     d->p[0] = axis, d->np = 1;
     x->elements = RG_MIN(operand_count(x), operand_count(i));
-    d->work = operand_count(i);
+    d->work = x->picks = operand_count(i);
 }
 
 static void form_take(struct draw *d) {
@@ -326,6 +326,8 @@ static void form_take(struct draw *d) {
     d->p[0] = axis, d->np = 1;
     d->work = (double)n * rest;
     x->elements = RG_MIN(operand_count(x), d->work);
+    x->picks = (double)n;
+    for (int k = 0; k < axis; k++) x->picks *= (double)x->dim[k];
 }
 
 static void form_embedding(struct draw *d) {
@@ -333,13 +335,14 @@ static void form_embedding(struct draw *d) {
     int64_t dim[2] = {draw_size(d, 1, 16), 0};
     dim[1] = draw_size(d, 1, RG_MAX(1, RG_MIN(4096, d->cap / (double)(dim[0] * x->dim[1]))));
     indices(d, 2, dim, x->dim[0]);
-    d->work = (double)(dim[0] * dim[1]) * (double)x->dim[1];
+    x->picks = (double)(dim[0] * dim[1]);
+    d->work = x->picks * (double)x->dim[1];
     x->elements = RG_MIN(operand_count(x), d->work);
 }
 
 static void form_scatter(struct draw *d) {
     form_gather(d);
-    d->x[0].elements = 0;
+    d->x[0].elements = d->x[0].picks = 0;
     same(d, &d->x[1], d->dt, ANY);
 }
 

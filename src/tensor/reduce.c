@@ -113,14 +113,37 @@ const uop *t_min(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bo
     return tg_drop(g, tg_extreme(g, x, mask, false), mask, keep);
 }
 
+/* Numbers that are 0 where x is, as wide as x: their extremes tell whether any or all are not. Bits of floats without a
+ * sign; of a truth that was cast, itself. */
+static const uop *truth_bits(struct tg *g, const uop *x) {
+    static const enum dtype of_bytes[] = {DT_U8,  DT_U8,  DT_U16, DT_U16, DT_U32,
+                                          DT_U32, DT_U32, DT_U32, DT_U64};
+    uint32_t bytes = dtype_info[x->dt].bytes;
+    if (x->dt == DT_BOOL || x->op == OP_CONST || (x->op == OP_CAST && x->src[0]->dt == DT_BOOL) ||
+        (bytes == 1 && dt_is_float((enum dtype)x->dt)))
+        return tg_bool(g, x);
+    enum dtype dt = of_bytes[bytes];
+    const uop *bits = t_bitcast(g, x, dt);
+    if (!dt_is_float((enum dtype)x->dt)) return bits;
+    return tg_op2(g, OP_AND, bits, uop_int(g->ir, dt, (int64_t)(UINT64_MAX >> (65 - 8 * bytes))));
+}
+
+static const uop *truth(struct tg *g, const uop *x, uint32_t mask, bool any) {
+    x = tg_value(g, x);
+    const uop *bits =
+        shape_size(tg_shape(g, x)) ? truth_bits(g, x) : tg_bool(g, x); /* nothing has no extreme */
+    enum op op = bits->dt == DT_BOOL ? (any ? OP_ADD : OP_MUL) : any ? OP_MAX : OP_MIN;
+    return tg_bool(g, tg_reduce(g, op, bits, mask));
+}
+
 const uop *t_any(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
     uint32_t mask = tg_axes(g, x, axes, n);
-    return tg_drop(g, tg_reduce(g, OP_ADD, tg_bool(g, x), mask), mask, keep);
+    return tg_drop(g, truth(g, x, mask, true), mask, keep);
 }
 
 const uop *t_all(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
     uint32_t mask = tg_axes(g, x, axes, n);
-    return tg_drop(g, tg_reduce(g, OP_MUL, tg_bool(g, x), mask), mask, keep);
+    return tg_drop(g, truth(g, x, mask, false), mask, keep);
 }
 
 /* ---- means and variances, in float32 at least --------------------------------------------------------------- */

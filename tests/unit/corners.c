@@ -123,6 +123,20 @@ CORNER(comparisons_of_nan) {
     SAME(rg_logical_not(rg_lt(x, 2)), 1, 0); /* which is not x >= 2 */
     SAME(rg_any(F(NAN)), 1);
     SAME(rg_all(F(NAN)), 1);
+    SAME(rg_any(F(-0.f, 0, -0.f)), 0);
+    SAME(rg_all(F(NAN, -0.f, 1)), 0);
+    SAME(rg_all(F(NAN, -INFINITY, 1e-40f)), 1);
+    SAME(rg_any(H(-0.f, 6e-8f)), 1);
+    SAME(rg_any(H(-0.f, 0)), 0);
+    SAME(rg_any(rg_cast(F(-0.f, 0), RG_BF16)), 0);
+    SAME(rg_any(rg_cast(F(-0.f, 0), RG_F64)), 0);
+    SAME(rg_all(rg_cast(F(-1, 2, NAN), RG_F64)), 1);
+    SAME(rg_any(I(0, INT32_MIN)), 1);
+    SAME(rg_all(I(-1, INT32_MIN, 7)), 1);
+    SAME(rg_all(I(-1, 0, 7)), 0);
+    SAME(rg_any(rg_shl(rg_cast(I(0, 1), RG_I64), 40)), 1);
+    SAME(rg_all(rg_cast(I(-1, 3), RG_I8)), 1);
+    SAME(rg_any(rg_cast(I(0, 256), RG_U8)), 0);
     SAME(rg_cast(F(NAN, 0, -0.0f), RG_BOOL), 1, 0, 0);
     SAME(rg_where(rg_isnan(x), 7, x), 7, 1);
 }
