@@ -145,14 +145,16 @@ static int by_id(const void *p, const void *q) {
 }
 
 /* A vector of two neighbouring columns of the same rows, the end of one and the beginning of the next: packing of rows that are
- * no power of two. Rows, at most 16, by their ids; 0: it is none. */
+ * no power of two, a quarter of a line or a whole one of each at once. Rows, at most 16, by their ids; 0: it is none. */
 static unsigned mixed_rows(const uop *n, const uop *row[16]) {
     unsigned rows = 0;
     if (n->lanes != 16 || dtype_info[n->dt].bytes != 4 || n->dt == DT_BOOL) return 0;
     for (uint32_t i = 0; i < n->nsrc; i++) {
         const uop *x = n->src[i];
         unsigned k = 0;
-        if (x->op != OP_EXTRACT || x->src[0]->op != OP_LOAD || x->src[0]->lanes != 4) return 0;
+        if (x->op != OP_EXTRACT || x->src[0]->op != OP_LOAD) return 0;
+        if (x->src[0]->lanes != n->src[0]->src[0]->lanes || (x->src[0]->lanes != 4 && x->src[0]->lanes != 16))
+            return 0;
         int64_t step = x->arg.i - n->src[0]->arg.i;
         if (step < 0 || step > 1 || (i && x->arg.i < n->src[i - 1]->arg.i)) return 0;
         while (k < rows && row[k] != x->src[0]) k++;
@@ -163,6 +165,13 @@ static unsigned mixed_rows(const uop *n, const uop *row[16]) {
     return rows;
 }
 
+/* Column `at` of these 16 rows of 4 or 16 words. */
+static const char *word_column(struct render *r, const char *type, unsigned wide, int at, const char *rows) {
+    if (wide == 4) return fmt(r, "COLUMN16_%d(%s%s)", at, type, rows);
+    return fmt(r, "COLUMN16_OF16(%s, %s, %s, %d, %d, %d%s)", type, at % 4 < 2 ? "LOW" : "HIGH",
+               at % 2 ? "ODD" : "EVEN", at / 8, at / 4 % 2, at, rows);
+}
+
 static struct c_text mixed(struct render *r, const uop *n, const uop *const *row, unsigned rows) {
     struct c_text t = {.dt = n->dt, .lanes = n->lanes};
     const char *type = type_of(r, (enum dtype)n->dt, n->lanes, 0);
@@ -171,8 +180,9 @@ static struct c_text mixed(struct render *r, const uop *n, const uop *const *row
     str_init(&s, r->a), str_init(&all, r->a);
     for (unsigned i = 0; i < 16; i++)
         str_printf(&all, ", %s", named(r, operand(r, row[RG_MIN(i, rows - 1)])).s);
-    str_printf(&s, "MIX(%s, COLUMN16_%d(%s%s), COLUMN16_%d(%s%s)", type, first, type, all.p,
-               RG_MIN(first + 1, 3), type, all.p);
+    unsigned wide = row[0]->lanes;
+    str_printf(&s, "MIX(%s, %s, %s", type, word_column(r, type, wide, first, all.p),
+               word_column(r, type, wide, RG_MIN(first + 1, (int)wide - 1), all.p));
     for (uint32_t i = 0; i < 16; i++) {
         unsigned k = 0;
         while (row[k] != n->src[i]->src[0]) k++;

@@ -53,7 +53,7 @@ static struct packed_case *open_packed(int vec_bytes, const char *text, const ch
 }
 
 /* A packed GEMM with register tiles of `rows` by one vector. tb: b is K-major, too. */
-static struct packed_case *open_gemm(int vec_bytes, int rows, int64_t k, bool tb) {
+static struct packed_case *open_gemm_with(int vec_bytes, int rows, int64_t k, bool tb, const char *more) {
     char text[1024], opts[512];
     int64_t m = 5 * rows + 1, n = 3 * vec_bytes / 4 + 2;
     snprintf(text, sizeof text,
@@ -69,9 +69,13 @@ static struct packed_case *open_gemm(int vec_bytes, int rows, int64_t k, bool tb
     snprintf(opts, sizeof opts,
              "TILE(m,%d,m_r) UNROLL(m_r) TILE(n,%d,n_v) VEC(n_v) TILE(m,2,m_t) TILE(n,2,n_t) TILE(k,4,k_u) "
              "UNROLL(k_u) ORDER(n_t,m_t,k) STAGE(a,n,m_t,k,k_u,m_r) STAGE(b,n,n_t,k,k_u,n_v) %s(a.m_r) "
-             "UNROLL(a.k_u) VEC(b.n_v) UNROLL(b.k_u)",
-             rows, vec_bytes / 4, rows & (rows - 1) ? "UNROLL" : "VEC");
+             "UNROLL(a.k_u) VEC(b.n_v) UNROLL(b.k_u)%s",
+             rows, vec_bytes / 4, rows & (rows - 1) ? "UNROLL" : "VEC", more);
     return open_packed(vec_bytes, text, opts, (double)k);
+}
+
+static struct packed_case *open_gemm(int vec_bytes, int rows, int64_t k, bool tb) {
+    return open_gemm_with(vec_bytes, rows, k, tb, "");
 }
 
 /* out[c][p] = sum over k of a[p][k] b[k][c], with vectors along c. */
@@ -172,6 +176,16 @@ TEST(transposition_of_rows_that_are_no_power_of_two) {
     struct packed_case *t[] = {open_gemm(64, 14, 64, false), open_gemm(64, 13, 67, false)};
     for (int i = 0; i < 2; i++) expect_text(t[i], "MIX(f32x16, COLUMN16_");
     run_all(t, 2);
+}
+
+/* A line of each row at once: its sixteen columns. */
+TEST(transposition_of_lines_of_rows_that_are_no_power_of_two) {
+    static const char line[] = " TILE(a.k,4,a.w) UNROLL(a.w)";
+    struct packed_case *t[] = {
+        open_gemm_with(64, 14, 128, false, line), open_gemm_with(64, 13, 64, true, line),
+        open_gemm_with(64, 10, 80, false, line), open_gemm_with(64, 15, 96, false, line)};
+    for (int i = 0; i < 4; i++) expect_text(t[i], "MIX(f32x16, COLUMN16_OF16(");
+    run_all(t, 4);
 }
 
 /* Every second to fourth element, pairs and fours of the same one; the last vector ends with the last element. */
