@@ -96,6 +96,14 @@ TEST(heuristic_products_in_place) {
     }
 }
 
+/* One register tile of columns more than a panel has is no other panel, for which a would be packed again. */
+TEST(heuristic_products_of_a_column_more) {
+    struct rnd r = {20261121};
+    char text[512];
+    write_product(text, sizeof text, 296 + rnd_range(&r, 0, 9), 2049 + rnd_range(&r, 0, 9), 8);
+    list_for(text, 64, 1, true, "TILE(n,65,n_t)", NULL);
+}
+
 /* A few rows times a matrix that no cache holds: it is read row by row, not down a register tile. */
 TEST(heuristic_large_products_of_few_rows) {
     struct rnd r = {20261117};

@@ -5,13 +5,14 @@
 #include "tune/choose/gemm/gemm.h"
 
 enum {
-    PANEL_ROWS = 64,    /* register tiles per grid iteration in each direction: panels of about half of L2 */
-    K_WHOLE = 320,      /* up to here k is one block .. */
-    K_WHOLE_WIDE = 512, /* .. of vectors wider than 16 bytes: partial sums in memory cost more there */
-    K_STEP = 4,         /* blocks of k are a multiple */
-    MIN_PANEL = 4,      /* register tiles of a panel: a loop to amortize packing .. */
-    LEAST_PANEL = 1,    /* .. and the fewest, for threads that would be idle */
-    PACKED_TERMS = 1 << 19,         /* FMAs of a GEMM worth packing, if both operands are contiguous */
+    PANEL_ROWS = 64, /* register tiles per grid iteration in each direction: panels of about half of L2 */
+    PANEL_REST = 8,  /* .. of columns this many more rather than another panel: for each a is packed again */
+    K_WHOLE = 320,   /* up to here k is one block .. */
+    K_WHOLE_WIDE = 512,     /* .. of vectors wider than 16 bytes: partial sums in memory cost more there */
+    K_STEP = 4,             /* blocks of k are a multiple */
+    MIN_PANEL = 4,          /* register tiles of a panel: a loop to amortize packing .. */
+    LEAST_PANEL = 1,        /* .. and the fewest, for threads that would be idle */
+    PACKED_TERMS = 1 << 19, /* FMAs of a GEMM worth packing, if both operands are contiguous */
     PACKED_TERMS_STRIDED = 1 << 14, /* .. if loads would be gathers */
     PACKED_ROWS_STRIDED = 32,       /* .. with at least this many rows */
     TRANSPOSED_USES = 32,           /* register tiles that read a row of a, which amortize transposing it */
@@ -49,7 +50,8 @@ double split_panels(const struct view *v, const struct contraction *c, int64_t m
     double rest = 1, best = 1e30, rows = (double)c->mr, cols = (double)(c->nv * c->lanes);
     for (int i = 0; i < v->naxis; i++)
         if (i != c->m && i != c->n) rest *= c->in_grid[i];
-    int64_t m0 = ceil_div(mt, PANEL_ROWS), n0 = ceil_div(nt, PANEL_ROWS), most = RG_MAX(MORE, 2 * v->threads),
+    int64_t m0 = ceil_div(mt, PANEL_ROWS), n0 = RG_MAX(ceil_div(nt - PANEL_REST, PANEL_ROWS), 1),
+            most = RG_MAX(MORE, 2 * v->threads),
             least = v->finer >= FINER_AXES ? LEAST_PANEL
                     : c->in_place          ? 2
                                            : MIN_PANEL;
