@@ -51,7 +51,7 @@ static bool parse_params(char *text, struct draw *d) {
     return true;
 }
 
-/* Does the row's form ever draw so many parameters? Of some forms the number depends on ranks. */
+/* Is this a number of parameters that the row's form draws? Of some forms it depends on ranks. */
 static bool params_fit(const struct draw *d) {
     for (int i = 0; i < FORM_TRIES; i++) {
         struct draw other = {.state = (uint64_t)i * 7919, .cap = 4096, .back = 1, .row = d->row, .dt = d->dt};

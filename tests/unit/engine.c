@@ -200,6 +200,35 @@ TEST(engine_with_a_bad_compiler) {
     engine_close(en);
 }
 
+/* clang 14 crashes on some kernels where the CPU has AVX512-FP16; those are compiled without. */
+TEST(engine_with_a_compiler_that_crashes) {
+    setup();
+    if (strcmp(os_cpu()->arch, "x86_64")) SKIP("the flag is one of x86");
+    char *top;
+    CHECK(!os_temp_dir(&err, &arena, &top));
+    const char *cc = arena_printf(&arena, "%s/cc", top), *real = os_find_cc(&arena);
+    const char *body =
+        arena_printf(&arena,
+                     "#!/bin/sh\ncase \"$*\" in *--version*) echo fake 1; exit;;\n"
+                     "*-mno-avx512fp16*) ;; *) echo in backend: Cannot select; exit 70;; esac\n"
+                     "for a; do shift; [ $a = -mno-avx512fp16 ] || set -- \"$@\" $a; done\n"
+                     "exec %s \"$@\"\n",
+                     real);
+    CHECK(!os_write_file(&err, cc, body, strlen(body), 0700));
+    setenv("RIDGE_CC", cc, 1);
+    setenv("RIDGE_CACHE", "0", 1);
+    env_reload();
+    int x = 0;
+    const struct ekernel *k = text("crashes", "*(i32 *)buf[0] = 7;", 1, 1);
+    if (!k) FAIL("%s", err.msg);
+    k->fn((void *[]){&x}, NULL, 0, 1, NULL);
+    CHECK_EQ(x, 7);
+    CHECK(!text("broken", "this is not C;", 1, 0));
+    CHECK(strstr(err.msg, "Cannot select")); /* the first error, not that of the second try */
+    os_remove_tree(top);
+    engine_close(en);
+}
+
 /* Kernels that are compiled together share a unit, one for each compiler that may run. */
 TEST(engine_compilers_at_once) {
     static const uint64_t units[] = {1, 2, 3};

@@ -9,8 +9,8 @@
  * register-tiled ones run 1.5 times faster (it is -O2's first scheduling pass that costs the speed). On x86 gcc has no such
  * pass, and plain -O1 spills accumulators that -O2 keeps in registers: the passes that it lacks for that are asked for in
  * the text (c_pre.c), as clang knows them by no flag. The gcc spelling of each flag is one that clang takes too.
- * The instruction set comes from os_cpu(), never from `native`.
- * A failed compile keeps the source and says where.
+ * The instruction set comes from os_cpu(), never from `native`. A unit that fails is compiled once more without what is known to
+ * crash a compiler. A failed compile keeps the source and says where.
  * Tests: tests/unit/engine.c (errors), tests/unit/cache.c (no compiler); cost: bench/compile.c */
 #include "device/cpu/internal.h"
 #include "event/event.h"
@@ -137,9 +137,12 @@ static int compile_error(struct err *e, const char *cc, const char *dir, int uni
 }
 
 struct cc_unit {
-    const char *argv[CC_MAX_FLAGS + 8];
+    const char *argv[CC_MAX_FLAGS + 10];
+    uint32_t n;
     const char *source, *object;
 };
+
+static void add_arg(struct cc_unit *u, const char *arg) { u->argv[u->n++] = arg, u->argv[u->n] = NULL; }
 
 static int write_units(struct err *e, struct arena *a, const char *cc, const char *dir,
                        const char *const *text, int n, struct cc_unit *u, struct os_proc *p) {
@@ -152,14 +155,26 @@ static int write_units(struct err *e, struct arena *a, const char *cc, const cha
         bool bad = !f || fwrite(text[i], 1, len, f) != len;
         if (f) bad |= fclose(f) != 0;
         if (bad) return err_set(e, RG_EIO, "cannot write %s; is the disk full? TMPDIR moves it", u[i].source);
-        int k = 0;
-        u[i].argv[k++] = cc;
-        k += host_flags(a, u[i].argv + k);
-        u[i].argv[k++] = u[i].source;
-        u[i].argv[k++] = "-o";
-        u[i].argv[k++] = u[i].object;
-        u[i].argv[k] = NULL;
+        u[i].argv[u[i].n++] = cc;
+        u[i].n += (uint32_t)host_flags(a, u[i].argv + u[i].n);
+        add_arg(&u[i], u[i].source), add_arg(&u[i], "-o"), add_arg(&u[i], u[i].object);
         p[i] = (struct os_proc){.argv = u[i].argv, .limit_s = env_int(ENV_CC_TIMEOUT)};
+    }
+    return 0;
+}
+
+/* clang 14 gives up on vectors of 16-bit integers where the CPU has AVX512-FP16 ("Cannot select: v8i16 = X86ISD::VZEXT_MOVL"). Without
+ * it 16-bit floats are computed in 32 bits and rounded: the same bits. */
+static const char without_fp16[] = "-mno-avx512fp16";
+
+static int run_units(struct err *e, struct arena *a, struct cc_unit *u, struct os_proc *p, int n) {
+    if (os_run_many(e, a, p, n)) return e->code;
+    for (int i = 0; i < n; i++) {
+        if (!p[i].status || p[i].late || strcmp(os_cpu()->arch, "x86_64")) continue;
+        add_arg(&u[i], without_fp16);
+        struct os_proc again = {.argv = u[i].argv, .limit_s = p[i].limit_s};
+        if (os_run_many(e, a, &again, 1)) return e->code;
+        if (!again.status) p[i] = again; /* else the first error is the one to report */
     }
     return 0;
 }
@@ -175,7 +190,7 @@ int cc_compile(struct device *dev, struct err *e, struct arena *a, const char *c
     if (os_work_begin(e, a, &dir)) return e->code;
     uint64_t t0 = os_now_ns();
     int code = write_units(e, a, cc, dir.path, text, n, u, p);
-    if (!code) code = os_run_many(e, a, p, n);
+    if (!code) code = run_units(e, a, u, p, n);
     size_t bytes = 0;
     for (int i = 0; i < n && !code; i++) {
         if (p[i].status) {
@@ -205,15 +220,13 @@ int cc_assembly(struct device *dev, struct err *e, struct arena *a, const char *
     if (!cc) return no_compiler(e, request);
     struct os_work dir;
     if (os_work_begin(e, a, &dir)) return e->code;
-    struct cc_unit u;
+    struct cc_unit u = {0};
     struct os_proc p;
-    int code = write_units(e, a, cc, dir.path, &text, 1, &u, &p), k = 0;
+    int code = write_units(e, a, cc, dir.path, &text, 1, &u, &p);
     size_t n;
     if (!code) {
-        while (u.argv[k]) k++;
-        u.argv[k++] = "-S"; /* wins over -c, whichever stands first */
-        u.argv[k] = NULL;
-        code = os_run_many(e, a, &p, 1);
+        add_arg(&u, "-S"); /* wins over -c, whichever stands first */
+        code = run_units(e, a, &u, &p, 1);
     }
     if (!code && p.late) code = too_late(e, cc, "the kernel's C");
     if (!code && p.status)
