@@ -102,7 +102,7 @@ int floor_measure(rg_ctx *c, const struct options *o, struct rates *r, struct er
     return 0;
 }
 
-/* Memory moves lines (sectors of a GPU): of these, random places touch as many as differ, on average. */
+/* Memory moves lines (sectors of a GPU): of these, what is read at random touches as many as differ, on average. */
 static double bytes_touched(const struct rates *r, double bytes, double picks) {
     double line = r->gpu ? 32 : 64, lines = ceil(bytes / line);
     return RG_MIN(bytes, line * lines * -expm1(-picks / lines));

@@ -37,7 +37,7 @@ struct operand {
     enum values values;
     int64_t bound;   /* INDEX: below it */
     double elements; /* that the program reads, if not all */
-    double picks;    /* places that an index names: what is read there is contiguous at most */
+    double picks;    /* pieces that an index names */
     bool grad;
 };
 

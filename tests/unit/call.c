@@ -356,7 +356,7 @@ TEST_SLOW(call_sorts_rows_alone, 300) {
             uint64_t r = b.seed >> 20;
             int64_t n = i < 3   ? 9 + (int64_t)(r % 500)
                         : i < 7 ? 300 + (int64_t)(r % 9000)
-                                : 131072 + (int64_t)(r % 9);
+                                : 65536 + (int64_t)(r % 90000);
             if (i == 7 && rg_dtype_size((rg_dtype)t) != 2) continue;
             rows_alike(&b, "CPU", (rg_dtype)t, 1, n, (enum kind)((r >> 16) % 3));
         }

@@ -324,23 +324,37 @@ struct sort_row {
     bool down, alone;
 };
 
-enum { COUNTED_8 = 256, COUNTED_16 = 1 << 17, PER_STORE = 16 };
+enum { COUNTED_8 = 256, COUNTED_16 = 1 << 16, PER_STORE = 32, TABLES_8 = 8 };
 
 static bool is_counted(uint32_t n, uint32_t bytes) {
     return (bytes == 1 && n >= COUNTED_8) || (bytes == 2 && n >= COUNTED_16);
 }
 
-/* A row of narrow elements: the number of each, then each as often, in order. Four counters of a byte, so that equal ones in a
+static inline uint32_t element_of(uint32_t key, const struct key_form *f) {
+    uint32_t k = key ^ (uint32_t)f->flip, all = (uint32_t)f->all, top = (uint32_t)f->top;
+    return UNKEY(k, all, top, f->inf, top);
+}
+
+/* Keys of eight neighbours are those of eight elements, in either direction. */
+static inline bool any_of_eight(const uint32_t *count) {
+    uint64_t pair[4];
+    memcpy(pair, count, sizeof pair);
+    return pair[0] | pair[1] | pair[2] | pair[3];
+}
+
+#define UNROLLED _Pragma("GCC unroll 8")
+
+/* A row of narrow elements: the number of each, then each as often, in order. Eight counters of a byte, so that equal ones in a
  * row do not wait for each other. Elements that share a key are counted as one of them: has_again. */
 #define COUNTED(U, BITS)                                                                                    \
     static void counted_##U(const struct lane_sort *s, const struct key_form *f, uint32_t *count) {         \
-        enum { ALL = 1 << BITS, TABLES = BITS == 8 ? 4 : 1 };                                               \
+        enum { ALL = 1 << BITS, TABLES = BITS == 8 ? TABLES_8 : 1 };                                        \
         const U *x = s->x;                                                                                  \
         U *out = s->out;                                                                                    \
         uint32_t n = s->n, i = 0, at = 0;                                                                   \
         memset(count, 0, (size_t)ALL *TABLES * sizeof *count);                                              \
         for (; i + TABLES <= n; i += TABLES)                                                                \
-            for (uint32_t t = 0; t < TABLES; t++) count[t * ALL + x[i + t]]++;                              \
+            UNROLLED for (uint32_t t = 0; t < TABLES; t++) count[t * ALL + x[i + t]]++;                     \
         for (; i < n; i++) count[x[i]]++;                                                                   \
         for (uint32_t v = 0; v < ALL; v++)                                                                  \
             for (uint32_t t = 1; t < TABLES; t++) count[v] += count[t * ALL + v];                           \
@@ -350,12 +364,16 @@ static bool is_counted(uint32_t n, uint32_t bytes) {
             count[f->top - 1] += count[f->top | mag], count[f->top | mag] = 0;                              \
         if (f->inf) count[0] += count[f->top], count[f->top] = 0;                                           \
         for (uint32_t k = 0; k < ALL; k++) {                                                                \
-            uint32_t key = k ^ (uint32_t)f->flip, all = (uint32_t)f->all, top = (uint32_t)f->top;           \
-            U v = (U)UNKEY(key, all, top, f->inf, top);                                                     \
+            U v = element_of(k, f);                                                                         \
+            if (!(k % 8) && !any_of_eight(count + (v & ~7u))) {                                             \
+                k += 7;                                                                                     \
+                continue;                                                                                   \
+            }                                                                                               \
             uint32_t end = at + count[v];                                                                   \
-            if (at + PER_STORE <= n)                                                                        \
-                for (uint32_t l = 0; l < PER_STORE; l++) out[at + l] = v;                                   \
-            for (at = RG_MIN(at + (at + PER_STORE <= n ? PER_STORE : 0), end); at < end; at++) out[at] = v; \
+            U equal[PER_STORE];                                                                             \
+            for (uint32_t l = 0; l < PER_STORE; l++) equal[l] = v;                                          \
+            for (; at < end && at + PER_STORE <= n; at += PER_STORE) memcpy(out + at, equal, sizeof equal); \
+            for (at = RG_MIN(at, end); at < end; at++) out[at] = v;                                         \
         }                                                                                                   \
     }
 COUNTED(uint8_t, 8)
@@ -518,7 +536,7 @@ bool cpu_sort_fn(const struct dev_call *c, struct dev_builtin *out) {
     if (is_few((uint32_t)n, (uint32_t)k))
         out->scratch = (int64_t)cpu_sort_few_scratch((uint32_t)n, element[t].bytes) +
                        2 * (int64_t)word * RG_MAX(2 * k, MOST_RANKED);
-    out->scratch = RG_MAX(RG_MAX(out->scratch, alike), RG_MAX(n, 4 * 256) * 8);
+    out->scratch = RG_MAX(RG_MAX(out->scratch, alike), RG_MAX(n, TABLES_8 * 256) * 8);
     if (what >= TOPK && n <= WHOLE) out->scratch = RG_MAX(out->scratch, 2 * n * 8);
     return true;
 }

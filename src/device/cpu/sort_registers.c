@@ -83,7 +83,7 @@ typedef __m512i vec;
         put_##B(a, i[0], n, x), put_##B(a, i[1], n, y), put_##B(a, i[2], n, w), put_##B(a, i[3], n, z);              \
     }                                                                                                                \
     /* Sorted runs of 2 p, of which the first two stages are done, from q = p/4 on; or of bitonic ones, from p/2. */ \
-    TARGET static void halves_##B(vec *a, uint32_t n, uint32_t q) {                                                  \
+    TARGET static void bitonic_##B(vec *a, uint32_t n, uint32_t q) {                                                 \
         for (; q >= 2 * BLOCK; q /= 4)                                                                               \
             for (uint32_t g = 0; g < n; g += 2 * q)                                                                  \
                 for (uint32_t i = g; i < RG_MIN(g + q / 2, n); i++) {                                                \
@@ -107,7 +107,7 @@ typedef __m512i vec;
             for (uint32_t g = 0; g + p < n && p > BLOCK; g += 2 * p)                                                 \
                 for (uint32_t i = 0, h = p / 2; i < h; i++)                                                          \
                     four_##B(a, (uint32_t[]){g + i, g + i + h, g + p + h - 1 - i, g + 2 * p - 1 - i}, n);            \
-            halves_##B(a, n, p > BLOCK ? p / 4 : 0);                                                                 \
+            bitonic_##B(a, n, p > BLOCK ? p / 4 : 0);                                                                \
         }                                                                                                            \
     }
 /* The first k of n positions, one after the other through k registers. */
@@ -158,10 +158,10 @@ void cpu_sort_registers(void *lanes, uint32_t n, uint32_t width) {
 /* Bitonic positions, a power of two of them. */
 void cpu_merge_registers(void *lanes, uint32_t n, uint32_t width) {
     uint32_t q = n > BLOCK ? n / 2 : 0;
-    width == 0   ? halves_8(lanes, n, q)
-    : width == 1 ? halves_16(lanes, n, q)
-    : width == 2 ? halves_32(lanes, n, q)
-                 : halves_64(lanes, n, q);
+    width == 0   ? bitonic_8(lanes, n, q)
+    : width == 1 ? bitonic_16(lanes, n, q)
+    : width == 2 ? bitonic_32(lanes, n, q)
+                 : bitonic_64(lanes, n, q);
 }
 
 /* ---- pieces of rows ------------------------------------------------------------------------------------------------ */
