@@ -104,6 +104,15 @@ TEST(heuristic_products_of_a_column_more) {
     list_for(text, 64, 1, true, "TILE(n,65,n_t)", NULL);
 }
 
+/* Rows of a that share a set of L1 are copied as they are for few columns, else transposed a line at a time. */
+TEST(heuristic_products_transpose_rows_of_a) {
+    char text[512];
+    write_product(text, sizeof text, 150, 160, 1024);
+    list_for(text, 64, 1, true, "TILE(a.k_k,4,a.w)", ",m_r,k_k,k_u)");
+    write_product(text, sizeof text, 150, 96, 1024);
+    list_for(text, 64, 1, true, ",m_r,k_k,k_u)", NULL);
+}
+
 /* A few rows times a matrix that no cache holds: it is read row by row, not down a register tile. */
 TEST(heuristic_large_products_of_few_rows) {
     struct rnd r = {20261117};
