@@ -319,18 +319,19 @@ AGAIN(uint64_t)
 
 /* By the bytes of an element (log2). A row of more than `longest` elements is sorted faster alone. */
 static const struct batch_form {
-    uint32_t width, bytes, longest; /* network; bytes of a lane; elements */
+    uint32_t width, bytes, longest,
+        beside_vectors; /* network; bytes of a lane; elements, .. if sort_vectors.c can */
     void (*load)(const void *rows, uint32_t count, uint32_t n, void *lanes);
     void (*store)(void *lanes, uint32_t count, uint32_t k, uint64_t mask, void *out);
     void (*again)(const void *row, uint32_t n, uint32_t k, const struct key_form *, void *out);
-} value_form[] = {{0, 1, 1024, load_uint8_t_uint8_t, store_uint8_t_uint8_t, NULL},
-                  {1, 2, 1024, load_uint16_t_uint16_t, store_uint16_t_uint16_t, again_uint16_t},
-                  {2, 4, 1024, load_uint32_t_uint32_t, store_uint32_t_uint32_t, again_uint32_t},
-                  {3, 8, 512, load_uint64_t_uint64_t, store_uint64_t_uint64_t, again_uint64_t}},
-  index_form[] = {{1, 2, 256, load_uint8_t_uint16_t, store_uint16_t_uint64_t, NULL},
-                  {2, 4, 1024, load_uint16_t_uint32_t, store_uint32_t_uint64_t, NULL},
-                  {3, 8, 256, load_uint32_t_uint64_t, store_uint64_t_uint64_t, NULL},
-                  {PAIR, 8, 64, load_uint64_t_uint64_t, store_uint64_t_uint64_t, NULL}};
+} value_form[] = {{0, 1, 1024, 1024, load_uint8_t_uint8_t, store_uint8_t_uint8_t, NULL},
+                  {1, 2, 1024, 1024, load_uint16_t_uint16_t, store_uint16_t_uint16_t, again_uint16_t},
+                  {2, 4, 1024, 48, load_uint32_t_uint32_t, store_uint32_t_uint32_t, again_uint32_t},
+                  {3, 8, 512, 512, load_uint64_t_uint64_t, store_uint64_t_uint64_t, again_uint64_t}},
+  index_form[] = {{1, 2, 256, 256, load_uint8_t_uint16_t, store_uint16_t_uint64_t, NULL},
+                  {2, 4, 1024, 48, load_uint16_t_uint32_t, store_uint32_t_uint64_t, NULL},
+                  {3, 8, 256, 48, load_uint32_t_uint64_t, store_uint64_t_uint64_t, NULL},
+                  {PAIR, 8, 64, 64, load_uint64_t_uint64_t, store_uint64_t_uint64_t, NULL}};
 
 static const struct batch_form *form_of(const struct lane_sort *s) {
     return (s->indices ? index_form : value_form) + __builtin_ctz(s->bytes);
@@ -456,7 +457,7 @@ enum { WORTH = 12 }; /* rows that are sorted faster side by side than each in ve
 /* A batch costs the same for any number of rows: it needs more of them where the network has more stages. */
 static bool is_worth(const struct lane_sort *s, const struct batch_form *f, uint32_t rows) {
     bool vectors = s->k == s->n && cpu_has_sort_vectors() && f->width != PAIR;
-    if (s->n < 2 || s->n > f->longest || rows < 2) return false;
+    if (s->n < 2 || s->n > (vectors ? f->beside_vectors : f->longest) || rows < 2) return false;
     return rows >= (vectors ? RG_MIN(WORTH, VECTOR / f->bytes * 3 / 4) : exchanges(s->n) / s->n / 4);
 }
 
