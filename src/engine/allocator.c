@@ -1,9 +1,9 @@
 /* allocator.c: a caching allocator for device memory.
  *
  * A program that runs step by step asks for the same sizes over and over, and the first touch of fresh pages costs more
- * than the kernel that writes them. So freed blocks are kept by size class (four per power of two from a page on; less is
- * small_blocks.c) and
- * handed out again, most recent first, because it is most likely in a cache. What is kept never exceeds what was in
+ * than the kernel that writes them. So freed blocks are kept by size class (four per power of two from a page on, 32 from BIG
+ * on, where a quarter is gigabytes; less is small_blocks.c) and handed out again, most recent first, because it is most likely
+ * in a cache. What is kept never exceeds what was in
  * use at the worst moment, or KEEP_LEAST; when it would, or when the device has no more, everything kept is given back.
  * A block that comes back holds what its last owner left: do not rely on zeros. The NULL device keeps nothing: its
  * memory costs nothing until it is touched, and must read as zeros.
@@ -20,17 +20,25 @@
 #define POISON_MOST \
     ((size_t)16 << 20) /* debug builds overwrite blocks up to this size when they are used again */
 
+enum { LEAST_LOG = 12, BIG_LOG = 24, BIG = (BIG_LOG - LEAST_LOG) * 4 }; /* BIG: the class of 16 MiB */
+
 /* Bytes from the device. */
 static size_t reserved(const struct memory *m) { return m->held + m->kept + m->small.kept; }
 
-/* The class of a size, LEAST, then 1.25, 1.5, 1.75 and 2 times each power of two; what a block of it has. */
+/* The class of a size and the bytes of its blocks: LEAST, then 1.25, 1.5, 1.75 and 2 times each power of two; 32 steps from BIG on. */
 static uint32_t class_of(const struct engine *en, size_t n, size_t *size) {
     *size = en->ops->kind == DEV_PLANS ? RG_MAX(n, 1) : LEAST;
     if (n <= LEAST || en->ops->kind == DEV_PLANS) return 0;
-    uint32_t log = 63 - (uint32_t)__builtin_clzll((n - 1) | 1);
-    size_t step = (size_t)1 << (log - 2), up = (n + step - 1) & ~(step - 1);
+    uint32_t log = 63 - (uint32_t)__builtin_clzll((n - 1) | 1), steps = log < BIG_LOG ? 2 : 5;
+    size_t step = (size_t)1 << (log - steps), up = (n + step - 1) & ~(step - 1);
     *size = up;
-    return (log - 12) * 4 + (uint32_t)(up / step - 4);
+    uint32_t first = log < BIG_LOG ? (log - LEAST_LOG) << 2 : BIG + ((log - BIG_LOG) << 5);
+    return first + (uint32_t)(up / step) - (1u << steps);
+}
+
+static size_t size_of(uint32_t c) { /* the reverse */
+    if (c < BIG) return (size_t)(c % 4 + 4) << (c / 4 + LEAST_LOG - 2);
+    return (size_t)((c - BIG) % 32 + 32) << ((c - BIG) / 32 + BIG_LOG - 5);
 }
 
 static void *take(struct engine *en, uint32_t cls, size_t size) {
@@ -49,8 +57,7 @@ void memory_trim(struct engine *en) {
     struct memory *m = &en->memory;
     for (uint32_t c = 0; c < RG_COUNT(m->spare); c++) {
         struct spare *s = &m->spare[c];
-        size_t size = (size_t)(c % 4 + 4) << (c / 4 + 10); /* the reverse of class_of */
-        while (s->n) en->ops->free(en->dev, s->p[--s->n], size);
+        while (s->n) en->ops->free(en->dev, s->p[--s->n], size_of(c));
         mem_free(s->p);
         *s = (struct spare){0};
     }

@@ -40,7 +40,7 @@ void small_close(struct engine *);
 
 struct memory {
     struct small_blocks small;
-    struct spare spare[208];
+    struct spare spare[48 + 32 * 41]; /* by class, to the largest size_t */
     size_t in_use, held, peak, most,
         kept; /* bytes: asked for; of their blocks, at most so far, since a reset; of spare blocks */
     struct mem_block *block; /* open addressing by p */
