@@ -9,6 +9,13 @@
 /* Text in columns of its own. */
 /* clang-format off */
 /* Shifts the eight words around an unaligned 16-byte vector. */
+/* Clears the elements of r without a bit in `want`. */
+#define UNWANTED(N)                                                                                           \
+    "    for (int i = 0; i < " N "; i++) if (!(want >> i & 1)) {\n"                                           \
+    "        r.w[i * sizeof(T) / 4] &= ~((sizeof(T) >= 4 ? ~0u : sizeof(T) == 2 ? 0xffffu : 0xffu) << i * "   \
+    "sizeof(T) % 4 * 8);\n"                                                                                   \
+    "        if (sizeof(T) == 8) r.w[i * sizeof(T) / 4 + 1] = 0;\n"                                           \
+    "    }\n"
 #define SHIFTED                                                                                              \
     "    for (int i = 0; i < 6; i++) a.w[i] = by & 8 ? a.w[i + 2] : a.w[i];\n"                               \
     "    for (int i = 0; i < 5; i++) a.w[i] = by & 4 ? a.w[i + 1] : a.w[i];\n"                               \
@@ -47,8 +54,16 @@ static const char types[] =
     "    if (want & ((1u << first) - 1)) a.x[0] = q[0];\n"
     "    if (want >> first) a.x[1] = q[1];\n"
     SHIFTED
-    "    for (int i = 0; i < 16 / (int)sizeof(T); i++) if (!(want >> i & 1)) r.w[i * sizeof(T) / 4] &= "
-    "~((sizeof(T) >= 4 ? ~0u : sizeof(T) == 2 ? 0xffffu : 0xffu) << i * sizeof(T) % 4 * 8);\n"
+    UNWANTED("16 / (int)sizeof(T)")
+    "    return r.x; }\n"
+    /* an aligned vector, with zeros where no bit is set; not read if none is */
+    "template <class T, int N> I piece<T, N> load_some(const piece<T, N> *p, u32 want) {\n"
+    "    want = lane_mask(want);\n"
+    "    union { u32 w[(N * sizeof(T) + 3) / 4]; piece<T, N> x; } r;\n"
+    "    for (u32 i = 0; i < sizeof r / 4; i++) r.w[i] = 0;\n"
+    "    if (want) r.x = *p;\n"
+    "    if (want != (1u << N) - 1)\n"
+    UNWANTED("N")
     "    return r.x; }\n"
     "template <int N> struct many { void *p[N]; }; /* buffers, chosen by number */\n"
     "#define __builtin_nanf(s) bits<f32, u32>(0x7fc00000u)\n"

@@ -184,6 +184,25 @@ static void load_vectors(struct gpu *c, const struct gpu_access *p, const struct
     }
 }
 
+/* Aligned vectors of which each element has a predicate: read if one of their elements is used, so none is out of bounds. */
+static void load_masked(struct gpu *c, const struct gpu_access *p, const uop *pred, const uop *alt,
+                        struct c_text *out) {
+    bool zeros = alt->op == OP_CONST && alt->arg.u == 0;
+    for (unsigned i = 0; i < p->lanes; i += p->piece) {
+        const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i), *t = vector_type(c, p);
+        struct str want;
+        str_init(&want, c->r.a);
+        for (unsigned k = i; k < i + p->piece; k++) {
+            struct c_text g = gpu_operand(c, pred, k);
+            str_printf(&want, "%s(u32)%s << %u", k > i ? " | " : "", g.s, k - i);
+            out[k].s = predicated(c, p, fmt(&c->r, "%s.v[%u]", name, k - i), zeros ? NULL : &g,
+                                  gpu_operand(c, alt, k));
+        }
+        line(&c->r, "const %s %s = load_some((const %s *)(%s + %s), %s);", t, name, t, p->base,
+             offset(c, p, i), want.p);
+    }
+}
+
 /* Unaligned 16 bytes are loaded as the two aligned vectors that hold them, each only if one of its
  * elements is used, so none is out of bounds. No branch: a thread has several in flight. */
 static void load_unaligned(struct gpu *c, const struct gpu_access *p, const uop *pred, const uop *alt,
@@ -227,6 +246,7 @@ void gpu_load(struct gpu *c, const uop *n, struct c_text *out) {
     bool ahead = c->ahead && access_buf(n)->op == OP_PARAM;
     if (p.piece > 1 && (!pred || pred->lanes == 1))
         return load_vectors(c, &p, pred ? &g : NULL, alt, ahead, out);
+    if (p.piece > 1 && !c->d->cl && access_buf(n)->op == OP_PARAM) return load_masked(c, &p, pred, alt, out);
     for (unsigned i = 0; i < p.lanes; i++) {
         const char *x = gpu_element(c, &p, i);
         if (pred && pred->lanes > 1) g = gpu_operand(c, pred, i);
