@@ -432,6 +432,42 @@ TEST(block_product_plus_factor) {
     arena_free(&x.arena);
 }
 
+/* Lists of kernels without tiles in shared memory: each must have these opts. */
+TEST(block_lists_of_threads) {
+    static const struct {
+        const char *text, *opts[3];
+    } k[] = {
+        /* squared differences: a tile of both operands, terms loaded as vectors */
+        {"kernel k\na = (PARAM<f32>[0 a] 58192)\nb = (PARAM<f32>[1 b] 262144)\nc = (PARAM<f32>[2 c] "
+         "59588608)\n"
+         "i = (RANGE[i GRID 0] 3637)\nj = (RANGE[j GRID 1] 16384)\nk = (RANGE[k REDUCE 2] 16)\n"
+         "d = (SUB (LOAD (INDEX a (ADD (MUL i 16) k))) (LOAD (INDEX b (ADD (MUL j 16) k))))\n"
+         "(SINK (STORE (INDEX c (ADD (MUL i 16384) j)) (REDUCE[ADD] (MUL d d) k)))\n",
+         {"REG(i_r)", "VEC(j_r)", "UNROLL(k_u)"}},
+        /* rows of 301 16-bit numbers: several in a block, unaligned vectors */
+        {"kernel k\na = (PARAM<f16>[0 a] 58183300)\nc = (PARAM<f16>[1 c] 193300)\n"
+         "i = (RANGE[i GRID 0] 193300)\nk = (RANGE[k REDUCE 1] 301)\n"
+         "(SINK (STORE (INDEX c i) (REDUCE[MAX] (LOAD (INDEX a (ADD (MUL i 301) k))) k)))\n",
+         {"REG(i_r)", "VEC(k_v)", "COOP(k)"}},
+        /* a gather: vectors of what is contiguous, the last masked */
+        {"kernel k\na = (PARAM<f16>[0 a] 8000009)\nn = (PARAM<i32>[1 n] 4000003)\nc = (PARAM<f16>[2 c] "
+         "4000003)\n"
+         "i = (RANGE[i GRID 0] 4000003)\n"
+         "(SINK (STORE (INDEX c i) (LOAD (INDEX a (CAST<idx> (LOAD (INDEX n i)))))))\n",
+         {"ALIGN(i,8)", "VEC(i_v)"}},
+    };
+    for (size_t i = 0; i < RG_COUNT(k); i++) {
+        struct product x = {0};
+        arena_init(&x.arena, &x.err);
+        ir_init(&x.ir, &x.arena);
+        ir_parse(&x.ir, k[i].text, strlen(k[i].text), "k.uop", &x.prog);
+        const char *opts = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], GPU_OF_CC(90));
+        for (int j = 0; j < 3 && k[i].opts[j]; j++)
+            if (!strstr(opts, k[i].opts[j])) FAIL("%zu: no %s in \"%s\"", i, k[i].opts[j], opts);
+        arena_free(&x.arena);
+    }
+}
+
 TEST_SLOW(cuda_compile_blocks, 300) {
     struct arena arena;
     struct err err = {0};

@@ -317,11 +317,14 @@ TEST_SLOW(simgpu_bytes, 300) {
 
 /* ---- attention --------------------------------------------------------------------------------------------- */
 
-enum { PLAIN, CAUSAL, MASKED, GROUPED };
-/* in: q (.., T, D), k and v (.., S, D), a mask of numbers; n: how */
+enum { PLAIN, CAUSAL, MASKED, GROUPED, BIASED };
+/* in: q (.., T, D), k and v (.., S, D), a mask of numbers, or what is added to the scores; n: how */
 static rg_tensor attention(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
     (void)c;
-    rg_tensor mask = s->n[0] == MASKED ? rg_lt(in[3], 0.5) : RG_NONE, k = in[1], v = in[2];
+    rg_tensor mask = s->n[0] == MASKED   ? rg_lt(in[3], 0.5)
+                     : s->n[0] == BIASED ? in[3]
+                                         : RG_NONE,
+              k = in[1], v = in[2];
     if (s->n[0] == GROUPED) { /* each key serves several heads */
         int64_t b = s->in[0].d[0], kv = s->in[1].d[1], each = s->in[0].d[1] / kv, t = s->in[1].d[2],
                 d = s->in[1].d[3];
@@ -489,6 +492,30 @@ TEST_SLOW(simgpu_attention, 300) {
     check_all(s, 3, "SIM80 SIM90"); /* of floats */
     check_all(s + 3, RG_COUNT(s) - 3, "SIM80 SIM90S");
     say(2, 2, 2, 0);
+}
+
+/* A number for each score, in rows of any length: a tile in shared memory beside those of keys and values. */
+TEST_SLOW(simgpu_attention_bias, 300) {
+    for (uint64_t i = 0; i < 6; i++) {
+        struct sim_draw d = {70 + i};
+        rg_dtype dt = i % 2 ? RG_F16 : RG_BF16;
+        int64_t t = draw(&d, 70, 190), u = i % 3 ? draw(&d, 90, 200) : t, w = i % 3 == 1 ? 128 : 64,
+                h = 1 + i % 2;
+        char name[80];
+        struct sim_case s = {.name = name,
+                             .fn = attention,
+                             .n = {i == 4 ? MASKED : BIASED},
+                             .grads = i % 2 == 0 && i < 4,
+                             .in = {{dt, {1, h, t, w}},
+                                    {dt, {1, h, u, w}},
+                                    {dt, {1, h, u, w}},
+                                    {i == 4 ? RG_F32 : dt, {1, i < 3 ? h : 1, t, u}}},
+                             .most = 4e-2};
+        snprintf(name, sizeof name, "attention bias, %lld by %lld, head %lld", (long long)t, (long long)u,
+                 (long long)w);
+        check_seed(&s, "SIM90", i + 1);
+    }
+    say(6, 6, 6, 0);
 }
 
 /* Heads that wgmma does not take are padded; blocks of causal queries do not look at hidden keys. */
@@ -887,6 +914,67 @@ TEST_SLOW(simgpu_topk_of_long_rows, 200) {
     };
     check_all(s, RG_COUNT(s), "CPU SIM90");
     say(0, 0, 0, 0);
+}
+
+/* ---- pairs of operands, rows of any length, several values of a thread ----------------------------------------- */
+
+enum { DISTANCES, NEAREST, PRODUCT, SUMS, EXTREMES, NORM, WINDOWS, PICKED, MASK, FORMS };
+
+/* n: form, rows that are parts of longer ones, K-major */
+static rg_tensor form(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)c;
+    rg_tensor x = in[0], y = s->n[0] > PRODUCT ? RG_NONE : s->n[2] ? in[1] : rg_transpose(in[1], 0, 1);
+    if (s->n[1]) x = rg_narrow(x, -1, 2, s->in[0].d[1] - 3);
+    switch (s->n[0]) {
+    case SUMS: return rg_sum(rg_square(rg_cast(x, RG_F32)), .axes = RG_AXES(-1));
+    case EXTREMES: return rg_max(x, .axes = RG_AXES(-1));
+    case NORM: return rg_sub(x, rg_mean(x, .axes = RG_AXES(-1), .keep = true));
+    case MASK: return rg_where(rg_gt(x, 0.25), rg_mul(x, 3.0), rg_neg(x));
+    case WINDOWS: return rg_max_pool1d(rg_unsqueeze(x, 0), RG_SHAPE(3), .stride = RG_SHAPE(2));
+    case PICKED: return rg_take(x, 0, in[1]);
+    case PRODUCT: return rg_matmul(x, rg_transpose(y, 0, 1));
+    }
+    rg_tensor d = rg_sub(rg_unsqueeze(x, 1), rg_unsqueeze(y, 0));
+    if (s->n[0] == NEAREST) return rg_max(rg_abs(d), .axes = RG_AXES(-1));
+    return rg_sum(rg_square(rg_cast(d, RG_F32)), .axes = RG_AXES(-1));
+}
+
+static struct sim_case draw_form(struct sim_draw *d, char name[100]) {
+    static const char *const form_name[] = {"distances", "nearest", "product", "sums", "extremes",
+                                            "norm",      "windows", "picked",  "mask"};
+    static const rg_dtype type[] = {RG_F32, RG_BF16, RG_F16};
+    rg_dtype dt = type[draw(d, 0, 2)];
+    int64_t what = draw(d, 0, FORMS - 1);
+    struct sim_case s = {.name = name, .fn = form, .n = {what}, .most = dt == RG_F32 ? 1e-4 : 3e-2};
+    int64_t k = draw_size(d, 40), m = draw(d, 1, 300), n = draw(d, 100, 2500);
+    for (int i = 0; i < 2; i++) s.in[i].dt = dt;
+    if (what <= PRODUCT) {
+        s.n[2] = draw(d, 0, 1);
+        s.in[0].d[0] = RG_MAX(RG_MIN(m, 600000 / (k * n)), 2), s.in[0].d[1] = k;
+        s.in[1].d[!s.n[2]] = n, s.in[1].d[s.n[2]] = k;
+    } else {
+        s.n[1] = draw(d, 0, 1);
+        int64_t cols = draw(d, 0, 2) ? draw(d, 33, 800) : 8 * draw(d, 4, 40);
+        s.in[0].d[0] = RG_MAX(draw(d, 40000, 90000) / cols, 1), s.in[0].d[1] = cols + 3 * s.n[1];
+        if (what == PICKED)
+            s.in[1].dt = RG_I64, s.in[1].d[0] = draw(d, 30, 200), s.in[1].scale = (double)s.in[0].d[0];
+    }
+    snprintf(name, 100, "%s %s of %lld x %lld and %lld x %lld", rg_dtype_name(dt), form_name[what],
+             (long long)s.in[0].d[0], (long long)s.in[0].d[1], (long long)s.in[1].d[0],
+             (long long)s.in[1].d[1]);
+    return s;
+}
+
+TEST_SLOW(simgpu_forms, 300) {
+    uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 1;
+    uint64_t n = getenv("SEEDS") ? strtoull(getenv("SEEDS"), NULL, 10) : 24;
+    for (uint64_t i = 0; i < n; i++) {
+        struct sim_draw d = {first + i};
+        char name[100];
+        struct sim_case s = draw_form(&d, name);
+        if (getenv("SEEDS")) printf("seed %llu: %s\n", (unsigned long long)(first + i), name), fflush(stdout);
+        check_seed(&s, i % 2 ? "SIM90S" : "SIM80S", first + i);
+    }
 }
 
 /* ---- the device itself --------------------------------------------------------------------------------------- */

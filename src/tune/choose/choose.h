@@ -133,6 +133,23 @@ const char *gpu_transpose(struct view *);
 const char *gpu_skinny_gemm(struct view *); /* gpu_skinny_gemm.c: few rows */
 const char *gpu_attention(struct view *);   /* gpu_attention.c: GEMM, row ops, GEMM */
 
+/* gpu_heuristic.c: values of the grid; threads that fill the GPU; the innermost axis of the grid, or -1. */
+double gpu_threads(const struct view *);
+double gpu_full_threads(const struct view *);
+int gpu_inner_grid(const struct view *);
+
+/* gpu_register_tile.c. The product that is summed; what combines the two operands of a reduction, a difference too: NULL if there is
+ * none. Does only one of them depend on the axis? Then loads of the other are reused along it. */
+const uop *gpu_product(const struct view *);
+const uop *gpu_operands(const struct view *);
+bool gpu_reuses(const struct view *, const uop *pair, int axis);
+int gpu_divisor(int64_t n, int most);   /* the greatest up to `most` */
+int gpu_tile_size(int64_t n, int most); /* a divisor, or a tile that is hardly padded */
+void gpu_tile_axis(struct view *, int axis, int n, const char *how, struct str *out);
+void gpu_strips(struct view *, int axis, int n, struct str *out); /* n values of a thread, a strip apart */
+const char *gpu_register_tile(struct view *);
+int gpu_skinny_tile(struct view *, struct str *out);
+
 /* elementwise/cpu_elementwise.c: moves work from the grid into loops, until a grid iteration is worth its overhead.
  * in_grid[i]: values of axis i that are still in the grid (1: none); name[i]: its innermost loop, changed where the axis is
  * tiled. */

@@ -40,7 +40,8 @@ struct attention_kernel {
     int nfixed, nstreamed;
     const struct access_view *row_stats[MAX_TILES]; /* f32, one per value of the row */
     int nrow_stats;
-    int inner, outer; /* products */
+    const struct access_view *bias; /* or NULL */
+    int inner, outer;               /* products */
 };
 
 static int axis_of(const struct attention_kernel *r, const uop *range) { return view_axis_of(r->v, range); }
@@ -171,6 +172,18 @@ static void find_row_stats(struct attention_kernel *r) {
     }
 }
 
+/* What is added to the scores, or masks them: a number for each, contiguous along the row. Threads of an MMA instruction would load
+ * single elements of many rows. */
+static void find_bias(struct attention_kernel *r) {
+    for (int i = 0; i < r->v->naccess && !r->bias; i++) {
+        const struct access_view *s = &r->v->access[i];
+        bool operand = s->store || s->pred || !view_can_name(r->v, s->buf);
+        for (int k = 0; k < r->nfixed; k++) operand |= r->fixed[k].access->buf == s->buf;
+        for (int k = 0; k < r->nstreamed; k++) operand |= r->streamed[k].access->buf == s->buf;
+        if (!operand && depends(r, s, r->m) && access_stride(r->v, s, r->row[0], 1) == 1) r->bias = s;
+    }
+}
+
 static bool find_row_axes(struct attention_kernel *r) {
     const uop_vec *t = &r->v->topo;
     for (uint32_t i = 0; i < t->n; i++)
@@ -289,6 +302,7 @@ static int64_t shared_bytes(const struct attention_kernel *r, const struct atten
     int64_t bytes = 0;
     for (int i = 0; i < r->nfixed; i++) bytes += fixed_stages(s) * tile_bytes(r, &r->fixed[i], s->m);
     for (int i = 0; i < r->nstreamed; i++) bytes += s->stages * tile_bytes(r, &r->streamed[i], s->n);
+    if (r->bias && !s->specialized) bytes += (int64_t)s->stages * s->m * s->n * r->bias->bytes;
     return bytes + (s->specialized ? 4 * r->nrow_stats * s->stages * s->n : 0);
 }
 
@@ -377,6 +391,11 @@ static void write_tiles(const struct attention_kernel *r, const struct attention
         for (int k = 0; k < i; k++) named |= r->streamed[k].access->buf == r->streamed[i].access->buf;
         if (!named) str_printf(out, " PIPE(%s,%s,%d)", access_name(v, r->streamed[i].access), row, s->stages);
     }
+    if (r->bias && !s->specialized) {
+        const char *name = access_name(v, r->bias);
+        str_printf(out, " STAGE(%s,%s,%s,%s) TILE(%s.%s,%d,%s_v) VEC(%s_v) PIPE(%s,%s,%d)", name, row, rows,
+                   n, name, n, 16 / r->bias->bytes, name, name, name, row, s->stages);
+    }
     for (int i = 0; i < r->nrow_stats && s->specialized; i++) {
         const char *name = access_name(v, r->row_stats[i]);
         str_printf(out, " STAGE(%s,%s,%s) TILE(%s.%s,4,%s_v) VEC(%s_v) PIPE(%s,%s,%d)", name, row, n, name, n,
@@ -426,11 +445,18 @@ static int resident_warpgroups(const struct attention_kernel *r, const struct at
 }
 
 static const char *legal_list(struct attention_kernel *r, const struct attention_config *shape) {
-    struct str s;
-    str_init(&s, r->v->arena);
-    if (shared_bytes(r, shape) > r->v->gpu->smem_block) return NULL;
-    write_attention(r, shape, &s);
-    return view_legal(r->v, s.p + 1) ? s.p + 1 : NULL;
+    const struct access_view *bias = r->bias;
+    const char *list = NULL;
+    for (int staged = bias && !shape->specialized; staged >= 0 && !list; staged--) {
+        struct str s;
+        str_init(&s, r->v->arena);
+        r->bias = staged ? bias : NULL;
+        if (shared_bytes(r, shape) > r->v->gpu->smem_block) continue;
+        write_attention(r, shape, &s);
+        if (view_legal(r->v, s.p + 1)) list = s.p + 1;
+    }
+    r->bias = bias;
+    return list;
 }
 
 static bool fits_config(const struct attention_kernel *r, const struct attention_config *s) {
@@ -472,7 +498,7 @@ const char *gpu_attention(struct view *v) {
     struct attention_kernel r = {.v = v, .m = -1, .cols = -1, .dt = DT_VOID};
     const char *list = NULL;
     if (v->gpu->cc / 10 != 9 || !v->stages || !find_row_axes(&r) || !find_products(&r)) return "";
-    find_row_stats(&r);
+    find_row_stats(&r), find_bias(&r);
     for (size_t i = 0; i < RG_COUNT(specialized) && !list; i++)
         if (fits_config(&r, &specialized[i])) list = legal_list(&r, &specialized[i]);
     if (!list && is_few_blocks(&r, &few)) list = legal_list(&r, &few);

@@ -20,16 +20,19 @@
 #define MAX_SCANNED 8     /* elements of a thread in a round of a block scan: 16 are slower (bf16, H200) */
 #define SHORT_ROW 16      /* elements of a row that a thread has in registers */
 #define SHORT_VECTOR 4    /* elements */
-#define MAX_WHOLE 24      /* rows of a register tile that have no divisor */
-#define MAX_TILE 36       /* accumulators of a register tile */
+#define SEVERAL 4         /* values of a thread, or rows of a block, where no vector fits .. */
+#define MANY_ROWS 32.0    /* .. and blocks per SM remain */
+#define SHORT_COOP 4096   /* elements of a row whose loop has few iterations of a thread */
+#define MIN_STRIPS 4096   /* elements of an axis that is cut into strips */
 #define LONG_K 1024.0     /* terms of a long sum */
 #define JOINED_SUM 1.1    /* traffic that one combination of sums instead of many is worth */
 #define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
+#define MANY_SUMS 4       /* of a tile: vectors of them take too many registers */
 #define FEW_SUMS 8.0      /* per SM: a block for each .. */
 #define FEW_TERMS 256.0   /* .. of as many terms: a thread takes 20 ns for one */
 
 /* Threads that fill the GPU; threads of a kernel that PDL can start early. */
-static double full_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_full; }
+double gpu_full_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_full; }
 static double early_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_early; }
 
 static bool is_shareable(const struct axis_view *a) { return !a->grid && !a->fixed && a->most >= MIN_COOP; }
@@ -73,14 +76,14 @@ static double traffic(const struct view *v, int axis) {
     return sum;
 }
 
-static double threads_of(const struct view *v) {
+double gpu_threads(const struct view *v) {
     double n = 1;
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid) n *= v->axis[i].most;
     return n;
 }
 
-static int inner_grid(const struct view *v) {
+int gpu_inner_grid(const struct view *v) {
     int at = -1;
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid && v->axis[i].most > 1) at = i;
@@ -89,7 +92,7 @@ static int inner_grid(const struct view *v) {
 
 /* Elements of the innermost grid axis that fill a sector, for threads whose accesses do not coalesce; 1: none. */
 static int sector_lanes(const struct view *v) {
-    int inner = inner_grid(v), bytes = 0;
+    int inner = gpu_inner_grid(v), bytes = 0;
     if (inner < 0 || v->scans || v->axis[inner].fixed) return 1;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
@@ -105,7 +108,7 @@ static int sector_lanes(const struct view *v) {
 /* The axis of the cooperative loop, or -1; *cost: its traffic. *lanes: vector along the innermost grid axis, for sums along few
  * columns. */
 static int coop_axis(const struct view *v, double *cost, int *lanes) {
-    double n = threads_of(v), best = traffic(v, inner_grid(v)) / RG_MIN(n / full_threads(v), 1),
+    double n = gpu_threads(v), best = traffic(v, gpu_inner_grid(v)) / RG_MIN(n / gpu_full_threads(v), 1),
            all_bytes = 0;
     int at = -1, wide = sector_lanes(v);
     bool adds = false; /* scatter: STORE_ADD */
@@ -116,9 +119,9 @@ static int coop_axis(const struct view *v, double *cost, int *lanes) {
     for (int i = 0; i < v->naxis; i++) {
         if (!is_shareable(&v->axis[i])) continue;
         double all = n * RG_MIN(v->axis[i].most / 4, MAX_COOP);
-        double share = gpu_cost.coop_traffic * traffic(v, i) / RG_MIN(all / full_threads(v), 1);
+        double share = gpu_cost.coop_traffic * traffic(v, i) / RG_MIN(all / gpu_full_threads(v), 1);
         if (share < best) best = share, at = i, *lanes = 1;
-        double down = gpu_cost.column_traffic * all_bytes / RG_MIN(all / wide / full_threads(v), 1);
+        double down = gpu_cost.column_traffic * all_bytes / RG_MIN(all / wide / gpu_full_threads(v), 1);
         if (wide > 1 && (v->axis[i].reduce || adds) && down < best) best = down, at = i, *lanes = wide;
     }
     *cost = best;
@@ -145,20 +148,23 @@ static int vector_lanes(const struct view *v, int axis, bool flat, int period) {
     int lanes = strided > contiguous ? 1
                 : flat               ? RG_MIN(RG_MIN(16 / least, 32 / bytes), 16 / stored)
                                      : 16 / bytes;
-    while (!flat && lanes > 2 && v->axis[axis].size > 0 && v->axis[axis].size % lanes) lanes /= 2;
+    while ((!flat || !v->reduces) && lanes > 2 && v->axis[axis].size > 0 && v->axis[axis].size % lanes)
+        lanes /= 2;
     return v->axis[axis].size < 0 || v->axis[axis].size % lanes ? 1 : lanes;
 }
 
-/* .. or shorter, along joined loops over rows of 4 n elements, which no longer vector divides. */
+/* .. or shorter, along joined loops over rows of 4 n or 2 n elements, which no longer vector divides. */
 static int vector_width(const struct view *v, int axis, bool flat) {
     int n = vector_lanes(v, axis, flat, 16);
-    return n > 1 || flat ? n : RG_MIN(vector_lanes(v, axis, flat, SHORT_VECTOR), SHORT_VECTOR);
+    for (int most = SHORT_VECTOR; n == 1 && !flat && most > 1; most /= 2)
+        n = RG_MIN(vector_lanes(v, axis, flat, most), most);
+    return n;
 }
 
-/* Elementwise rows of any length: ALIGN starts vectors at multiples of 16 bytes if loads are contiguous too, or uniform. Width; else 1. */
+/* Elementwise rows of any length: ALIGN starts vectors at multiples of 16 bytes if most loads are contiguous too, or uniform. Width, of as
+ * many threads as fill the GPU; else 1. */
 static int unaligned_width(const struct view *v, int axis) {
-    int bytes = 0;
-    bool strided = false;
+    int bytes = 0, strided = 0, contiguous = 0, n;
     if (axis < 0 || v->scans || v->reduces || v->stages || v->axis[axis].fixed || v->axis[axis].members != 1)
         return 1;
     for (int i = 0; i < v->naccess; i++) {
@@ -166,14 +172,33 @@ static int unaligned_width(const struct view *v, int axis) {
         int64_t stride = access_stride(v, s, axis, 16);
         if (s->add || (s->store && (stride != 1 || s->pred || (bytes && bytes != s->bytes)))) return 1;
         if (s->store) bytes = s->bytes;
-        strided |= stride != 1 && stride != 0;
+        strided += stride != 1 && stride != 0, contiguous += stride == 1;
     }
-    return bytes && !strided && v->axis[axis].size >= 64 ? 16 / bytes : 1;
+    if (!bytes || strided >= contiguous || v->axis[axis].size < 64) return 1;
+    for (n = 16 / bytes; n > 2 && gpu_threads(v) / n < gpu_full_threads(v);) n /= 2;
+    return gpu_threads(v) / n < gpu_full_threads(v) ? 1 : n;
+}
+
+/* .. of reductions whose rows have any length and start anywhere: loads of up to 2 bytes an element, all contiguous or uniform, are
+ * unaligned vectors, the last with a predicate. 1: others. */
+static int odd_width(const struct view *v, int axis) {
+    int bytes = 0;
+    if (!v->axis[axis].reduce || v->axis[axis].grid || v->axis[axis].scan || v->axis[axis].fixed) return 1;
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        int64_t stride = access_stride(v, s, axis, 1);
+        if (s->add || s->pred || (s->store && stride != 0) || (stride != 0 && stride != 1)) return 1;
+        if (stride == 0) continue;
+        if (bytes && bytes != s->bytes) return 1;
+        bytes = s->bytes;
+    }
+    return bytes && (bytes <= 2 || gpu_threads(v) == 1) ? 16 / bytes : 1; /* one row is aligned */
 }
 
 /* Vector width of a cooperative loop: 16 bytes if enough iterations remain; else 1. */
 static int coop_width(const struct view *v, int axis) {
     int n = vector_width(v, axis, false);
+    if (n <= 2) n = RG_MAX(n, odd_width(v, axis));
     return n > 1 && v->axis[axis].most >= 16.0 * n ? n : 1;
 }
 
@@ -226,21 +251,36 @@ static bool keeps_rows(const struct view *v, int axis) {
     return rows && rows * each <= (rows > 1 ? GPU_ROW_REGISTERS : LONE_ROW);
 }
 
-static void skinny_tile(struct view *v, struct str *out, bool *many);
 static bool is_legal(const struct view *v, const struct str *s);
 
-/* Cooperative loops, vectorized by 16 bytes if enough iterations remain; unrolled instead if there are many accumulators. */
-static void write_coop(struct view *v, int axis, bool keep, struct str *out) {
-    bool many = false;
+/* Short rows that no aligned vectors fit: a block has several, so that enough loads are in flight. */
+static void tile_rows_of_block(struct view *v, int axis, struct str *out) {
+    int inner = gpu_inner_grid(v), width = coop_width(v, axis);
+    if (inner < 0 || v->axis[inner].fixed || v->axis[axis].most > SHORT_COOP) return;
+    if (width > 1 && v->axis[axis].size % width == 0) return;
+    for (int n = SEVERAL; n > 1; n--) {
+        bool many = gpu_threads(v) / n >= MANY_ROWS * v->gpu->sms;
+        if (gpu_tile_size(v->axis[inner].size, n) != n || !many) continue;
+        gpu_tile_axis(v, inner, n, "REG", out);
+        return;
+    }
+}
+
+/* Cooperative loops, vectorized by 16 bytes if enough iterations remain; unrolled instead if there are many accumulators and vectors
+ * are aligned. */
+static void write_coop(struct view *v, int axis, bool keep, bool several, struct str *out) {
+    int sums = keep ? 1 : gpu_skinny_tile(v, out);
+    if (several && !out->n) tile_rows_of_block(v, axis, out);
     if (keep) str_printf(out, " RESIDENT(%s,loads)", v->axis[axis].name);
-    if (!keep) skinny_tile(v, out, &many);
     for (int i = 0; i < v->naxis; i++) {
         const char *name = v->axis[i].name;
         if (!is_same_pass(v, i, axis) && !is_other_pass(v, i, axis)) continue;
         int n = coop_width(v, i);
-        if (n > 1) {
+        bool aligned = v->axis[i].size % n == 0;
+        if (n > 1 && (aligned || sums == 1)) {
             const char *inner = view_new_axis(v, name, "v");
-            str_printf(out, " TILE(%s,%d,%s) %s(%s)", name, n, inner, many ? "UNROLL" : "VEC", inner);
+            str_printf(out, " TILE(%s,%d,%s) %s(%s)", name, n, inner,
+                       aligned && sums > MANY_SUMS ? "UNROLL" : "VEC", inner);
         }
         str_printf(out, " COOP(%s)", name);
     }
@@ -251,6 +291,18 @@ static void write_coop_scalar(struct view *v, int axis, struct str *out) {
     for (int i = 0; i < v->naxis; i++)
         if (is_same_pass(v, i, axis) || is_other_pass(v, i, axis))
             str_printf(out, " COOP(%s)", v->axis[i].name);
+}
+
+/* The first of these that is legal: with rows kept and several of them in a block, .. */
+static void write_coop_rows(struct view *v, int axis, struct str *out) {
+    for (int keep = keeps_rows(v, axis); keep >= 0; keep--)
+        for (int several = v->reduces * SEVERAL <= MAX_SUMS; several >= 0; several--) {
+            out->n = 0;
+            write_coop(v, axis, keep, several, out);
+            if (is_legal(v, out)) return;
+        }
+    out->n = 0;
+    write_coop_scalar(v, axis, out);
 }
 
 /* A block scan: unrolled by 32 bytes of the narrowest contiguous type, 64 of the widest; not where the running value decays, whose
@@ -268,127 +320,17 @@ static void write_coop_scan(struct view *v, int axis, struct str *out) {
     str_printf(out, " COOP(%s)", name);
 }
 
-/* ---- contractions --------------------------------------------------------------------------------------- */
-
-static const uop *product_of(const struct view *v) {
-    for (int i = 0; i < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); i++) {
-        const uop *x = v->reduce[i]->src[0];
-        while (x->op == OP_CAST) x = x->src[0];
-        if (v->reduce[i]->arg.i == OP_ADD && x->op == OP_MUL) return x;
-    }
-    return NULL;
-}
-
-/* Does only one operand depend on the axis? Then loads of the other are reused along it. */
-static bool reuses(const struct view *v, const uop *product, int axis) {
-    return view_depends(v, product->src[0], axis) != view_depends(v, product->src[1], axis);
-}
-
-static int divisor_below(int64_t n, int most) {
-    for (; most > 1 && n % most; most--) {}
-    return most;
-}
-
-/* .. or all of a few: 17 channels have no divisor. */
-static int tile_within(int64_t n, int most) {
-    int d = divisor_below(n, most);
-    return 2 * d <= most && n <= MAX_WHOLE ? (int)n : d;
-}
-
-static void tile_axis(struct view *v, int axis, int n, const char *how, struct str *out) {
-    const char *inner = view_new_axis(v, v->axis[axis].name, "r");
-    if (n > 1) str_printf(out, " TILE(%s,%d,%s) %s(%s)", v->axis[axis].name, n, inner, how, inner);
-}
-
-/* UNROLL of a short innermost loop, the taps of a window, so that neighbouring taps share loads. "" if there is none. */
-static const char *unroll_taps(const struct view *v) {
-    int last = -1, loops = 0;
-    for (int i = 0; i < v->naxis; i++)
-        if (!v->axis[i].grid) last = i, loops++;
-    const struct axis_view *a = &v->axis[RG_MAX(last, 0)];
-    bool short_one = loops > 1 && a->reduce && !a->fixed && a->size >= 2 && a->size <= 8;
-    return short_one ? arena_printf(v->arena, " UNROLL(%s)", a->name) : "";
-}
-
-/* The grid axis outside of the innermost that the same operand depends on: rows of an image; -1 if there is none. */
-static int row_axis(const struct view *v, const uop *x, int inner) {
-    int at = inner - 1;
-    if (at < 0 || !v->axis[at].grid || v->axis[at].fixed || !reuses(v, x, at)) return -1;
-    return view_depends(v, x->src[0], at) == view_depends(v, x->src[0], inner) ? at : -1;
-}
-
-/* A register tile along the innermost axis and the largest other one, if enough threads remain; "" if there is none. Not
- * vectorized if loads are predicated. */
-static const char *register_tile(struct view *v) {
-    static const int size[][2] = {{8, 4}, {4, 4}, {4, 2}, {2, 2}};
-    const uop *x = product_of(v);
-    int inner = inner_grid(v), other = -1;
-    bool preds = false;
-    for (int i = 0; i < v->naccess; i++) preds |= v->access[i].pred != NULL;
-    if (!x || inner < 0 || !reuses(v, x, inner)) return "";
-    for (int i = 0; i < v->naxis; i++) {
-        const struct axis_view *a = &v->axis[i];
-        if (!a->grid || a->fixed || i == inner || a->size < 2 || !reuses(v, x, i)) continue;
-        if (view_depends(v, x->src[0], i) == view_depends(v, x->src[0], inner))
-            continue; /* the same operand */
-        if (other < 0 || a->size > v->axis[other].size) other = i;
-    }
-    for (size_t k = 0; other >= 0 && k < RG_COUNT(size) * 2; k++) {
-        struct str s;
-        int m = tile_within(v->axis[other].size, size[k / 2][0]),
-            n = divisor_below(v->axis[inner].size, size[k / 2][1]);
-        if (threads_of(v) / (m * n) < full_threads(v) / 4 || m * n == 1 || m * n > MAX_TILE) continue;
-        int row = n <= 2 && *unroll_taps(v) ? row_axis(v, x, inner) : -1;
-        str_init(&s, v->arena);
-        tile_axis(v, other, m, "REG", &s);
-        if (row >= 0 && row != other && v->axis[row].size % 2 == 0) tile_axis(v, row, 2, "REG", &s);
-        tile_axis(v, inner, n, k % 2 || n == 3 || preds ? "REG" : "VEC", &s);
-        str_add(&s, unroll_taps(v));
-        if (view_legal(v, s.p + 1)) return s.p + 1;
-    }
-    return "";
-}
-
-/* Few rows by a matrix, K-major: a block computes a tile of outputs, to reuse its loads. */
-static void skinny_tile(struct view *v, struct str *out, bool *many) {
-    static const int most[2] = {8, 4};
-    const uop *x = product_of(v);
-    double left = threads_of(v);
-    int tile[2] = {1, 1}, axis[2] = {-1, -1};
-    if (!x || most[0] * most[1] * v->reduces > MAX_SUMS) return;
-    for (int i = 0; i < v->naxis; i++) {
-        const struct axis_view *a = &v->axis[i];
-        if (!a->grid || a->fixed || a->size < 2 || !reuses(v, x, i)) continue;
-        int side = view_depends(v, x->src[1], i);
-        if (axis[side] < 0 || a->size > v->axis[axis[side]].size) axis[side] = i;
-    }
-    if (axis[0] >= 0 && (axis[1] < 0 || v->axis[axis[0]].size > v->axis[axis[1]].size)) {
-        int t = axis[0]; /* the longer one second: more sizes to choose from */
-        axis[0] = axis[1], axis[1] = t;
-    }
-    for (int k = 0; k < 2; k++) {
-        if (axis[k] < 0) continue;
-        int n = divisor_below(v->axis[axis[k]].size, axis[0] < 0 ? 2 : most[k]);
-        while (n > 1 && (left / n < gpu_whole(v->gpu, gpu_cost.blocks_coop) || v->axis[axis[k]].size % n))
-            n--;
-        tile[k] = n, left /= n;
-    }
-    *many = tile[0] * tile[1] > 4;
-    for (int k = 0; k < 2; k++)
-        if (axis[k] >= 0) tile_axis(v, axis[k], tile[k], "REG", out);
-}
-
 /* Grid too large: a thread runs several values of the largest axis. */
 static void shrink_grid(struct view *v, struct str *out) {
     int at = -1;
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid && (at < 0 || v->axis[i].most > v->axis[at].most)) at = i;
     const char *inner = view_new_axis(v, v->axis[at].name, "l");
-    str_printf(out, " TILE(%s,%d,%s)", v->axis[at].name, (int)(threads_of(v) / MAX_GRID) + 1, inner);
+    str_printf(out, " TILE(%s,%d,%s)", v->axis[at].name, (int)(gpu_threads(v) / MAX_GRID) + 1, inner);
 }
 
 static void write_coop_columns(struct view *v, int axis, int lanes, struct str *out) {
-    int inner = inner_grid(v);
+    int inner = gpu_inner_grid(v);
     const char *name = view_new_axis(v, v->axis[inner].name, "v");
     str_printf(out, " TILE(%s,%d,%s) VEC(%s) COOP(%s)", v->axis[inner].name, lanes, name, name,
                v->axis[axis].name);
@@ -404,7 +346,7 @@ static int splitk_reduce_width(const struct view *v, int lanes) {
     if (v->reduces != 1 || v->scans || v->stages) return 1;
     for (int i = 0; i < v->naxis; i++)
         if (!v->axis[i].grid && (!v->axis[i].reduce || v->axis[i].most > MIN_COOP)) return 1;
-    while (n < lanes && threads_of(v) / n > early_threads(v)) n *= 2;
+    while (n < lanes && gpu_threads(v) / n > early_threads(v)) n *= 2;
     return n;
 }
 
@@ -412,7 +354,7 @@ static int splitk_reduce_width(const struct view *v, int lanes) {
 static void write_short_rows(struct view *v, struct str *out) {
     double all = 0;
     bool rows = false;
-    if (!v->reduces || v->scans || v->stages || threads_of(v) < full_threads(v)) return;
+    if (!v->reduces || v->scans || v->stages || gpu_threads(v) < gpu_full_threads(v)) return;
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
         if (a->grid) continue;
@@ -461,7 +403,7 @@ static bool reads_near(const struct view *v, int axis, int64_t whole) {
  * few values. A thread computes several neighbours: they share loads, whose indices are constants apart, and one vector is
  * stored. Short sums are unrolled. */
 static void write_gather(struct view *v, struct str *out) {
-    int inner = inner_grid(v), n = inner < 0 || v->axis[inner].fixed ? 0 : stored_width(v, inner);
+    int inner = gpu_inner_grid(v), n = inner < 0 || v->axis[inner].fixed ? 0 : stored_width(v, inner);
     bool quotient = false;
     double terms = 1;
     if (n < 2 || v->scans || v->stages) return;
@@ -481,23 +423,69 @@ static void write_gather(struct view *v, struct str *out) {
         if (v->access[i].store && access_stride(v, &v->access[i], axis, 16) != whole) return;
     for (n /= (int)whole; n > 1 && v->axis[axis].size % n;) n /= 2;
     if (n < 2) n = (int)(v->axis[axis].size * whole <= SHORT_ROW ? v->axis[axis].size : whole > 1 ? 1 : 2);
-    if (n < 2 || threads_of(v) / (double)(n * whole) < full_threads(v)) return;
+    if (n < 2 || gpu_threads(v) / (double)(n * whole) < gpu_full_threads(v)) return;
     for (int i = 0; i < v->naxis; i++)
         if (!v->axis[i].grid) str_printf(out, " UNROLL(%s)", v->axis[i].name);
     if (whole > 1) str_printf(out, " REG(%s)", v->axis[inner].name);
-    tile_axis(v, axis, n, "REG", out);
+    gpu_tile_axis(v, axis, n, "REG", out);
     if (!is_legal(v, out)) out->n = 0;
 }
 
 static bool is_legal(const struct view *v, const struct str *s) { return s->n && view_legal(v, s->p + 1); }
 
+/* The axis of which a thread has several values: the innermost outside of a warp's lanes that a tile fits. -1: there is none. */
+static int axis_of_several(const struct view *v, int inner, int n) {
+    double inside = 1;
+    for (int i = inner; i >= 0; inside *= v->axis[i].most, i--)
+        if (v->axis[i].grid && !v->axis[i].fixed && inside >= MIN_COOP &&
+            gpu_tile_size(v->axis[i].size, n) > 1)
+            return i;
+    return -1;
+}
+
+/* Elementwise values, short sums and copies that no vector fits: a thread has several, whose loads do not wait for each other: rows,
+ * which share what their indices have in common, or strips. */
+static void write_several(struct view *v, int inner, struct str *out) {
+    int n = gpu_threads(v) < 2 * SEVERAL * gpu_full_threads(v) ? SEVERAL / 2 : SEVERAL, longest = inner;
+    size_t before = out->n;
+    if (inner < 0 || v->scans || v->stages || gpu_threads(v) < SEVERAL * gpu_full_threads(v)) return;
+    for (int i = 0; i < v->naxis; i++) {
+        if (!v->axis[i].grid && v->axis[i].most > SHORT_ROW) return;
+        if (v->axis[i].grid && v->axis[i].most > v->axis[longest].most) longest = i;
+    }
+    int around = axis_of_several(v, inner, n);
+    if (around >= 0)
+        gpu_tile_axis(v, around, gpu_tile_size(v->axis[around].size, n), "REG", out);
+    else if (v->axis[longest].size >= MIN_STRIPS && !v->axis[longest].fixed)
+        gpu_strips(v, longest, n, out);
+    if (out->n > before && !is_legal(v, out)) out->n = before, out->p[before] = 0;
+}
+
+/* Contiguous elements of a thread along the innermost axis, aligned or of rows of any length; false: no vector fits. */
+static bool write_vector(struct view *v, int inner, struct str *out) {
+    int lanes = vector_width(v, inner, true), odd = unaligned_width(v, inner);
+    const char *axis = inner < 0 ? "" : v->axis[inner].name, *name = view_new_axis(v, axis, "v");
+    int few = lanes > 1 ? splitk_reduce_width(v, lanes) : 1;
+    while (lanes > 2 && few == 1 && gpu_threads(v) / lanes < gpu_full_threads(v)) lanes /= 2;
+    if (lanes > 1 && gpu_threads(v) / lanes < gpu_full_threads(v)) lanes = few;
+    if (lanes > 1 && lanes >= odd) {
+        str_printf(out, " TILE(%s,%d,%s) VEC(%s)", axis, lanes, name, name);
+        return true;
+    }
+    if (odd > 1) {
+        str_printf(out, " ALIGN(%s,%d) TILE(%s,%d,%s) VEC(%s)", axis, odd, axis, odd, name, name);
+        if (!is_legal(v, out)) out->n = 0;
+    }
+    return out->n > 0;
+}
+
 static const char *choose(struct view *v) {
     struct str s;
     double cost;
-    int down, axis = coop_axis(v, &cost, &down), inner = inner_grid(v), lanes = vector_width(v, inner, true);
+    int down, axis = coop_axis(v, &cost, &down), inner = gpu_inner_grid(v);
     str_init(&s, v->arena);
-    if (axis < 0 && threads_of(v) <= MAX_GRID) {
-        const char *tile = register_tile(v);
+    if (axis < 0 && gpu_threads(v) <= MAX_GRID) {
+        const char *tile = gpu_register_tile(v);
         if (*tile) return tile;
     }
     if (axis >= 0 && v->axis[axis].scan) {
@@ -505,25 +493,12 @@ static const char *choose(struct view *v) {
     } else if (axis >= 0 && down > 1) {
         write_coop_columns(v, axis, down, &s);
     } else if (axis >= 0) {
-        bool keep = keeps_rows(v, axis);
-        write_coop(v, axis, keep, &s);
-        if (keep && !is_legal(v, &s)) s.n = 0, write_coop(v, axis, false, &s);
-        if (!is_legal(v, &s)) s.n = 0, write_coop_scalar(v, axis, &s);
-    } else if (lanes > 1 && (threads_of(v) / lanes >= full_threads(v) || splitk_reduce_width(v, lanes) > 1)) {
-        if (threads_of(v) / lanes < full_threads(v)) lanes = splitk_reduce_width(v, lanes);
-        const char *name = view_new_axis(v, v->axis[inner].name, "v");
-        str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);
+        write_coop_rows(v, axis, &s);
+    } else if (!write_vector(v, inner, &s)) {
+        write_gather(v, &s);
+        if (!s.n) write_short_rows(v, &s), write_several(v, inner, &s);
     }
-    if (axis < 0 && !s.n) write_gather(v, &s);
-    if (axis < 0 && !s.n) write_short_rows(v, &s);
-    int odd = axis < 0 && !s.n ? unaligned_width(v, inner) : 1;
-    if (odd > 1 && threads_of(v) / odd >= full_threads(v)) {
-        const char *name = view_new_axis(v, v->axis[inner].name, "v");
-        str_printf(&s, " ALIGN(%s,%d) TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, odd, v->axis[inner].name,
-                   odd, name, name);
-        if (!is_legal(v, &s)) s.n = 0;
-    }
-    if (threads_of(v) / lanes > MAX_GRID) shrink_grid(v, &s);
+    if (gpu_threads(v) / (s.n ? vector_width(v, inner, true) : 1) > MAX_GRID) shrink_grid(v, &s);
     return is_legal(v, &s) ? s.p + 1 : "";
 }
 
@@ -533,7 +508,7 @@ static const char *choose(struct view *v) {
 static int dot_loop(const struct view *v, double *depth) {
     int at = -1, moving = 0;
     *depth = 1;
-    if (v->reduces != 1 || v->scans || v->stages || !product_of(v)) return -1;
+    if (v->reduces != 1 || v->scans || v->stages || !gpu_product(v)) return -1;
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
         if (a->fixed || a->size < 0) return -1;
@@ -566,16 +541,16 @@ static int tap_axis(const struct view *v, int loop) {
 
 /* Register tile along the largest axis of the other operand. */
 static void wgrad_tile(struct view *v, int tap, struct str *out) {
-    const uop *x = product_of(v);
+    const uop *x = gpu_product(v);
     int other = -1, side = view_depends(v, x->src[0], tap);
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
-        if (!a->grid || a->size < 2 || i == tap || !reuses(v, x, i) || view_depends(v, x->src[!side], i))
+        if (!a->grid || a->size < 2 || i == tap || !gpu_reuses(v, x, i) || view_depends(v, x->src[!side], i))
             continue;
         if (other < 0 || a->size > v->axis[other].size) other = i;
     }
     if (other >= 0)
-        tile_axis(v, other, divisor_below(v->axis[other].size, v->axis[tap].size > 4 ? 4 : 8), "REG", out);
+        gpu_tile_axis(v, other, gpu_divisor(v->axis[other].size, v->axis[tap].size > 4 ? 4 : 8), "REG", out);
 }
 
 /* JOINs of all loops up to `loop`, one. Its name; the list is empty if it was one. */
@@ -596,10 +571,9 @@ static const char *join_loops(struct view *v, int loop, struct str *out) {
 static const char *long_contraction(struct view *v) {
     double depth;
     struct str s;
-    bool many = false;
     int loop = dot_loop(v, &depth), tap = loop < 0 ? -1 : tap_axis(v, loop);
     str_init(&s, v->arena);
-    if (loop < 0 || depth < LONG_K || threads_of(v) > gpu_whole(v->gpu, gpu_cost.coop_outputs)) return "";
+    if (loop < 0 || depth < LONG_K || gpu_threads(v) > gpu_whole(v->gpu, gpu_cost.coop_outputs)) return "";
     const char *joined = join_loops(v, loop, &s);
     if (!s.n) return "";
     if (tap >= 0 && v->axis[loop].size % 4 == 0) {
@@ -607,7 +581,7 @@ static const char *long_contraction(struct view *v) {
         wgrad_tile(v, tap, &s);
         str_printf(&s, " REG(%s) TILE(%s,4,%s) UNROLL(%s)", v->axis[tap].name, joined, inner, inner);
     } else {
-        skinny_tile(v, &s, &many);
+        gpu_skinny_tile(v, &s);
     }
     str_printf(&s, " COOP(%s)", joined);
     return is_legal(v, &s) ? s.p + 1 : "";
@@ -619,7 +593,7 @@ static const char *few_sums(struct view *v) {
     int loop = -1;
     struct str s;
     str_init(&s, v->arena);
-    if (v->reduces != 1 || v->scans || v->stages || threads_of(v) > FEW_SUMS * v->gpu->sms) return "";
+    if (v->reduces != 1 || v->scans || v->stages || gpu_threads(v) > FEW_SUMS * v->gpu->sms) return "";
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
         if (a->grid) continue;
@@ -664,12 +638,13 @@ static int column_bytes(const struct view *v, int inner, int *least) {
  * threads sum before they meet in shared memory. Consecutive threads have 16-byte pieces of a row, each several rows in flight. "" if
  * it is no such sum. */
 static const char *column_sums(struct view *v) {
-    int inner = inner_grid(v), least, bytes = column_bytes(v, inner, &least), lanes = RG_MIN(16 / least, 8);
+    int inner = gpu_inner_grid(v), least, bytes = column_bytes(v, inner, &least),
+        lanes = RG_MIN(16 / least, 8);
     double depth = 1;
     const char *k = NULL;
     struct str s;
     str_init(&s, v->arena);
-    if (!bytes || threads_of(v) / lanes >= full_threads(v)) return "";
+    if (!bytes || gpu_threads(v) / lanes >= gpu_full_threads(v)) return "";
     for (int i = v->naxis - 1; i >= 0; i--) {
         if (v->axis[i].grid) continue;
         const char *joined = k ? view_new_axis(v, v->axis[i].name, "j") : v->axis[i].name;
@@ -679,7 +654,7 @@ static const char *column_sums(struct view *v) {
     int pieces = COLUMN_PIECES, rows = COLUMN_THREADS / pieces,
         steps = RG_MAX(COLUMN_LOADS / (bytes * lanes), 1);
     while (steps > 1 && depth < rows * steps) steps /= 2;
-    double blocks = threads_of(v) / (lanes * pieces);
+    double blocks = gpu_threads(v) / (lanes * pieces);
     if (depth < rows * steps || v->axis[inner].size % (lanes * pieces) || blocks < v->gpu->sms) return "";
     const char *n = v->axis[inner].name, *c = view_new_axis(v, n, "c"), *d = view_new_axis(v, n, "d"),
                *w = view_new_axis(v, k, "w"), *u = view_new_axis(v, k, "u");
@@ -702,11 +677,11 @@ static bool gpu_view(struct view *v, struct ir *ir, const struct kernel *k, cons
  * once, not once an iteration, more of them load at a time, and a block has more of them; or one that makes a pass as long as the
  * cooperative one. NULL if there is none. */
 static const char *join_of(struct view *v, double *cost, const uop **sink) {
-    const uop *x = product_of(v);
-    int inner = inner_grid(v), columns;
+    const uop *x = gpu_product(v);
+    int inner = gpu_inner_grid(v), columns;
     double unjoined;
     int coop = coop_axis(v, &unjoined, &columns);
-    if (x && inner >= 0 && reuses(v, x, inner)) return NULL; /* a window or a tile */
+    if (x && inner >= 0 && gpu_reuses(v, x, inner)) return NULL; /* a window or a tile */
     for (int i = 0; i + 1 < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i], *b = &v->axis[i + 1];
         if (a->grid || b->grid || a->scan || b->scan || a->fixed || b->fixed || a->members != b->members)
@@ -736,7 +711,7 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
 /* Sums, of products too, whose loads and stores are contiguous along different axes: an ORDER that makes another grid axis the innermost
  * and halves the traffic; the view is reordered too. "" if there is none. */
 static const char *order_of(struct view *v, double cost) {
-    int inner = inner_grid(v), lanes;
+    int inner = gpu_inner_grid(v), lanes;
     if (v->reduces != 1 || v->scans || v->stages || inner < 0) return "";
     for (int i = 0; i < inner; i++) {
         struct axis_view a = v->axis[i], b = v->axis[inner];
@@ -752,7 +727,7 @@ static const char *order_of(struct view *v, double cost) {
 
 /* What `choose_tiles` (gpu_gemm, gpu_attention) finds after view_digits; "" if nothing. */
 static const char *tiles_of_digits(struct view *v, const char *(*choose_tiles)(struct view *)) {
-    const char *outer, *inner, *digits = product_of(v) ? view_digits(v, &outer, &inner) : NULL;
+    const char *outer, *inner, *digits = gpu_product(v) ? view_digits(v, &outer, &inner) : NULL;
     if (!digits || !opts_legal(v->ir, v->kernel, digits, v->gpu, NULL)) return "";
     struct sched s;
     struct view *apart = arena_new(v->arena, struct view);

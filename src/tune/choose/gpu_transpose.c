@@ -103,10 +103,10 @@ static const char *write_transpose(struct view *v, const struct access_view *s, 
         j = both, size *= v->axis[rows].size;
     }
     for (int k = 0; k < 6; k++) p[k] = arena_printf(v->arena, "%s_t%d", k < 3 ? i : j, k % 3);
-    if (v->axis[inner].size <= TRANSPOSE_TILE) at = j; /* an axis of one tile is gone */
-    if (v->axis[inner].size <= TRANSPOSE_TILE && size <= TRANSPOSE_TILE)
+    if (v->axis[inner].size <= TRANSPOSE_TILE) /* an axis of one tile is gone: the innermost of the others */
         for (int k = 0; k < v->naxis; k++)
-            if (k != inner && k != along && k != rows && v->axis[k].most > 1) at = v->axis[k].name;
+            if (k != inner && k != rows && v->axis[k].most > 1 && (k != along || size > TRANSPOSE_TILE))
+                at = k == along ? j : v->axis[k].name;
     str_printf(&out,
                "PADTO(%s,64) TILE(%s,64,%s) TILE(%s,8,%s) TILE(%s,4,%s) PADTO(%s,64) TILE(%s,64,%s) "
                "TILE(%s,16,%s) TILE(%s,4,%s) THREAD(%s) THREAD(%s) THREAD(%s) THREAD(%s) ORDER(%s,%s,%s,%s) "
