@@ -252,7 +252,7 @@ static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n,
     if (dense) return dense;
     for (uint32_t i = 0; i < call_values(from, n); i++) need_stored(c, src[i]);
     enum call_id indices = id == CALL_sort ? CALL_argsort : CALL_topk_index;
-    if (!c->g->opts->gpu && (id == CALL_sort || id == CALL_topk) && has_indices(c, from, n, indices)) {
+    if ((id == CALL_sort || id == CALL_topk) && has_indices(c, from, n, indices)) {
         const uop *at = call(c, id == CALL_sort ? "argsort" : "topk_index", DT_I64, src, n->nsrc);
         uint32_t last = shape_of(&c->g->shapes, src[0])->n - 1;
         const uop *x =
@@ -646,13 +646,13 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     case OP_SCATTER:
         if (!shape_size(shape_of(&c->g->shapes, src[1]))) /* empty index: the value as it is */
             return in_memory(src[0]) && c->overwritten[n->src[0]->id] ? own_copy(c, src[0]) : src[0];
+        if (c->g->opts->gpu && (other = scatter_dense(ir, &c->g->shapes, src, n->arg.i))) return other;
         if (names_once(c, n, src[1])) {
             if (!c->g->opts->gpu && src[2]->op == OP_PERMUTE)
                 need_stored(c, src[2]); /* rows are read in their order */
             src[0] = own_copy(c, src[0]);
             break;
         }
-        if (c->g->opts->gpu && (other = scatter_dense(ir, &c->g->shapes, src, n->arg.i))) return other;
         if (c->g->opts->ordered && dt_is_float((enum dtype)n->dt)) {
             struct ordered_sum o = ordered_sum(ir, &c->g->shapes, src, n->arg.i);
             need_stored(c, o.call->src[0]), need_stored(c, o.call->src[1]);

@@ -24,6 +24,7 @@ static const struct kind {
     uint64_t inf; /* 0: integers */
     int64_t row;  /* not 0: short rows, of more than half of this .. */
     bool few;     /* .. and at most a quarter of them is wanted */
+    bool select;  /* 8 bytes, or long: the first few by topk_select */
 } kinds[] = {{"sort", "f32", 4, .inf = 0x7f800000},
              {"argsort", "f32", 4, .index = true, .inf = 0x7f800000},
              {"topk", "i64", 8, .top = true},
@@ -40,7 +41,11 @@ static const struct kind {
              {"sort", "f32", 4, .inf = 0x7f800000, .row = CUDA_SORT_TILE},
              {"argsort", "i8", 1, .index = true, .row = CUDA_SORT_TILE},
              {"argsort", "f32", 4, .index = true, .inf = 0x7f800000, .row = 2100},
-             {"topk", "f16", 2, .top = true, .inf = 0x7c00, .row = CUDA_SORT_TILE}};
+             {"topk", "f16", 2, .top = true, .inf = 0x7c00, .row = CUDA_SORT_TILE},
+             {"sort", "f64", 8, .inf = 0x7ff0000000000000, .row = CUDA_SORT_TILE / 2},
+             {"argsort", "i64", 8, .index = true, .row = 700},
+             {"topk", "f64", 8, .top = true, .inf = 0x7ff0000000000000, .row = 1024, .select = true},
+             {"topk_index", "i32", 4, .index = true, .top = true, .row = 9000, .select = true}};
 
 static void add_kernels(struct str *s, size_t i, const struct dev_call *c, uint32_t most) {
     struct dev_kernel_text t[DEV_KERNELS];
@@ -78,8 +83,8 @@ static void *library(void) {
         const char *types[2] = {kinds[i].type, kinds[i].type};
         struct dev_call c = {.name = kinds[i].name, .type = types, .nbuf = 2};
         int64_t num[2] = {kinds[i].row, kinds[i].few ? 1 : kinds[i].row};
-        if (kinds[i].row) c.num = num;
-        add_kernels(&s, i, &c, CUDA_SELECT);
+        if (kinds[i].row && !kinds[i].select) c.num = num;
+        add_kernels(&s, i, &c, CUDA_SELECT + kinds[i].select);
     }
     for (size_t i = 0; i < 2; i++) {
         const char *types[2] = {i ? "i64" : "i32", "bool"};
@@ -212,7 +217,7 @@ static void check_draw(void *lib, size_t which) {
     struct cuda_device d = {0};
     struct dev_builtin b;
     dev_fn *fn[DEV_KERNELS] = {0};
-    find_kernels(lib, which, (k->row ? CUDA_ROWS : CUDA_PASS) + 1, fn);
+    find_kernels(lib, which, (k->select ? CUDA_SELECT : k->row ? CUDA_ROWS : CUDA_PASS) + 1, fn);
     int64_t rows = 1 + (int64_t)draw(2), least = k->bytes > 4 ? CUDA_SELECT_MOST : CUDA_SORT_TILE,
             len = least + 1 + (int64_t)draw(draw(3) ? 9000 : 3000);
     if (!draw(12)) len += 40000; /* more tiles than a look-back window */
@@ -221,7 +226,8 @@ static void check_draw(void *lib, size_t which) {
     if (k->few)
         num[0] = len = k->row - (int64_t)draw(100),
         num[1] = 1 + (int64_t)draw((uint64_t)RG_MIN(len / 4, 256));
-    if (k->top && (!k->row || k->row > CUDA_TOP_MOST))
+    if (k->select) num[1] = 1 + (int64_t)draw((uint64_t)RG_MIN(len, 256));
+    if (k->top && !k->select && (!k->row || k->row > CUDA_TOP_MOST))
         num[1] += 257 - RG_MIN(num[1], 257); /* fewer are selected, not sorted */
     const char *types[2] = {k->index ? "i64" : k->type, k->type};
     struct dev_call call = {.name = k->name, .type = types, .nbuf = 2, .rows = rows, .num = num};

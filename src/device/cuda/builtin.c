@@ -252,7 +252,8 @@ static void pass_step(const struct cuda_call *c, const struct builtin_plan *p, c
     bool scatter = is_scatter(c->what), last = !scatter && pass + 1 == p->passes;
     int from = pass % 2, to = 1 - from;
     void *result = l->buf[0];
-    give(s, c->kernel[CUDA_PASS], p->rows * p->tiles, THREADS);
+    give(s, c->kernel[CUDA_PASS], p->rows * p->tiles,
+         (uint32_t)cuda_sort_warps(scatter ? 4 : c->element) * WARP);
     add_buf(s, pass ? l->scratch + p->key[from] : unsorted(c, p, l));
     add_buf(s, last ? result : l->scratch + p->key[to]);
     add_buf(s, l->scratch + p->hist), add_buf(s, l->scratch + p->state);
@@ -269,7 +270,7 @@ static void select_step(const struct cuda_call *c, const struct dev_launch *l, s
     int64_t lanes = top_of(c, l->var) ? WARP : cuda_row_of(c->element, l->var[0]).lanes;
     while (threads < SELECT_THREADS && 2 * threads < l->var[0]) threads *= 2;
     if (cuda_sorts_block(c->element, l->var))
-        give(s, c->kernel[CUDA_ROWS], l->grid, THREADS);
+        give(s, c->kernel[CUDA_ROWS], l->grid, CUDA_BLOCK_WARPS * WARP);
     else if (lanes)
         give(s, c->kernel[CUDA_ROWS], (l->grid * lanes + THREADS - 1) / THREADS, THREADS);
     else

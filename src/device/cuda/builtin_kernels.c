@@ -16,8 +16,8 @@
 /* Over all elements, whatever the number of blocks. */
 #define EACH "    for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < count; i += (i64)gridDim.x * 256) {\n"
 
-/* The first `wanted` of a row in one kernel, a block per row. A row of at most MOST elements is sorted by a bitonic network in
- * shared memory. Of a longer one each thread finds its least key; the wanted-th of those is a bound that `wanted` keys do not
+/* The first `wanted` of a row in one kernel, a block per row. A row of at most MOST elements, of which many are wanted, is sorted by a
+ * bitonic network in shared memory. Of another each thread finds its least key; the wanted-th of those is a bound that `wanted` keys do not
  * exceed, and few others: those within it are the candidates. Where too many are (equal keys, or the least of all with one
  * thread) the bound is selected digit by digit, the most significant first, and ties are taken in the order of the row.
  * Candidates are sorted by key and index, so that the result is that of the stable sort. */
@@ -40,7 +40,7 @@ static const char select_text[] =
     "    };\n"
     "    if (!tid) count = 0;\n"
     "    __syncthreads();\n"
-    "    if (len <= MOST) {\n"
+    "    if (len <= MOST && wanted * 8 > len) {\n"
     "        for (u32 i = tid; i < len; i += threads) ck[i] = key_of(i), cp[i] = i;\n"
     "        if (!tid) count = (u32)len;\n"
     "    } else {\n"
@@ -477,9 +477,11 @@ static const char *with_keys(struct arena *a, const struct type *t, const struct
 /* The radix sort (sort_kernels.c) of elements of this type; pairs: their indices go with them. */
 static void radix_texts(struct arena *a, const struct type *t, bool pairs,
                         struct dev_kernel_text out[static 3]) {
+    int warps = cuda_sort_warps((uint32_t)t->bytes);
     struct macro w[] = {{"PAIRS", pairs ? "1" : "0"},
                         {"TILE", arena_printf(a, "%d", CUDA_SORT_TILE)},
-                        {"ITEMS", arena_printf(a, "%d", CUDA_SORT_TILE / 256)},
+                        {"ITEMS", arena_printf(a, "%d", CUDA_SORT_TILE / 32 / warps)},
+                        {"WARPS", arena_printf(a, "%du", warps)},
                         {"LOOK", "8"}};
     out[CUDA_CLEAR] = (struct dev_kernel_text){"sort_clear", cuda_sort_clear};
     out[CUDA_HISTOGRAM] =
@@ -496,10 +498,12 @@ static struct dev_kernel_text rows_text(struct arena *a, const struct type *t, b
 }
 
 static struct dev_kernel_text block_text(struct arena *a, const struct type *t, bool index) {
+    uint32_t tile = cuda_block_tile((uint32_t)t->bytes);
     struct macro w[] = {{"OUT", index ? "i64" : t->bits},
                         {"INDEX", index ? "1" : "0"},
-                        {"TILE", arena_printf(a, "%d", CUDA_SORT_TILE)},
-                        {"ITEMS", arena_printf(a, "%d", CUDA_SORT_TILE / 256)}};
+                        {"TILE", arena_printf(a, "%u", tile)},
+                        {"WARPS", arena_printf(a, "%du", CUDA_BLOCK_WARPS)},
+                        {"ITEMS", arena_printf(a, "%u", tile / (32 * CUDA_BLOCK_WARPS))}};
     return (struct dev_kernel_text){"sort_block", with_keys(a, t, w, RG_COUNT(w), cuda_sort_block)};
 }
 

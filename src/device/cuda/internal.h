@@ -262,8 +262,14 @@ enum {
 enum { CUDA_FEW = 2048 };             /* results of a row whose keys a block has in shared memory */
 enum { CUDA_SELECT = CUDA_PASS + 1 }; /* of sorts */
 enum { CUDA_SELECT_MOST = 2048 };     /* elements that it sorts in shared memory */
-enum { CUDA_SORT_TILE = 4096 };       /* elements that a block of the radix sort has */
-enum { CUDA_ROWS };                   /* of sorts of short rows */
+enum {
+    CUDA_SORT_TILE = 4096,
+    CUDA_SORT_WARPS = 16
+}; /* elements, and warps, that a block of the radix sort has */
+static inline int cuda_sort_warps(uint32_t bytes) {
+    return bytes > 4 ? CUDA_SORT_WARPS / 2 : CUDA_SORT_WARPS;
+}
+enum { CUDA_ROWS }; /* of sorts of short rows */
 enum { CUDA_FILL, CUDA_PUT };
 enum { CUDA_NONZERO = CUDA_CLEAR + 1, CUDA_NONZERO_TILE = 4096 }; /* elements that a block has */
 enum { CUDA_SCAN = CUDA_CLEAR + 1, CUDA_SCAN_GROUP = 256 };       /* tiles of a group: scan_kernels.c */
@@ -310,9 +316,14 @@ static inline uint32_t cuda_top_of(uint32_t bytes, const int64_t *num) {
     return num[1] > CUDA_TOP_WANTED || 2 * num[1] > num[0] ? 0 : ((uint32_t)num[0] + 127) / 128 * 4;
 }
 
-/* Longer rows, up to a tile, that a block sorts in shared memory. */
+/* Longer rows, up to a tile, that a block sorts in shared memory; of 8-byte elements from fewer on, and half a tile. */
+enum { CUDA_BLOCK_WARPS = 16 };
+static inline uint32_t cuda_block_tile(uint32_t bytes) {
+    return bytes > 4 ? CUDA_SORT_TILE / 2 : CUDA_SORT_TILE;
+}
 static inline bool cuda_sorts_block(uint32_t bytes, const int64_t *num) {
-    return bytes <= 4 && num && num[0] > 1024 && num[0] <= CUDA_SORT_TILE && num[1] > CUDA_TOP_WANTED;
+    bool few = !num || num[1] <= CUDA_TOP_WANTED;
+    return !few && num[0] > (bytes > 4 ? CUDA_TOP_WANTED : 1024) && num[0] <= cuda_block_tile(bytes);
 }
 
 /* fetch.c: device_ops.host_alloc .. fetched */
