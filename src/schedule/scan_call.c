@@ -1,11 +1,17 @@
 /* scan_call.c: scans of rows as a builtin kernel of CUDA, in one pass over memory (device/cuda/scan_kernels.c): long rows that would be
- * split (split_scan.c reads them twice), and running logarithms of sums of exponentials, which the tensor layer writes as a running
+ * split (split_scan.c reads them twice), short ones, of which a block has many, and running logarithms of sums of exponentials, which the tensor layer writes as a running
  * maximum and a sum that decays by it: two scans, with what they add stored between. The element types go into the call:
  * casts around a scan are done as it reads and writes.
  * Requires: a device with builtin kernels in a fixed order (sched_opts.ordered). Tests: tests/unit/scans.c */
 #include "schedule/internal.h"
 
-enum { ROW_TILES = 8192 }; /* elements of a row that a block alone scans in too many rounds */
+enum {
+    ROW_TILES = 8192, /* elements of a row that a block alone scans in too many rounds; */
+    ODD_ROW = 2048,   /* .. if it loads them one by one */
+    ODD_DIVISOR = 4,
+    SHORT_ROW = 64,      /* of rows that a thread each reads far apart, .. */
+    SHORT_ROWS = 1 << 16 /* .. of this many elements */
+};
 
 static const uop *plain(const uop *n) {
     while (n->op == OP_DETACH || n->op == OP_GRAD_THROUGH || n->op == OP_ONCE_DIFF || n->op == OP_RECOMPUTE ||
@@ -95,7 +101,9 @@ const uop *scan_call(struct ir *ir, struct shapes *sh, const uop *n, const struc
     int64_t axis = n->src[1]->arg.i, rows = 1, inner = 1;
     for (int64_t i = 0; i < s->n; i++) *(i < axis ? &rows : &inner) *= i == axis ? 1 : s->d[i];
     if (!name || n->nsrc != 2 || inner > 1 || n->dt == DT_BOOL || s->d[axis] > UINT32_MAX) return NULL;
-    if (!splits && (rows >= 2 * gpu->sms || s->d[axis] < ROW_TILES)) return NULL;
+    int64_t len = s->d[axis], least = len % ODD_DIVISOR ? ODD_ROW : ROW_TILES;
+    bool near = len > 1 && len <= SHORT_ROW && rows * len >= SHORT_ROWS;
+    if (!splits && !near && (rows >= 2 * gpu->sms || len < least)) return NULL;
     const uop *call;
     return along(ir, sh, name, n->src[0], axis, &call);
 }

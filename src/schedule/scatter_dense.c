@@ -71,7 +71,9 @@ static bool dense_of(struct ir *ir, struct shapes *sh, const uop *index, uint32_
     if (i->n + 1 > SHAPE_MAX || !shape_size(i) || size < 1) return false;
     for (uint32_t k = 0; k < s->n; k++) s->d[k] = k < axis + 1 ? i->d[k] : i->d[k - 1];
     s->d[axis] = size;
-    int64_t most = axis + 1 == i->n ? ROW_MOST : COLUMN_MOST;
+    int64_t inner = 1;
+    for (uint32_t k = axis + 1; k < i->n; k++) inner *= i->d[k];
+    int64_t most = inner == 1 ? ROW_MOST : COLUMN_MOST;
     if (size <= FEW_TARGETS && i->d[axis] <= FEW_ELEMENTS) return true;
     return i->d[axis] <= most && !__builtin_mul_overflow(shape_size(i), size, &work) && work <= DENSE_WORK;
 }

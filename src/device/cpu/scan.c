@@ -93,7 +93,8 @@ static void scan_rows(enum scan_op op, enum scan_type to, enum scan_type from, v
 #define ALL(X)                                                                      \
     SAME(X, ADD) ROUNDED(X, ADD) WHOLE(X, ADD) WIDER(X, ADD)                        \
     SAME(X, MUL) ROUNDED(X, MUL) WHOLE(X, MUL) WIDER(X, MUL)                        \
-    SAME(X, MAX) WHOLE(X, MAX) SAME(X, MIN) WHOLE(X, MIN) SAME(X, LSE) ROUNDED(X, LSE)
+    SAME(X, MAX) ROUNDED(X, MAX) WHOLE(X, MAX) SAME(X, MIN) ROUNDED(X, MIN) WHOLE(X, MIN)   \
+    SAME(X, LSE) ROUNDED(X, LSE)
 #define FUNCTION(op, to, from)                                                                             \
     static void scan_##op##_##to##_##from(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1,  \
                                           void *scratch) {                                                 \
