@@ -177,6 +177,8 @@ void prog_lower(const struct sched_prog *, struct ir *, const struct kernel *, c
 
 /* The heuristic's opt list, or the one that stands in for it in a test. In the arena of p->ir, which may throw. */
 const char *prog_heuristic(struct engine *, struct sched_prog *);
+/* Where the lists before were unrolled too far; "": there is none. */
+const char *prog_heuristic_after(struct engine *, struct sched_prog *, int refused);
 struct model_gpu engine_reported(const struct engine *); /* by the driver */
 struct gpu_spec engine_spec(struct engine *);
 /* By buffer of a kernel: is it loaded, stored? */

@@ -189,8 +189,8 @@ static const char *lower_one(struct realize_call *c, struct sched_prog *p, struc
     struct lower_opts how = {.opts = opts, .log = &log};
     prog_target(c->en, &how);
     prog_lower(p, p->ir, &p->kernel, &how, lin);
-    if (!compile_fits(c->en, lin) || (*opts && lin->n > LINEAR_MOST)) {
-        how.opts = opts = ""; /* for a larger device, or unrolled too far */
+    for (int i = 1; *opts && (!compile_fits(c->en, lin) || lin->n > LINEAR_MOST); i++) {
+        how.opts = opts = prog_heuristic_after(c->en, p, i); /* for a larger device, or unrolled too far */
         prog_lower(p, p->ir, &p->kernel, &how, lin);
     }
     if (engine_on_cpu(c->en)) predict_traffic(c->work, lin, &c->en->plans.model);

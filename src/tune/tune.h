@@ -12,6 +12,8 @@
 /* heuristic.c: a good opt list without any search, in the arena; "" where nothing helps. Always legal. threads: that
  * will run it (0: all); vec_bytes: isa_of_width. */
 const char *opts_heuristic(struct ir *, const struct kernel *, int vec_bytes, int threads);
+/* The list after `refused` others, each more cautious than the one before; "": there is none. */
+const char *opts_heuristic_after(struct ir *, const struct kernel *, int vec_bytes, int threads, int refused);
 /* The same with the MMA instructions of a CPU that has these features, flags of os_cpu(); "" none. opts_heuristic: those of this
  * machine, if vec_bytes is 0. */
 const char *opts_heuristic_for(struct ir *, const struct kernel *, int vec_bytes, const char *features,

@@ -63,7 +63,7 @@ static void write_gemm(struct gemm_case *t, const struct mma_info *i, struct rnd
 /* A padded 3 x 3 convolution of any number of channels: its terms are one axis, K. */
 static void write_conv(struct gemm_case *t, const struct mma_info *i, struct rnd *r) {
     long long images = rnd_range(r, 1, 2), out = rnd_range(r, 9, 40), in = rnd_range(r, 3, 9),
-              h = rnd_range(r, 2, 3), w = rnd_range(r, 24, 40), k = in * 9;
+              h = rnd_below(r, 3) ? rnd_range(r, 2, 3) : 16, w = rnd_range(r, 24, 40), k = in * 9;
     if (out * w * k < 1 << 15) out = (1 << 15) / (w * k) + 1;
     t->terms = (double)k;
     str_printf(&t->text, "kernel conv\nf = (PARAM<%s>[0 f] %lld)\nx = (PARAM<%s>[1 x] %lld)\n",
@@ -88,6 +88,50 @@ static void write_conv(struct gemm_case *t, const struct mma_info *i, struct rnd
                dtype_info[i->acc].name, k, w, h * w, out * h * w);
 }
 
+/* The gradient of a convolution's filters: sums along rows, of images, rows and taps of a window. */
+static void write_gradient(struct gemm_case *t, const struct mma_info *i, struct rnd *r) {
+    long long images = rnd_range(r, 1, 3), out = rnd_range(r, 9, 40), in = rnd_range(r, 33, 40),
+              h = rnd_range(r, 1, 2), w = rnd_range(r, 32, 70), taps = rnd_range(r, 2, 3), x = w + taps - 1;
+    t->terms = (double)(images * h * w);
+    str_printf(&t->text, "kernel gradient\ng = (PARAM<%s>[0 g] %lld)\nx = (PARAM<%s>[1 x] %lld)\n",
+               dtype_info[i->in].name, images * out * h * w, dtype_info[i->in_b].name, images * in * h * x);
+    str_printf(&t->text,
+               "o = (PARAM<%s>[2 o] %lld)\nc = (RANGE[c GRID 0] %lld)\nd = (RANGE[d GRID 1] %lld)\n"
+               "t = (RANGE[t GRID 2] %lld)\n",
+               dtype_info[i->acc].name, out * in * taps, out, in, taps);
+    str_printf(&t->text,
+               "b = (RANGE[b REDUCE 3] %lld)\ni = (RANGE[i REDUCE 4] %lld)\nj = (RANGE[j REDUCE 5] %lld)\n"
+               "y = (CAST<%s> (LOAD (INDEX g (ADD (ADD j (MUL i %lld)) (ADD (MUL c %lld) (MUL b %lld))))))\n",
+               images, h, w, dtype_info[i->acc].name, w, h * w, out * h * w);
+    str_printf(
+        &t->text,
+        "z = (CAST<%s> (LOAD (INDEX x (ADD (ADD (ADD j t) (MUL i %lld)) (ADD (MUL d %lld) (MUL b %lld))))))\n"
+        "sum = (REDUCE[ADD] (MUL y z) b i j)\n"
+        "(SINK (STORE (INDEX o (ADD t (ADD (MUL d %lld) (MUL c %lld)))) sum))\n",
+        dtype_info[i->acc].name, x, h * x, in * h * x, taps, in * taps);
+}
+
+/* Products one after the other, of rows of k elements: what pads k are those of the next row. */
+static void write_batch(struct gemm_case *t, const struct mma_info *i, struct rnd *r) {
+    long long batch = rnd_range(r, 2, 4), m = rnd_range(r, 33, 50), n = rnd_range(r, 33, 70),
+              k = rnd_range(r, 33, 90), rows = RG_MAX(m, n) + 1;
+    t->terms = (double)k;
+    str_printf(&t->text, "kernel batch\na = (PARAM<%s>[0 a] %lld)\nb = (PARAM<%s>[1 b] %lld)\n",
+               dtype_info[i->in].name, batch * rows * k, dtype_info[i->in_b].name, batch * rows * k);
+    str_printf(&t->text,
+               "out = (PARAM<%s>[2 out] %lld)\nh = (RANGE[h GRID 0] %lld)\nm = (RANGE[m GRID 1] %lld)\n"
+               "n = (RANGE[n GRID 2] %lld)\nk = (RANGE[k REDUCE 3] %lld)\n",
+               dtype_info[i->acc].name, batch * m * n, batch, m, n, k);
+    str_printf(&t->text,
+               "x = (CAST<%s> (LOAD (INDEX a (ADD k (ADD (MUL m %lld) (MUL h %lld))))))\n"
+               "y = (CAST<%s> (LOAD (INDEX b (ADD k (ADD (MUL n %lld) (MUL h %lld))))))\n"
+               "sum = (REDUCE[ADD] (MUL x y) k)\n"
+               "(SINK (STORE (INDEX out (ADD n (ADD (MUL m %lld) (MUL h %lld)))) sum))\n",
+               dtype_info[i->acc].name, k, rows * k, dtype_info[i->acc].name, k, rows * k, n, m * n);
+}
+
+typedef void write_fn(struct gemm_case *, const struct mma_info *, struct rnd *);
+
 static void lower_case(void *arg) {
     struct gemm_case *t = arg;
     ir_init(&t->ir, &t->arena);
@@ -101,7 +145,7 @@ static void lower_case(void *arg) {
     lower(&t->ir, k, &o, &t->fast);
 }
 
-static struct gemm_case *open_kind(enum mma instr, uint64_t seed, bool conv) {
+static struct gemm_case *open_kind(enum mma instr, uint64_t seed, write_fn *write) {
     struct gemm_case *t = calloc(1, sizeof *t);
     struct rnd r = {.s = seed};
     t->whole = seed % 3 == 0;
@@ -109,7 +153,7 @@ static struct gemm_case *open_kind(enum mma instr, uint64_t seed, bool conv) {
     str_init(&t->text, &t->arena);
     t->features = mma_info[instr].feature;
     t->vec_bytes = t->features[0] == '-' ? 64 : 16;
-    (conv ? write_conv : write_gemm)(t, &mma_info[instr], &r);
+    write(t, &mma_info[instr], &r);
     if (err_guard(&t->err, lower_case, t))
         FAIL("%s\n%s\nopts %s", t->err.msg, t->text.p, t->opts ? t->opts : "?");
     if (!strstr(t->opts, mma_info[instr].name))
@@ -117,7 +161,9 @@ static struct gemm_case *open_kind(enum mma instr, uint64_t seed, bool conv) {
     return t;
 }
 
-static struct gemm_case *open_case(enum mma instr, uint64_t seed) { return open_kind(instr, seed, false); }
+static struct gemm_case *open_case(enum mma instr, uint64_t seed) {
+    return open_kind(instr, seed, write_gemm);
+}
 
 static void close_case(struct gemm_case *t) {
     arena_free(&t->arena);
@@ -193,10 +239,29 @@ TEST(cpu_mma_interpreted) {
 }
 
 TEST(cpu_mma_windows_interpreted) {
+    int loops = 0;
     for (int i = 0; i < MMA_COUNT; i++)
         for (uint64_t seed = 1; mma_is_cpu((enum mma)i) && mma_info[i].in == DT_BF16 && seed <= 8; seed++) {
-            struct gemm_case *t = open_kind((enum mma)i, seed * 313 + (uint64_t)i, true);
+            struct gemm_case *t = open_kind((enum mma)i, seed * 313 + (uint64_t)i, write_conv);
             if (!strstr(t->opts, "JOIN(k,s,")) FAIL("terms are not joined: %s", t->opts);
+            loops += strstr(t->opts, " STAGE(x,i_t,") != NULL; /* filters are packed once for these rows */
+            check_case(t, bound_of(t));
+        }
+    CHECK(loops > 1);
+}
+
+TEST(cpu_mma_weight_gradients_interpreted) {
+    for (int i = 0; i < MMA_COUNT; i++)
+        for (uint64_t seed = 1; mma_is_cpu((enum mma)i) && mma_info[i].in == DT_BF16 && seed <= 6; seed++) {
+            struct gemm_case *t = open_kind((enum mma)i, seed * 419 + (uint64_t)i, write_gradient);
+            check_case(t, bound_of(t));
+        }
+}
+
+TEST(cpu_mma_batches_interpreted) {
+    for (int i = 0; i < MMA_COUNT; i++)
+        for (uint64_t seed = 1; mma_is_cpu((enum mma)i) && mma_info[i].in == DT_BF16 && seed <= 6; seed++) {
+            struct gemm_case *t = open_kind((enum mma)i, seed * 521 + (uint64_t)i, write_batch);
             check_case(t, bound_of(t));
         }
 }

@@ -95,6 +95,37 @@ static void list_of_conv(void *arg) {
     CHECK(opts_axes(&c->ir, &prog.kernel.p[0], c->opts, note_grid, &c->grid));
 }
 
+/* Where a list is unrolled too far for a compiler the next one is asked for: another list, and one that vectorizes. */
+static void lists_after(void *arg) {
+    struct conv_case *c = arg;
+    struct program prog;
+    const char *text = conv_text(c);
+    ir_init(&c->ir, &c->arena);
+    ir_parse(&c->ir, text, strlen(text), "conv", &prog);
+    const struct kernel *k = &prog.kernel.p[0];
+    const char *first = opts_heuristic(&c->ir, k, 64, c->threads);
+    CHECK(!strcmp(opts_heuristic_after(&c->ir, k, 64, c->threads, 0), first));
+    c->opts = opts_heuristic_after(&c->ir, k, 64, c->threads, 1);
+    if (!strcmp(c->opts, first) || !strstr(c->opts, "VEC(")) FAIL("after %s\nthe list is %s", first, c->opts);
+    CHECK(opts_axes(&c->ir, k, c->opts, note_grid, &c->grid));
+    CHECK(!*opts_heuristic_after(&c->ir, k, 64, c->threads, 100));
+}
+
+TEST(heuristic_conv_has_lists_after_the_first) {
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        uint64_t r = hash_u64(seed + 900);
+        struct conv_case c = {.images = 1 + (int64_t)(r % 3),
+                              .channels = 2 + (int64_t)(r >> 8) % 40,
+                              .rows = 3 + (int64_t)(r >> 16) % 20,
+                              .cols = 5 + (int64_t)(r >> 24) % 40,
+                              .inputs = 2 + (int64_t)(r >> 32) % 30,
+                              .threads = 1 + (int)(r >> 40) % 4};
+        arena_init(&c.arena, &c.err);
+        if (err_guard(&c.err, lists_after, &c)) FAIL("%s", c.err.msg);
+        arena_free(&c.arena);
+    }
+}
+
 /* One image on one thread, more channels than fit L2, rows shorter than a vector: it is packed with its halo in any case, if need be by
  * blocks of channels, and no vector of results has predicates. */
 TEST(heuristic_conv_packs_every_image) {

@@ -424,13 +424,13 @@ static bool is_only_use(const uop_vec *topo, const uop *x, const uop *use) {
 }
 
 /* A padded value, WHERE(inside, LOAD(predicated), number), is staged whole: the question is asked while the tile is filled
- * and not where it is used. On a GPU also where padding reads what lies next in the buffer, and so has no predicate: an
- * MMA instruction reads the tile as it is. */
+ * and not where it is used. On a GPU, or for an MMA instruction of a CPU, also where padding reads what lies next in the buffer, and so
+ * has no predicate: the instruction reads the tile as it is. */
 static const uop *padded_value(struct sched *s, struct free_ranges *fr, const uop_vec *topo,
                                const uop *load) {
     const uop *index = access_offset(load);
     bool predicated = index->op == OP_WHERE && index->src[2]->op == OP_INVALID;
-    if (!predicated && !sched_has_threads(s)) return load;
+    if (!predicated && !sched_has_threads(s) && !s->ntc) return load;
     for (uint32_t i = 0; i < topo->n; i++) {
         const uop *n = topo->p[i];
         if (n->op == OP_WHERE && n->src[1] == load && uop_is_const(n->src[2]) &&

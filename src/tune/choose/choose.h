@@ -179,6 +179,7 @@ struct contraction {
     int64_t mr, nv;        /* register tile: rows, vectors */
     double pack_a, pack_b; /* packing an element costs this many FMAs */
     bool in_place;         /* neither is packed */
+    bool window;           /* b is read through windows: a is packed once for many positions */
     double in_grid[CHOOSE_AXES];
     const char *name[CHOOSE_AXES];
 };
@@ -217,7 +218,9 @@ bool write_cpu_mma(struct view *, struct contraction *,
                    struct str *out); /* gemm/cpu_mma.c: a packed GEMM by MMA instructions */
 /* gemm/cpu_gemm.c: the same for a window whose terms are one axis. */
 bool write_window_mma(struct view *, struct str *out);
-int64_t k_unroll(int64_t k); /* unroll factor of a sum of k terms */
+bool write_dots_mma(struct view *,
+                    struct str *out); /* sums along an axis that is contiguous in both operands */
+int64_t k_unroll(int64_t k);          /* unroll factor of a sum of k terms */
 const char *access_name(const struct view *, const struct access_view *);
 bool may_stage(const struct view *, const struct operand_view *);
 bool is_loaded(const struct operand_view *); /* is the factor what is loaded, perhaps masked? */

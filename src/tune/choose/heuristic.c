@@ -108,34 +108,45 @@ static const char *fill_threads(struct view *v, int recipe, int level, const cha
     return best;
 }
 
-static const char *choose(struct view *v) {
+/* The list after `refused` other legal ones. */
+static const char *choose(struct view *v, int refused) {
     const char *last = "", *list;
     double grid;
     for (int i = 0; i < CHOOSE_RECIPES; i++) {
         for (int level = 0; level < CHOOSE_LEVELS && (list = list_at(v, i, level)); level++) {
             if (!*list) return "";
             if (!strcmp(list, last)) continue;
-            if (opts_look(v->ir, v->kernel, list, v->gpu, NULL, note_grid, &grid))
-                return fill_threads(v, i, level, list, grid);
             last = list;
+            if (opts_look(v->ir, v->kernel, list, v->gpu, NULL, note_grid, &grid) && refused-- <= 0)
+                return fill_threads(v, i, level, list, grid);
         }
     }
     return "";
 }
 
-const char *opts_heuristic_for(struct ir *ir, const struct kernel *k, int vec_bytes, const char *features,
-                               int threads) {
+static const char *choose_for(struct ir *ir, const struct kernel *k, int vec_bytes, const char *features,
+                              int threads, int refused) {
     char text[CHOOSE_TEXT] = "";
     struct arena_mark mark = arena_mark(ir->arena);
     struct view *v = arena_new(ir->arena, struct view);
     if (view_init(v, ir, k, isa_of_width(vec_bytes), threads)) {
         v->features = features;
-        snprintf(text, sizeof text, "%s", choose(v));
+        snprintf(text, sizeof text, "%s", choose(v, refused));
     }
     arena_release(ir->arena, mark);
     return arena_strdup(ir->arena, text, strlen(text));
 }
 
+const char *opts_heuristic_for(struct ir *ir, const struct kernel *k, int vec_bytes, const char *features,
+                               int threads) {
+    return choose_for(ir, k, vec_bytes, features, threads, 0);
+}
+
 const char *opts_heuristic(struct ir *ir, const struct kernel *k, int vec_bytes, int threads) {
-    return opts_heuristic_for(ir, k, vec_bytes, vec_bytes ? "" : os_cpu()->flags, threads);
+    return opts_heuristic_after(ir, k, vec_bytes, threads, 0);
+}
+
+const char *opts_heuristic_after(struct ir *ir, const struct kernel *k, int vec_bytes, int threads,
+                                 int refused) {
+    return choose_for(ir, k, vec_bytes, vec_bytes ? "" : os_cpu()->flags, threads, refused);
 }

@@ -300,6 +300,8 @@ static bool write_window_product(struct view *v, struct str *out) {
     struct joined j = {.v = v};
     const char *last = NULL;
     if (v->reduces != 1 || !*v->features) return false;
+    if (write_dots_mma(v, out)) return true;
+    out->n = 0;
     for (int i = 0; i < v->naxis; i++) {
         if (!v->axis[i].reduce) continue;
         const char *both = last ? view_new_axis(v, last, "j") : v->axis[i].name;

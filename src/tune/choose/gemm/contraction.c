@@ -50,7 +50,7 @@ static uint64_t bound_mask(const struct view *v, const uop *reduce) {
     return m;
 }
 
-static bool is_own_output(const struct view *v, int axis, uint64_t mine, uint64_t other) {
+bool is_own_output(const struct view *v, int axis, uint64_t mine, uint64_t other) {
     const struct axis_view *a = &v->axis[axis];
     bool tileable = !a->reduce && !a->scan && !a->fixed && a->size >= 2;
     return tileable && has_axis(v, mine, axis) && !has_axis(v, other, axis);

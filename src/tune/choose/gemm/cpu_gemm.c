@@ -251,13 +251,26 @@ static void write_dot(struct view *v, struct contraction *c, struct str *out, in
 
 bool write_window_mma(struct view *v, struct str *out) {
     enum { LEAST_ROWS = 8, LEAST_COLUMNS = 4, ROWS_STRIDED = 32 }; /* that amortize packing .., strided */
-    struct contraction c = {0};
+    struct contraction c = {.window = true};
     if (!contraction_find(v, &c) || c.nk != 1 || !is_packable(v, &c.a) || !may_stage(v, &c.b)) return false;
     int64_t rows = v->axis[c.m].size, step = access_stride(v, c.b.access, c.n, 1);
     bool near = step == 1 || v->isa->by_lane; /* elements are packed one by one there in any case */
     if (rows < (near ? LEAST_ROWS : ROWS_STRIDED) || step == NO_STRIDE) return false;
     reset_grid(v, &c), price_packing(v, &c);
     return v->axis[c.n].size >= LEAST_COLUMNS && write_cpu_mma(v, &c, out);
+}
+
+/* Sums along an axis that is contiguous in both operands, whatever windows others are: weight gradients. n: the most values, where the
+ * store is contiguous along a few taps. */
+bool write_dots_mma(struct view *v, struct str *out) {
+    struct contraction c = {0};
+    if (!contraction_find(v, &c) || !is_packable(v, &c.a) || !may_stage(v, &c.b)) return false;
+    c.kbig = dot_axis(v, &c);
+    if (c.kbig < 0) return false;
+    for (int i = 0; i < v->naxis; i++)
+        if (is_own_output(v, i, c.b.mask, c.a.mask) && v->axis[i].size > v->axis[c.n].size) c.n = i;
+    reset_grid(v, &c), price_packing(v, &c);
+    return write_cpu_mma(v, &c, out);
 }
 
 /* Columns that fill more than half of a vector: one masked vector where masks are free, instead of two of half as many lanes. (512 x 10

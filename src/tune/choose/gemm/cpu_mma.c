@@ -98,7 +98,9 @@ struct mma_axis_names {
     const char *mr, *mi, *nr, *ni, *ki; /* tiles of the register tile, and inside them */
     const char *ml, *nl, *kk;           /* register tiles of a panel, steps of a block */
     const char *outer, *at;             /* loops around the panels; the one that packs .. */
-    bool in_place;                      /* a is not packed */
+    const char *loops,
+        *at_b; /* positions of a window besides n in one grid iteration; "": none. b is packed in the last */
+    bool in_place;    /* a is not packed */
     const char *at_a; /* .. and, for a, where each of its panels is packed before use; NULL: the same */
 };
 
@@ -150,6 +152,36 @@ static bool reads_in_place(const struct view *v, const struct contraction *c, co
            m % i->size[MMA_M] == 0 && k % i->size[MMA_K] == 0;
 }
 
+/* Positions of a window that are loops of a grid iteration: all but what makes some iterations for each thread. */
+static void loop_positions(struct view *v, struct contraction *c, struct str *out, struct mma_axis_names *p) {
+    enum { EACH = 4 }; /* grid iterations for a thread, at least */
+    int64_t want = EACH * v->threads, grid = 1;
+    const char *at = NULL;
+    for (int a = 0; a < v->naxis; a++) {
+        const struct axis_view *x = &v->axis[a];
+        if (!x->grid || a == c->m || a == c->n || x->size < 2) continue;
+        int64_t parts = x->size;
+        if (has_axis(v, c->b.mask, a) && !has_axis(v, c->a.mask, a))
+            for (parts = at ? 1 : 2; parts < x->size && (parts * grid < want || x->size % parts);) parts++;
+        if (parts > 1) at = x->name, grid *= parts, c->in_grid[a] = (double)parts;
+        if (parts == x->size) continue;
+        const char *in = parts > 1 ? view_new_axis(v, x->name, "t") : x->name;
+        if (parts > 1)
+            str_printf(out, " TILE(%s,%lld,%s)", x->name, (long long)(x->size / parts), in);
+        else
+            str_printf(out, " LOOP(%s)", in), c->in_grid[a] = 1;
+        p->loops = LIST(v, p->loops, in), p->at_b = in;
+    }
+    p->at = at;
+}
+
+/* Do the panels of all terms stay in L2, those of a for many positions? */
+static bool panels_fit(const struct view *v, const struct contraction *c, const struct mma_info *i) {
+    double k = (double)v->axis[c->kbig].size * dtype_info[i->in].bytes;
+    return (double)v->axis[c->m].size * k <= (double)v->l2 / 2 &&
+           (double)v->axis[c->n].size * k <= (double)v->l2 / 2;
+}
+
 static bool tile_axes(struct view *v, struct contraction *c, const struct mma_info *i, struct str *out,
                       struct mma_axis_names *p) {
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->kbig];
@@ -159,15 +191,20 @@ static bool tile_axes(struct view *v, struct contraction *c, const struct mma_in
     int64_t tm = ceil_div(m->size, c->mr), tn = ceil_div(n->size, y * c->lanes);
     bool tiles = *i->map[MMA_B] == '[';
     if (tiles) c->pack_a = PACK_TILES_A, c->pack_b = PACK_TILES_B;
+    p->loops = "", p->at = NULL;
+    if (tiles && c->window && c->nk == 1 && panels_fit(v, c, i)) loop_positions(v, c, out, p);
     split_panels(v, c, tm, tn, &gm, &gn);
-    if (tiles) { /* what is packed of a stays in half of L2 */
+    if (*p->loops) {
+        gm = gn = 1;
+    } else if (tiles) { /* what is packed of a stays in half of L2 */
         int64_t row = RG_MIN(k->size * dtype_info[i->in].bytes, K_BYTES_TILES) * c->mr;
         gm = RG_MAX(gm, ceil_div(tm, RG_MAX(v->l2 / 2 / row, 1)));
     }
-    if (tiles && gm * gn < 2) *(tn > 1 ? &gn : &gm) = RG_MIN(2, RG_MAX(tm, tn));
+    if (tiles && !*p->loops && gm * gn < 2) *(tn > 1 ? &gn : &gm) = RG_MIN(2, RG_MAX(tm, tn));
     double rest = 1;
     for (int a = 0; a < v->naxis; a++) rest *= a == c->m || a == c->n ? 1 : c->in_grid[a];
     int64_t kc = k_block(i, k->size, c->nk < 2 && rest * (double)gm * (double)gn < 2 ? 2 : 1);
+    if (*p->loops) kc = ceil_div(k->size, i->size[MMA_K]) * i->size[MMA_K];
     tile_side(v, out, m->name, m->size, x, i->size[MMA_M], &p->mr, &p->mi);
     tile_side(v, out, n->name, n->size, y, i->size[MMA_N], &p->nr, &p->ni);
     p->kk = k->name, p->ki = view_new_axis(v, k->name, "i");
@@ -186,20 +223,20 @@ static bool tile_axes(struct view *v, struct contraction *c, const struct mma_in
     if (*p->mr) str_printf(out, " UNROLL(%s)", p->mr);
     if (*p->nr) str_printf(out, " UNROLL(%s)", p->nr);
     p->ml = tile_panel(v, c, out, c->m, tm, gm), p->nl = tile_panel(v, c, out, c->n, tn, gn);
-    p->outer = "", p->at = NULL;
+    p->outer = "";
     for (int a = 0; a < v->naxis; a++) {
         if (!v->axis[a].reduce || (a == c->kbig && kc >= k->size)) continue;
         p->at = v->axis[a].name;
         p->outer = LIST(v, p->outer, p->at);
     }
-    for (int a = 0; a < v->naxis && !*p->outer; a++)
+    for (int a = 0; a < v->naxis && !*p->outer && !*p->loops; a++)
         if (v->axis[a].grid && c->in_grid[a] > 1) p->at = v->axis[a].name;
     double cols = (double)ceil_div(tn, gn) * (double)(y * i->size[MMA_N]);
-    if (tiles && !*p->outer && *p->ml && *p->nl &&
+    if (tiles && !*p->outer && !*p->loops && *p->ml && *p->nl &&
         cols * (double)kc * dtype_info[i->in_b].bytes <= (double)v->l2 / 4)
         p->at_a = p->ml;
-    p->in_place = tiles && !*p->outer && (p->at_a || !*p->nl) && reads_in_place(v, c, i);
-    const char *order = p->at_a ? LIST(v, p->ml, p->nl) : LIST(v, p->outer, p->nl, p->ml, p->kk);
+    p->in_place = tiles && !*p->outer && !*p->loops && (p->at_a || !*p->nl) && reads_in_place(v, c, i);
+    const char *order = p->at_a ? LIST(v, p->ml, p->nl) : LIST(v, p->outer, p->loops, p->nl, p->ml, p->kk);
     if (strchr(order, ',')) str_printf(out, " ORDER(%s)", order);
     return p->at != NULL;
 }
@@ -222,7 +259,8 @@ static void pack_tiles(struct view *v, struct str *out, const struct mma_axis_na
                        bool steps) {
     const char *name = access_name(v, s);
     bool inside = is_a && p->at_a;
-    str_printf(out, " STAGE(%s,%s,%s)", name, inside ? p->at_a : p->at, LIST(v, inside ? "" : l, in, p->ki));
+    const char *at = inside ? p->at_a : !is_a && *p->loops ? p->at_b : p->at;
+    str_printf(out, " STAGE(%s,%s,%s)", name, at, LIST(v, inside ? "" : l, in, p->ki));
     if (is_a && k_major)
         str_printf(out, " TILE(%s.%s,16,%s.v) VEC(%s.v) UNROLL(%s.%s)", name, p->ki, name, name, name, p->ki);
     else if (k_major)
@@ -252,7 +290,7 @@ bool write_cpu_mma(struct view *v, struct contraction *c, struct str *out) {
     struct mma_axis_names p = {0};
     if (!tile_axes(v, c, i, out, &p)) return false;
     bool ka = access_stride(v, c->a.access, c->kbig, 1) == 1,
-         kb = access_stride(v, c->b.access, c->kbig, 1) == 1;
+         kb = access_stride(v, c->b.access, c->kbig, 1) == 1 && access_stride(v, c->b.access, c->n, 1) != 1;
     if (tiles) {
         bool steps = v->axis[c->kbig].size > i->size[MMA_K];
         if (!p.in_place) pack_tiles(v, out, &p, c->a.access, p.ml, p.mi, ka, true, steps);

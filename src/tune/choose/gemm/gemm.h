@@ -12,6 +12,7 @@ enum { K_BLOCK = 256 };     /* terms of a packed block, about */
 
 /* A contraction, or a tile of differences whose squares or magnitudes are added. */
 bool terms_find(const struct view *, struct contraction *);
+bool is_own_output(const struct view *, int axis, uint64_t mine, uint64_t other);
 int lanes_along(const struct view *, int axis); /* part of a vector for few values */
 /* Exchanges the operands where vectors along an axis of a do twice the work of those along n. */
 void exchange_operands(const struct view *, struct contraction *);
