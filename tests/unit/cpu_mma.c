@@ -90,8 +90,8 @@ static void write_conv(struct gemm_case *t, const struct mma_info *i, struct rnd
 
 /* The gradient of a convolution's filters: sums along rows, of images, rows and taps of a window. */
 static void write_gradient(struct gemm_case *t, const struct mma_info *i, struct rnd *r) {
-    long long images = rnd_range(r, 1, 2), out = rnd_range(r, 9, 20), in = rnd_range(r, 33, 36),
-              h = rnd_range(r, 1, 2), w = rnd_range(r, 32, 45), taps = rnd_range(r, 2, 3), x = w + taps - 1;
+    long long images = rnd_range(r, 1, 2), out = rnd_range(r, 16, 22), in = rnd_range(r, 33, 36), h = 2,
+              w = rnd_range(r, 32, 45), taps = rnd_range(r, 2, 3), x = w + taps - 1;
     t->terms = (double)(images * h * w);
     str_printf(&t->text, "kernel gradient\ng = (PARAM<%s>[0 g] %lld)\nx = (PARAM<%s>[1 x] %lld)\n",
                dtype_info[i->in].name, images * out * h * w, dtype_info[i->in_b].name, images * in * h * x);
