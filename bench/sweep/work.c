@@ -46,7 +46,7 @@ static void put_value(void *data, rg_dtype dt, size_t i, double v) {
     switch (dt) {
     case RG_F64: ((double *)data)[i] = v; break;
     case RG_F32: ((float *)data)[i] = f; break;
-    case RG_F16: ((_Float16 *)data)[i] = (_Float16)f; break;
+    case RG_F16: ((uint16_t *)data)[i] = f16_put(f); break;
     case RG_BF16:
         memcpy(&bits, &f, 4);
         ((uint16_t *)data)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
@@ -64,7 +64,7 @@ static double get_value(const void *data, rg_dtype dt, size_t i) {
     switch (dt) {
     case RG_F64: return ((const double *)data)[i];
     case RG_F32: return ((const float *)data)[i];
-    case RG_F16: return (double)((const _Float16 *)data)[i];
+    case RG_F16: return (double)f16_get(((const uint16_t *)data)[i]);
     case RG_BF16: bits = (uint32_t)((const uint16_t *)data)[i] << 16; return memcpy(&f, &bits, 4), f;
     case RG_I16: return ((const int16_t *)data)[i];
     case RG_U16: return ((const uint16_t *)data)[i];

@@ -330,6 +330,7 @@ static inline uint16_t bf16_put(float f) {
     if (f != f) return 0x7fc0;
     return (uint16_t)((w + 0x7fff + (w >> 16 & 1)) >> 16);
 }
+#ifdef __aarch64__
 static inline float f16_get(uint16_t x) {
     _Float16 h;
     memcpy(&h, &x, 2);
@@ -341,5 +342,27 @@ static inline uint16_t f16_put(float f) {
     memcpy(&x, &h, 2);
     return x;
 }
+#else /* by integers: on x86 gcc knows _Float16 from 12 on, clang from 15 */
+static inline float f16_get(uint16_t x) {
+    uint32_t sign = (uint32_t)(x & 0x8000) << 16, e = x >> 10 & 31, m = x & 0x3ff, w;
+    float f = (float)m * 0x1p-24f; /* a subnormal */
+    memcpy(&w, &f, 4);
+    if (e) w = (e == 31 ? 0x7f800000 : (e + 112) << 23) | m << 13;
+    w |= sign;
+    memcpy(&f, &w, 4);
+    return f;
+}
+static inline uint16_t f16_put(float f) {
+    uint32_t w, sign;
+    memcpy(&w, &f, 4);
+    sign = w >> 16 & 0x8000, w &= 0x7fffffff;
+    if (w > 0x7f800000) return (uint16_t)(sign | 0x7e00);
+    if (w >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* from 65520 on */
+    if (w >= 0x38800000) return (uint16_t)(sign | (w - 0x38000000 + 0xfff + (w >> 13 & 1)) >> 13);
+    float unit = __builtin_fabsf(f) + 0.5f; /* whose last bit is 2^-24, that of a subnormal */
+    memcpy(&w, &unit, 4);
+    return (uint16_t)(sign | (w - 0x3f000000));
+}
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -440,3 +441,28 @@ TEST(arena_overruns_are_poisoned) {
     arena_free(&arena);
 }
 #endif
+
+/* Every 16-bit float, and floats of all sizes beside the nearest multiple of what the last place is worth. */
+TEST(base_f16_rounds_to_nearest_even) {
+    for (uint32_t u = 0; u < 65536; u++) {
+        float f = f16_get((uint16_t)u);
+        int e = (int)(u >> 10 & 31), m = (int)(u & 0x3ff);
+        if (e == 31 && m) {
+            CHECK(isnan(f) && isnan(f16_get(f16_put(f))));
+            continue;
+        }
+        double want = e == 31 ? (double)INFINITY : ldexp(e ? m + 1024 : m, RG_MAX(e, 1) - 25);
+        CHECK(fabs((double)f) == want && !signbit(f) == u < 0x8000);
+        CHECK_EQ(f16_put(f), u);
+    }
+    for (uint64_t i = 0; i < 200000; i++) {
+        uint64_t r = hash_u64(i);
+        int e;
+        double x = ldexp((double)(r >> 40) * (r & 1 ? 1 : -1), (int)(r >> 1 & 63) - 56);
+        frexp(x, &e);
+        double unit = ldexp(1, RG_MAX(e, -13) - 11), want = rint(x / unit) * unit;
+        if (fabs(want) >= 65536) want = copysign((double)INFINITY, x);
+        float got = f16_get(f16_put((float)x));
+        if ((double)got != want) FAIL("%a became %a, expected %a", x, (double)got, want);
+    }
+}

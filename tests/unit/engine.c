@@ -203,17 +203,15 @@ TEST(engine_with_a_bad_compiler) {
 /* clang 14 crashes on some kernels where the CPU has AVX512-FP16; those are compiled without. */
 TEST(engine_with_a_compiler_that_crashes) {
     setup();
-    if (strcmp(os_cpu()->arch, "x86_64")) SKIP("the flag is one of x86");
+    if (!strstr(os_cpu()->flags, "-mavx512fp16")) SKIP("the CPU has no AVX512-FP16");
     char *top;
     CHECK(!os_temp_dir(&err, &arena, &top));
     const char *cc = arena_printf(&arena, "%s/cc", top), *real = os_find_cc(&arena);
-    const char *body =
-        arena_printf(&arena,
-                     "#!/bin/sh\ncase \"$*\" in *--version*) echo fake 1; exit;;\n"
-                     "*-mno-avx512fp16*) ;; *) echo in backend: Cannot select; exit 70;; esac\n"
-                     "for a; do shift; [ $a = -mno-avx512fp16 ] || set -- \"$@\" $a; done\n"
-                     "exec %s \"$@\"\n",
-                     real);
+    const char *body = arena_printf(&arena,
+                                    "#!/bin/sh\ncase \"$*\" in *--version*) echo fake 1; exit;;\n"
+                                    "*-mavx512fp16*) echo in backend: Cannot select; exit 70;; esac\n"
+                                    "exec %s \"$@\"\n",
+                                    real);
     CHECK(!os_write_file(&err, cc, body, strlen(body), 0700));
     setenv("RIDGE_CC", cc, 1);
     setenv("RIDGE_CACHE", "0", 1);

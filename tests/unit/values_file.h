@@ -98,11 +98,12 @@ static inline void vf_store(enum vf_type t, void *at, double f, int64_t i) {
         memcpy(&w, &s, 4);
         bits = t == VF_f32 ? w : isnan(f) ? 0x7fc0 : w >> 16;
     }
-    if (t == VF_f16) {
-        _Float16 h = (_Float16)f;
-        uint16_t w;
-        memcpy(&w, &h, 2);
-        bits = w;
+    if (t ==
+        VF_f16) { /* a multiple of the last place, counted from that of a subnormal or with the exponent */
+        double q = vf_ulp(t, f), n = isfinite(f) ? rint(fabs(f) / q) : 0;
+        int e = isfinite(f) ? (int)(log2(q) + 24) : 31; /* of a subnormal 0, and of the least normal number */
+        bits = isnan(f) ? 0x7e00 : isfinite(f) && n * q < 65536 ? (uint64_t)n + ((uint64_t)e << 10) : 0x7c00;
+        if (signbit(f)) bits |= 0x8000;
     }
     memcpy(at, &bits, (size_t)vf_info[t].bytes); /* the low bytes come first on
                                                   every machine Ridge runs on */
@@ -122,10 +123,9 @@ static inline void vf_load(enum vf_type t, const void *at, double *f, int64_t *i
         *f = s;
     }
     if (t == VF_f16) {
-        uint16_t w = (uint16_t)bits;
-        _Float16 h;
-        memcpy(&h, &w, 2);
-        *f = (double)h;
+        int e = (int)(bits >> 10 & 31), m = (int)(bits & 0x3ff);
+        *f = e == 31 ? (m ? (double)NAN : (double)INFINITY) : ldexp(e ? m + 1024 : m, RG_MAX(e, 1) - 25);
+        if (bits >> 15 & 1) *f = -*f;
     }
 }
 

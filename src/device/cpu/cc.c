@@ -137,7 +137,7 @@ static int compile_error(struct err *e, const char *cc, const char *dir, int uni
 }
 
 struct cc_unit {
-    const char *argv[CC_MAX_FLAGS + 10];
+    const char *argv[CC_MAX_FLAGS + 8];
     uint32_t n;
     const char *source, *object;
 };
@@ -163,15 +163,21 @@ static int write_units(struct err *e, struct arena *a, const char *cc, const cha
     return 0;
 }
 
-/* clang 14 gives up on vectors of 16-bit integers where the CPU has AVX512-FP16 ("Cannot select: v8i16 = X86ISD::VZEXT_MOVL"). Without
- * it 16-bit floats are computed in 32 bits and rounded: the same bits. */
-static const char without_fp16[] = "-mno-avx512fp16";
+/* clang 14 gives up on vectors of 16-bit integers where the CPU has AVX512-FP16 ("Cannot select: v8i16 = X86ISD::VZEXT_MOVL"), and gcc 11
+ * does not know the flag. Without it 16-bit floats are computed in 32 bits and rounded: the same bits. */
+static bool drop_fp16(struct cc_unit *u) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < u->n; i++)
+        if (strcmp(u->argv[i], "-mavx512fp16")) u->argv[n++] = u->argv[i];
+    bool any = n < u->n;
+    u->argv[u->n = n] = NULL;
+    return any;
+}
 
 static int run_units(struct err *e, struct arena *a, struct cc_unit *u, struct os_proc *p, int n) {
     if (os_run_many(e, a, p, n)) return e->code;
     for (int i = 0; i < n; i++) {
-        if (!p[i].status || p[i].late || strcmp(os_cpu()->arch, "x86_64")) continue;
-        add_arg(&u[i], without_fp16);
+        if (!p[i].status || p[i].late || !drop_fp16(&u[i])) continue;
         struct os_proc again = {.argv = u[i].argv, .limit_s = p[i].limit_s};
         if (os_run_many(e, a, &again, 1)) return e->code;
         if (!again.status) p[i] = again; /* else the first error is the one to report */

@@ -12,7 +12,7 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #define INLINE TARGET static inline __attribute__((always_inline))
 #define UNROLLED _Pragma("GCC unroll 16")
 
