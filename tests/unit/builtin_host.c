@@ -71,7 +71,11 @@ static const struct scan {
              {"scan_add", "f32", "bf16"}, {"scan_min", "u8", "u8"},   {"scan_max", "bf16", "bf16"},
              {"scan_min", "i64", "i64"},  {"scan_add", "i16", "i16"}, {"scan_lse", "f64", "f64"},
              {"scan_min", "f32", "f32"}};
-enum { FIRST_SCAN = RG_COUNT(kinds) + 2 + 2 * RG_COUNT(extremes) };
+enum {
+    NONZEROS = 3, /* to i32, to i64; to i32 by long tiles */
+    FIRST_EXTREME = RG_COUNT(kinds) + NONZEROS,
+    FIRST_SCAN = FIRST_EXTREME + 2 * RG_COUNT(extremes)
+};
 
 /* The kernels of all kinds in one library, function k of kind i as "k<i>_<k>"; after the sorts nonzero to i32 and i64, then
  * scatter_max and scatter_min of `extremes`, then `scans`. */
@@ -86,15 +90,16 @@ static void *library(void) {
         if (kinds[i].row && !kinds[i].select) c.num = num;
         add_kernels(&s, i, &c, CUDA_SELECT + kinds[i].select);
     }
-    for (size_t i = 0; i < 2; i++) {
-        const char *types[2] = {i ? "i64" : "i32", "bool"};
-        add_kernels(&s, RG_COUNT(kinds) + i, &(struct dev_call){.name = "nonzero", .type = types, .nbuf = 2},
-                    CUDA_NONZERO + 1);
+    for (size_t i = 0; i < NONZEROS; i++) {
+        const char *types[2] = {i == 1 ? "i64" : "i32", "bool"};
+        int64_t num[2] = {2 * CUDA_NONZERO_LONG, 1};
+        struct dev_call c = {.name = "nonzero", .type = types, .nbuf = 2, .num = i == 2 ? num : NULL};
+        add_kernels(&s, RG_COUNT(kinds) + i, &c, CUDA_NONZERO + 1);
     }
     for (size_t i = 0; i < 2 * RG_COUNT(extremes); i++) {
         const char *t = extremes[i / 2].type, *types[4] = {t, t, "i64", t};
         struct dev_call c = {.name = i % 2 ? "scatter_min" : "scatter_max", .type = types, .nbuf = 4};
-        add_kernels(&s, RG_COUNT(kinds) + 2 + i, &c, CUDA_EXTREME_SHORT);
+        add_kernels(&s, FIRST_EXTREME + i, &c, CUDA_EXTREME_SHORT);
     }
     for (size_t i = 0; i < RG_COUNT(scans); i++) {
         const char *types[2] = {scans[i].to, scans[i].from};
@@ -269,10 +274,11 @@ static void check_nonzero(void *lib, int i) {
     struct cuda_device d = {0};
     struct dev_builtin b;
     dev_fn *fn[DEV_KERNELS] = {0};
-    bool wide = i % 2;
-    find_kernels(lib, RG_COUNT(kinds) + wide, CUDA_NONZERO + 1, fn);
+    bool wide = i % 2, tiles = i == 2;
+    find_kernels(lib, RG_COUNT(kinds) + (tiles ? 2 : (size_t)wide), CUDA_NONZERO + 1, fn);
     int64_t rows = 1 + (int64_t)draw(3), len = 1 + (int64_t)draw(i % 3 ? 20000 : 5000);
     if (i % 5 == 4) rows = 1, len += 36 * CUDA_NONZERO_TILE; /* more tiles than a look-back window */
+    if (tiles) rows = 1, len += CUDA_NONZERO_LONG;
     int64_t num[3] = {len, 1 + (int64_t)draw((uint64_t)len + 1000), 0};
     const char *types[2] = {wide ? "i64" : "i32", "bool"};
     struct dev_call call = {.name = "nonzero", .type = types, .nbuf = 2, .rows = rows, .num = num};
@@ -304,7 +310,7 @@ static void check_extremes(void *lib, int i) {
     const struct extreme *k = &extremes[which / 2];
     const struct kind as = {.bytes = k->bytes};
     bool least = which % 2;
-    find_kernels(lib, RG_COUNT(kinds) + 2 + which, CUDA_EXTREME_SHORT, fn);
+    find_kernels(lib, FIRST_EXTREME + which, CUDA_EXTREME_SHORT, fn);
     int64_t rows = 1 + (int64_t)draw(3), len = 17 + (int64_t)draw(draw(3) ? 3000 : 20000);
     int64_t num[3] = {len, 1 + (int64_t)draw(draw(3) ? 50 : 4000), (int64_t)draw(2)}, size = num[1];
     const char *types[4] = {k->type, k->type, "i64", k->type};

@@ -70,7 +70,8 @@ static size_t piece(size_t *at, int64_t n, size_t bytes) {
 
 static bool is_scatter(enum builtin_kind w) { return w >= SCATTER; }
 
-enum { TOP_FORM = 1 << 16, BLOCK_FORM = 1 << 15 }; /* from there on: of topk_rows; of sort_block */
+/* From there on: of topk_rows; of sort_block; of nonzero. */
+enum { TOP_FORM = 1 << 16, BLOCK_FORM = 1 << 15, TILE_FORM = 1 << 14 };
 
 static uint32_t top_of(const struct cuda_call *c, const int64_t *num) {
     return c->what == TOPK || c->what == TOPK_INDEX ? cuda_top_of(c->element, num) : 0;
@@ -105,7 +106,7 @@ static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, cons
     bool pairs = c->what != SORT && c->what != TOPK;
     if (c->what == WINNER || selects(c, rows, num)) return p;
     if (c->what == NONZERO) {
-        p.tiles = (p.len + CUDA_NONZERO_TILE - 1) / CUDA_NONZERO_TILE;
+        p.tiles = (p.len + cuda_nonzero_tile(p.len) - 1) / cuda_nonzero_tile(p.len);
         p.hist = piece(&p.all, p.tiles > 1 ? COUNTERS : 0, 4);
         p.state = piece(&p.all, p.tiles > 1 ? rows * p.tiles : 0, 8);
         p.begin = p.all;
@@ -181,10 +182,12 @@ int cuda_builtin(struct device *dev, struct err *e, const struct dev_call *c, de
     bool block = want.what < WINNER && cuda_sorts_block(want.element, c->num);
     if (want.what < WINNER) r = cuda_row_of(want.element, c->num[0]);
     uint32_t top = top_of(&want, c->num);
+    bool tiles = want.what == NONZERO && cuda_nonzero_tile(c->num[0]) > CUDA_NONZERO_TILE;
     *out = (struct dev_builtin){.fn = (dev_fn *)((uintptr_t)f | CUDA_CALL),
                                 .scratch = (int64_t)plan_of(f, c->rows, c->num).all,
                                 .form = top     ? TOP_FORM + top
                                         : block ? BLOCK_FORM
+                                        : tiles ? TILE_FORM
                                                 : r.lanes * r.each};
     return 0;
 }

@@ -368,16 +368,21 @@ static const char nonzero[] =
     "    __syncthreads();\n"
     "    const i64 row = taken / tiles, tile = taken % tiles, at = tile * TILE;\n"
     "    const u32 m = len - at < TILE ? (u32)(len - at) : TILE;\n"
-    "    const u8 *const x = mask + row * len + at + tid * 16;\n"
-    "    u32 bits = 0;\n"
-    "    if (tid * 16 + 16 <= m && !((u64)x & 15)) {\n"
-    "        union { u64 w[2]; u8 b[16]; } v;\n"
-    "        v.w[0] = ((const u64 *)x)[0], v.w[1] = ((const u64 *)x)[1];\n"
-    "        #pragma unroll\n"
-    "        for (u32 k = 0; k < 16; k++) bits |= (u32)(v.b[k] != 0) << k;\n"
-    "    } else\n"
-    "        for (u32 k = 0; k < 16; k++) bits |= (u32)(tid * 16 + k < m && x[k]) << k;\n"
-    "    const u32 mine = __popc(bits);\n"
+    "    u32 bits[WORDS], mine = 0;\n"
+    "    #pragma unroll\n"
+    "    for (u32 w = 0; w < WORDS; w++) {\n"
+    "        const u32 from = (tid * WORDS + w) * 16;\n"
+    "        const u8 *const x = mask + row * len + at + from;\n"
+    "        bits[w] = 0;\n"
+    "        if (from + 16 <= m && !((u64)x & 15)) {\n"
+    "            union { u64 w[2]; u8 b[16]; } v;\n"
+    "            v.w[0] = ((const u64 *)x)[0], v.w[1] = ((const u64 *)x)[1];\n"
+    "            #pragma unroll\n"
+    "            for (u32 k = 0; k < 16; k++) bits[w] |= (u32)(v.b[k] != 0) << k;\n"
+    "        } else\n"
+    "            for (u32 k = 0; k < 16; k++) bits[w] |= (u32)(from + k < m && x[k]) << k;\n"
+    "        mine += __popc(bits[w]);\n"
+    "    }\n"
     "    u32 upto = mine, all = 0;\n"
     "    for (u32 o = 1; o < 32; o *= 2) { const u32 y = __shfl_up_sync(0xffffffffu, upto, o); if (lane >= o) upto += y; }\n"
     "    if (lane == 31) sums[warp] = upto;\n"
@@ -385,7 +390,7 @@ static const char nonzero[] =
     "    for (u32 w = 0; w < 8; w++) { if (w < warp) upto += sums[w]; all += sums[w]; }\n"
     "    u32 p = upto - mine;\n"
     "    #pragma unroll\n"
-    "    for (u32 k = 0; k < 16; k++) if (bits >> k & 1) slot[p++] = (u16)(tid * 16 + k);\n"
+    "    for (u32 k = 0; k < 16 * WORDS; k++) if (bits[k / 16] >> k % 16 & 1) slot[p++] = (u16)(tid * 16 * WORDS + k);\n"
     "    if (!warp) {\n"
     "        const u64 one = (u64)1 << 32, full = (u64)1 << 33;\n"
     "        volatile u64 *const word = state + row * tiles;\n"
@@ -596,7 +601,10 @@ static uint32_t winner_texts(struct arena *a, const struct dev_call *c, struct d
 }
 
 static uint32_t nonzero_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
-    struct macro w[] = {{"T", c->type[0]}, {"TILE", arena_printf(a, "%d", CUDA_NONZERO_TILE)}};
+    int64_t tile = cuda_nonzero_tile(c->num ? c->num[0] : 0);
+    struct macro w[] = {{"T", c->type[0]},
+                        {"TILE", arena_printf(a, "%lld", (long long)tile)},
+                        {"WORDS", arena_printf(a, "%lld", (long long)tile / 4096)}};
     out[CUDA_CLEAR] = (struct dev_kernel_text){"sort_clear", cuda_sort_clear};
     out[CUDA_NONZERO] = (struct dev_kernel_text){"nonzero_pass", with(a, w, RG_COUNT(w), nonzero)};
     return CUDA_NONZERO + 1;

@@ -271,9 +271,13 @@ static inline int cuda_sort_warps(uint32_t bytes) {
 }
 enum { CUDA_ROWS }; /* of sorts of short rows */
 enum { CUDA_FILL, CUDA_PUT };
-enum { CUDA_NONZERO = CUDA_CLEAR + 1, CUDA_NONZERO_TILE = 4096 }; /* elements that a block has */
-enum { CUDA_SCAN = CUDA_CLEAR + 1, CUDA_SCAN_GROUP = 256 };       /* tiles of a group: scan_kernels.c */
-struct cuda_step {                                                /* a kernel of it, ready to launch */
+enum { CUDA_NONZERO = CUDA_CLEAR + 1, CUDA_NONZERO_TILE = 4096, CUDA_NONZERO_LONG = 1 << 20 };
+/* Elements that a block has: of long rows more, because each tile waits for those before it. */
+static inline int64_t cuda_nonzero_tile(int64_t len) {
+    return CUDA_NONZERO_TILE * (len > CUDA_NONZERO_LONG ? 4 : 1);
+}
+enum { CUDA_SCAN = CUDA_CLEAR + 1, CUDA_SCAN_GROUP = 256 }; /* tiles of a group: scan_kernels.c */
+struct cuda_step {                                          /* a kernel of it, ready to launch */
     struct dev_launch l;
     void *buf[6];
     int64_t var[5];
