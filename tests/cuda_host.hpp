@@ -19,7 +19,7 @@ typedef long i64;
 typedef unsigned long u64;
 
 #define __global__
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __shared__ static thread_local
 #define pdl_wait()
 #define __nanosleep(ns) sched_yield()

@@ -45,12 +45,24 @@ const char cuda_sort_clear[] =
     "        for (u32 o = 1; o < 32; o *= 2) { const u32 y = __shfl_up_sync(0xffffffffu, t, o); if (lane >= o) t += y; }\n" \
     "        if (lane == 31) sums[warp] = t;\n" \
     "        __syncthreads();\n" \
-    "        for (u32 w = 0; w < warp; w++) t += sums[w];\n" \
+    "        #pragma unroll\n" \
+    "        for (u32 w = 0; w < WARPS; w++) t += w < warp ? sums[w] : 0;\n" \
     "        __syncthreads();\n" \
     "        return t - x;\n" \
     "    };\n"
 
-/* The place of an element among those of its digit, in the order of lanes; counts of the warp move on. */
+/* Counts of each warp and digit become the places where those of the warp begin: total, of this thread's digit; start, of all
+ * warps. */
+#define COUNTS_TO_PLACES \
+    "    u32 total = 0;\n" \
+    "    #pragma unroll\n" \
+    "    for (u32 w = 0; w < WARPS; w++) total += tid < 256 ? c[w][tid] : 0;\n" \
+    "    const u32 start = before(total);\n" \
+    "    u32 place = start;\n" \
+    "    #pragma unroll\n" \
+    "    for (u32 w = 0; w < WARPS && tid < 256; w++) { const u32 t = c[w][tid]; c[w][tid] = place; place += t; }\n"
+
+/* The place of an element among those of its digit in the warp, in the order of rounds and lanes, which are counted. */
 #define RANK_OF \
     "    auto rank_of = [&](u32 digit) {\n" \
     "        u32 peers = 0xffffffffu;\n" \
@@ -107,7 +119,7 @@ const char cuda_sort_histogram[] =
 /* A look-back word: pass + 1 << 34, 1 << 33 if it counts all tiles up to this one, 1 << 32 if this one alone, the count.
  * how: 1 the first pass (an index is its position), 2 the last one (the first `wanted` are the result), 4 descending. */
 const char cuda_sort_pass[] =
-    "extern \"C\" __global__ __launch_bounds__(32 * WARPS) void sort_pass(const B *key, B *key2, u32 *hist, u64 *state,\n"
+    "extern \"C\" __global__ __launch_bounds__(32 * WARPS, 2) void sort_pass(const B *key, B *key2, u32 *hist, u64 *state,\n"
     "#if PAIRS\n"
     "                                   const u32 *pos, void *pos2,\n"
     "#endif\n"
@@ -125,7 +137,7 @@ const char cuda_sort_pass[] =
     "    const u32 m = len - at < TILE ? (u32)(len - at) : TILE, mine = warp * 32 * ITEMS + lane;\n"
     "    B *sk = (B *)room;\n"
     "    u32 *const h = hist + 64 + (row * passes + pass) * 256;\n"
-    "    key += row * len + at, key2 += row * (last ? wanted : len);\n" ORDER ADD_DIGIT
+    "    key += row * len + at, key2 += row * (last ? wanted : len);\n" ORDER
     "    auto digit_of = [&](B v) { return (u32)(order(v) >> shift) & 255; };\n"
     "    auto put = [&](u32 o, B v) { if ((!last || o < wanted) && !(PAIRS && last)) key2[o] = v; };\n"
     "#if PAIRS\n"
@@ -140,9 +152,9 @@ const char cuda_sort_pass[] =
     /* all at once: keys and counts */
     "    const bool digits = tid < 256;\n"
     "    const u32 count = digits && !whole ? h[tid] : 0;\n"
-    "    B v[ITEMS];\n"
+    "    K v[ITEMS];\n"
     "    #pragma unroll\n"
-    "    for (u32 r = 0; r < ITEMS; r++) v[r] = mine + r * 32 < m ? key[mine + r * 32] : (B)0;\n"
+    "    for (u32 r = 0; r < ITEMS; r++) v[r] = mine + r * 32 < m ? (K)key[mine + r * 32] : 0;\n"
     "    if (!whole && h[digit_of(key[0])] == len) {\n"
     "        for (u32 j = tid; j < m; j += THREADS) {\n"
     "            put((u32)at + j, key[j]);\n"
@@ -153,28 +165,21 @@ const char cuda_sort_pass[] =
     "        return;\n"
     "    }\n"
     /* what lies beyond the row has the greatest digit, and comes last */
-    "    u32 digit[ITEMS], rank[ITEMS];\n"
+    "    u32 rank[ITEMS];\n"
+    "    auto digit_at = [&](u32 r) { return mine + r * 32 < m ? digit_of((B)v[r]) : 255; };\n"
+    RANK_OF
     "    #pragma unroll\n"
-    "    for (u32 r = 0; r < ITEMS; r++) {\n"
-    "        digit[r] = mine + r * 32 < m ? digit_of(v[r]) : 255;\n"
-    "        add_digit(c[warp], digit[r]);\n"
-    "    }\n"
+    "    for (u32 r = 0; r < ITEMS; r++) rank[r] = rank_of(digit_at(r));\n"
     "    __syncthreads();\n"
-    "    u32 total = 0;\n"
-    "    if (digits) for (u32 w = 0; w < WARPS; w++) { const u32 t = c[w][tid]; c[w][tid] = total; total += t; }\n"
-    "    const u32 start = before(total);\n"
-    "    if (digits) for (u32 w = 0; w < WARPS; w++) c[w][tid] += start;\n"
+    COUNTS_TO_PLACES
     "    if (tid == 255) total -= TILE - m;\n"
     "    const u64 tag = (u64)(pass + 1) << 34, one = (u64)1 << 32, all = (u64)1 << 33;\n"
     "    volatile u64 *const word = state + (row * tiles + tile) * 256 + tid;\n"
     "    u32 ahead = tile ? 0 : whole ? start : before(count);\n"
     "    if (!whole && digits) *word = tile ? tag | one | total : tag | all | (ahead + total);\n"
     "    __syncthreads();\n"
-    RANK_OF
     "    #pragma unroll\n"
-    "    for (u32 r = 0; r < ITEMS; r++) rank[r] = rank_of(digit[r]);\n"
-    "    #pragma unroll\n"
-    "    for (u32 r = 0; r < ITEMS; r++) sk[rank[r]] = v[r];\n"
+    "    for (u32 r = 0; r < ITEMS; r++) rank[r] += c[warp][digit_at(r)], sk[rank[r]] = (B)v[r];\n"
     /* sums of the tiles before this one, until one knows all that come before it */
     "    bool known = !tile || !digits;\n"
     "    u32 waits = 0;\n"
@@ -225,29 +230,25 @@ const char cuda_sort_block[] =
     "    __shared__ u16 sp[INDEX ? TILE : 1];\n"
     "    pdl_wait();\n"
     "    const u32 tid = threadIdx.x, lane = tid % 32, warp = tid / 32, lower = (1u << lane) - 1, m = (u32)len;\n"
-    "    const u32 rounds = (m + THREADS - 1) / THREADS, mine = warp * 32 * rounds + lane;\n" ORDER ADD_DIGIT BEFORE RANK_OF
+    "    const u32 rounds = (m + THREADS - 1) / THREADS, mine = warp * 32 * rounds + lane;\n" ORDER BEFORE RANK_OF
     "    const B *row = x + (i64)blockIdx.x * len;\n"
-    "    B v[ITEMS];\n"
-    "    u32 rank[ITEMS], at[ITEMS];\n"
+    "    K v[ITEMS];\n"
+    "    u32 rank[ITEMS], digit[ITEMS], at[ITEMS];\n"
     "    #pragma unroll\n"
-    "    for (u32 r = 0; r < ITEMS; r++) at[r] = mine + r * 32, v[r] = r < rounds && at[r] < m ? row[at[r]] : (B)0;\n"
+    "    for (u32 r = 0; r < ITEMS; r++) at[r] = mine + r * 32, v[r] = r < rounds && at[r] < m ? (K)row[at[r]] : 0;\n"
     "    for (u32 pass = 0; pass < sizeof(B); pass++) {\n"
-    "        auto digit_of = [&](u32 r) { return mine + r * 32 < m ? (u32)(order(v[r]) >> pass * 8) & 255 : 255; };\n"
+    "        auto digit_of = [&](u32 r) { return mine + r * 32 < m ? (u32)(order((B)v[r]) >> pass * 8) & 255 : 255; };\n"
     "        for (u32 w = warp / 8; w < WARPS; w += WARPS / 8) c[w][tid % 256] = 0;\n"
     "        __syncthreads();\n"
     "        #pragma unroll\n"
-    "        for (u32 r = 0; r < ITEMS; r++) if (r < rounds) add_digit(c[warp], digit_of(r));\n"
+    "        for (u32 r = 0; r < ITEMS; r++) if (r < rounds) digit[r] = digit_of(r), rank[r] = rank_of(digit[r]);\n"
     "        __syncthreads();\n"
-    "        u32 total = 0;\n"
-    "        if (tid < 256) for (u32 w = 0; w < WARPS; w++) { const u32 t = c[w][tid]; c[w][tid] = total; total += t; }\n"
-    "        const u32 start = before(total);\n"
-    "        if (tid < 256) for (u32 w = 0; w < WARPS; w++) c[w][tid] += start;\n"
+    COUNTS_TO_PLACES
     "        __syncthreads();\n"
-    "        #pragma unroll\n"
-    "        for (u32 r = 0; r < ITEMS; r++) if (r < rounds) rank[r] = rank_of(digit_of(r));\n"
     "        #pragma unroll\n"
     "        for (u32 r = 0; r < ITEMS; r++) if (r < rounds) {\n"
-    "            sk[rank[r]] = v[r];\n"
+    "            rank[r] += c[warp][digit[r]];\n"
+    "            sk[rank[r]] = (B)v[r];\n"
     "            if (INDEX) sp[rank[r]] = (u16)at[r];\n"
     "        }\n"
     "        __syncthreads();\n"
