@@ -562,7 +562,9 @@ static int64_t gemm_splits(struct split_state *s, const uop *n, const struct sha
     bool heads = batch > 1 && !along && few <= FEW_ACROSS && many * element_bytes(matrix) >= STRIP_BYTES;
     if (!depth || (many < TILE_N && few < LEAST_SIDE && !heads && (few < 2 || depth < LONG_TERMS))) return 1;
     if (heads) least = PART_LEAST_HEADS; /* values of attention in decoding */
-    if (few > (along ? FEW_ALONG : FEW_ACROSS)) {
+    bool tiled = few > (along ? FEW_ALONG : FEW_ACROSS) ||
+                 (n->dt == DT_F64 && few > 1); /* others: gpu_skinny_gemm.c */
+    if (tiled) {
         if (narrow) return splitk_parts(s->gpu, size, batch, depth);
         if (!is_rounded(m->src[0]) && !is_rounded(m->src[1])) least = PART_LEAST_FMA;
         int64_t wide_tile = few > TILE_M ? TILE_N : TILE_N / 2;

@@ -237,6 +237,7 @@ static rg_tensor gemm(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) 
 TEST_SLOW(simgpu_gemm, 200) {
     const struct sim_case s[] = {
         {"f32 nn", .fn = gemm, .in = {{RG_F32, {96, 80}}, {RG_F32, {80, 72}}}},
+        {"f64 few of many terms", .fn = gemm, .in = {{RG_F64, {11, 17001}, 4}, {RG_F64, {17001, 20}, 4}}},
         {"f32 odd", .fn = gemm, .grads = true, .in = {{RG_F32, {33, 17}}, {RG_F32, {17, 45}}}},
         {"f32 bias relu", .fn = gemm, .n = {0, 1, 1}, .grads = true,
          .in = {{RG_F32, {64, 64}}, {RG_F32, {48, 64}}, {RG_F32, {48}}}},
