@@ -452,7 +452,7 @@ TEST(base_f16_rounds_to_nearest_even) {
             continue;
         }
         double want = e == 31 ? (double)INFINITY : ldexp(e ? m + 1024 : m, RG_MAX(e, 1) - 25);
-        CHECK(fabs((double)f) == want && !signbit(f) == u < 0x8000);
+        CHECK(fabs((double)f) == want && !signbit(f) == (u < 0x8000));
         CHECK_EQ(f16_put(f), u);
     }
     for (uint64_t i = 0; i < 200000; i++) {
