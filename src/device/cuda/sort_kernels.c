@@ -51,16 +51,16 @@ const char cuda_sort_clear[] =
     "        return t - x;\n" \
     "    };\n"
 
-/* Counts of each warp and digit become the places where those of the warp begin: total, of this thread's digit; start, of all
+/* Counts of each warp and digit become the offsets at which those of the warp begin: total, of this thread's digit; start, of all
  * warps. */
-#define COUNTS_TO_PLACES \
+#define COUNTS_TO_OFFSETS \
     "    u32 total = 0;\n" \
     "    #pragma unroll\n" \
     "    for (u32 w = 0; w < WARPS; w++) total += tid < 256 ? c[w][tid] : 0;\n" \
     "    const u32 start = before(total);\n" \
-    "    u32 place = start;\n" \
+    "    u32 offset = start;\n" \
     "    #pragma unroll\n" \
-    "    for (u32 w = 0; w < WARPS && tid < 256; w++) { const u32 t = c[w][tid]; c[w][tid] = place; place += t; }\n"
+    "    for (u32 w = 0; w < WARPS && tid < 256; w++) { const u32 t = c[w][tid]; c[w][tid] = offset; offset += t; }\n"
 
 /* The place of an element among those of its digit in the warp, in the order of rounds and lanes, which are counted. */
 #define RANK_OF \
@@ -171,7 +171,7 @@ const char cuda_sort_pass[] =
     "    #pragma unroll\n"
     "    for (u32 r = 0; r < ITEMS; r++) rank[r] = rank_of(digit_at(r));\n"
     "    __syncthreads();\n"
-    COUNTS_TO_PLACES
+    COUNTS_TO_OFFSETS
     "    if (tid == 255) total -= TILE - m;\n"
     "    const u64 tag = (u64)(pass + 1) << 34, one = (u64)1 << 32, all = (u64)1 << 33;\n"
     "    volatile u64 *const word = state + (row * tiles + tile) * 256 + tid;\n"
@@ -243,7 +243,7 @@ const char cuda_sort_block[] =
     "        #pragma unroll\n"
     "        for (u32 r = 0; r < ITEMS; r++) if (r < rounds) digit[r] = digit_of(r), rank[r] = rank_of(digit[r]);\n"
     "        __syncthreads();\n"
-    COUNTS_TO_PLACES
+    COUNTS_TO_OFFSETS
     "        __syncthreads();\n"
     "        #pragma unroll\n"
     "        for (u32 r = 0; r < ITEMS; r++) if (r < rounds) {\n"
