@@ -444,19 +444,21 @@ static int axis_of_several(const struct view *v, int inner, int n) {
 }
 
 /* Elementwise values, short sums and copies that no vector fits: a thread has several, whose loads do not wait for each other: rows,
- * which share what their indices have in common, or strips. */
+ * which share what their indices have in common, or strips where it has few loads without them. */
 static void write_several(struct view *v, int inner, struct str *out) {
     int n = gpu_threads(v) < 2 * SEVERAL * gpu_full_threads(v) ? SEVERAL / 2 : SEVERAL, longest = inner;
     size_t before = out->n;
+    double terms = 1;
     if (inner < 0 || v->scans || v->stages || gpu_threads(v) < SEVERAL * gpu_full_threads(v)) return;
     for (int i = 0; i < v->naxis; i++) {
         if (!v->axis[i].grid && v->axis[i].most > SHORT_ROW) return;
+        if (!v->axis[i].grid) terms *= v->axis[i].most;
         if (v->axis[i].grid && v->axis[i].most > v->axis[longest].most) longest = i;
     }
     int around = axis_of_several(v, inner, n);
     if (around >= 0)
         gpu_tile_axis(v, around, gpu_tile_size(v->axis[around].size, n), "REG", out);
-    else if (v->axis[longest].size >= MIN_STRIPS && !v->axis[longest].fixed)
+    else if (v->axis[longest].size >= MIN_STRIPS && !v->axis[longest].fixed && terms <= SEVERAL)
         gpu_strips(v, longest, n, out);
     if (out->n > before && !is_legal(v, out)) out->n = before, out->p[before] = 0;
 }
