@@ -331,6 +331,11 @@ void loop_write(struct arena *, struct schedule *, const struct planned_loop *, 
 /* By node of a loop: the bytes of its naive plan. */
 double loop_naive_bytes(const struct planned_loop *);
 
+/* ---- peak.c: when calls run, so that fewer bytes live at once ---------------------------------------------- */
+
+/* lean: however little that saves, whatever it costs. No loops, no collectives. */
+void lower_peak(struct arena *, struct schedule *, bool lean);
+
 /* ---- batch.c: one elementwise kernel over many tensors (multi-tensor apply) ------------------------------ */
 
 struct flat_kernel;

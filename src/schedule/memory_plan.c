@@ -3,6 +3,7 @@
  * Finding the smallest arena is NP-hard; a few greedy orders come close, and they fail on different inputs, so all are
  * tried and the smallest result wins: in order of first use (what an allocator at run time would do), largest first,
  * largest bytes x time first, longest first. Each item goes into the tightest gap that is free during its whole life.
+ * Where none of these is close, what found room only beyond that bound comes first in the next order, and so on (squeaky wheel).
  * The search ends early when a result is within CLOSE of the most bytes that live at once, which no plan can beat.
  *
  * In order of first use, dead items never matter again and are dropped from the list, so that order is near linear in
@@ -14,8 +15,10 @@
 #include <stdlib.h>
 
 #define ALIGN 64
-#define MANY 20000 /* items: above this, only the order of first use */
-#define CLOSE 1024 /* a 1024th */
+#define MANY 20000    /* items: above this, only the order of first use */
+#define CLOSE 1024    /* a 1024th */
+#define REPAIRS 32    /* orders that are tried where none of these is close, .. */
+#define REPAIRED 2048 /* .. of this number of items at most */
 
 struct mem_slot { /* an item; sorted in several orders */
     int64_t bytes, offset;
@@ -26,7 +29,7 @@ struct mem_taken {
     uint32_t first, last;
 };
 struct mem_layout {
-    struct mem_slot *slot; /* in order of allocation */
+    struct mem_slot *slot, *spare; /* in order of allocation; scratch */
     uint32_t n;
     struct mem_taken *taken; /* by offset; in a row of their own, because each allocation reads all */
     uint32_t ntaken;
@@ -70,15 +73,30 @@ static int64_t allocate(struct mem_layout *l, uint32_t i, bool in_time) {
     return s->offset + s->bytes;
 }
 
-static int64_t try_order(struct mem_layout *l, int (*order)(const void *, const void *)) {
+static int64_t allocate_all(struct mem_layout *l, bool in_time) {
     int64_t size = 0;
-    qsort(l->slot, l->n, sizeof *l->slot, order);
     l->ntaken = 0;
     for (uint32_t i = 0; i < l->n; i++) {
-        int64_t end = allocate(l, i, order == order_first);
+        int64_t end = allocate(l, i, in_time);
         size = RG_MAX(size, end);
     }
     return size;
+}
+
+static int64_t try_order(struct mem_layout *l, int (*order)(const void *, const void *)) {
+    qsort(l->slot, l->n, sizeof *l->slot, order);
+    return allocate_all(l, order == order_first);
+}
+
+/* What found room only beyond `size` comes first. */
+static int64_t try_repair(struct mem_layout *l, int64_t size) {
+    struct mem_slot *was = l->spare;
+    uint32_t n = 0;
+    memcpy(was, l->slot, l->n * sizeof *was);
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < l->n; i++)
+            if ((was[i].offset + was[i].bytes <= size) == pass) l->slot[n++] = was[i];
+    return allocate_all(l, false);
 }
 
 /* The most bytes that live at once. */
@@ -99,6 +117,7 @@ static int64_t most_live(struct arena *a, struct mem_layout *l) {
 static void collect(struct arena *a, struct mem_layout *l, struct mem_item *item, uint32_t n) {
     int64_t sum = 0;
     *l = (struct mem_layout){.slot = arena_array(a, struct mem_slot, n),
+                             .spare = arena_array(a, struct mem_slot, n),
                              .taken = arena_array(a, struct mem_taken, n)};
     for (uint32_t i = 0; i < n; i++) {
         item[i].offset = 0;
@@ -126,9 +145,9 @@ int64_t memory_plan(struct arena *a, struct mem_item *item, uint32_t n) {
         return 0;
     }
     int64_t least = most_live(a, &l), best = INT64_MAX;
-    for (uint32_t k = 0; k < RG_COUNT(orders) && best - least / CLOSE > least && (k == 0 || l.n <= MANY);
-         k++) {
-        int64_t size = try_order(&l, orders[k]);
+    uint32_t known = RG_COUNT(orders), all = l.n <= REPAIRED ? known + REPAIRS : l.n <= MANY ? known : 1;
+    for (uint32_t k = 0; k < all && best - least / CLOSE > least; k++) {
+        int64_t size = k < known ? try_order(&l, orders[k]) : try_repair(&l, least);
         if (size >= best) continue;
         best = size;
         for (uint32_t i = 0; i < l.n; i++) item[l.slot[i].item].offset = l.slot[i].offset;

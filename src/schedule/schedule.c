@@ -601,6 +601,16 @@ static void extend_lives(struct schedule_state *s) {
     }
 }
 
+/* Calls that run beside others, and those of a loop, stay where they are. */
+static bool is_one_by_one(const struct schedule_state *s) {
+    for (uint32_t i = 0; i < s->call.n; i++) {
+        const struct built *b = s->call.p[i].k.built;
+        if (b->loop || (b->builtin && !strcmp(b->builtin->name, call_info[CALL_collective].name)))
+            return false;
+    }
+    return true;
+}
+
 static void plan_memory(struct schedule_state *s) {
     struct mem_item *item = arena_array(s->a, struct mem_item, s->out->buf.n + 1);
     uint32_t n = 0;
@@ -664,6 +674,7 @@ static void plan_program(void *arg, const uint8_t *unused) {
         }
         batch_calls(&s);
         write_calls(&s);
+        if (is_one_by_one(&s)) lower_peak(j->a, j->out, j->o->lean);
         extend_lives(&s);
         plan_memory(&s);
         j->out->naive_bytes = naive_bytes(&s.g);

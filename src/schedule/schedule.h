@@ -23,6 +23,7 @@ struct sched_opts {
     bool no_batch;               /* no BATCH kernels */
     bool no_split;               /* reductions are not split */
     uint32_t block;              /* units of a block of a large region; 0: the default (tests: few) */
+    bool lean;                   /* the peak of memory is lowered at any cost (tests) */
     bool gpu;                    /* thousands of threads: sums along columns are split too */
     const struct gpu_spec *spec; /* of that GPU; NULL: the default row */
     bool ordered;       /* scatter-adds of floats add in the order of the index, by a builtin kernel */

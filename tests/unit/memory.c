@@ -67,7 +67,7 @@ TEST(memory_random_lifetimes) {
     arena_free(&arena);
     TEST_INFO("%d programs: %.3f x the lower bound on average, worst %.2f x, %d reach it", count, sum / count,
               worst, reached);
-    CHECK(sum / count <= 1.15);
+    CHECK(sum / count <= 1.004); /* 1.007 without repairs */
 }
 
 TEST(memory_large_programs) {

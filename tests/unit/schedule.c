@@ -466,6 +466,16 @@ TEST(schedule_random_blocks) {
         many(first_seed() + 61000, count(100), gen, (struct sched_opts){.block = 3, .gpu = true}, OPTS_GPU));
 }
 
+/* Calls are moved and copies made again wherever that lowers the peak of memory, however little. */
+TEST(schedule_random_peaks) {
+    struct graph_gen gen = {.exact = true, .all_dtypes = true, .assigns = true, .vars = true};
+    for (int mode = 0; mode < 2; mode++)
+        CHECK(many(first_seed() + 65000, count(500), gen,
+                   (struct sched_opts){.lean = true, .mode = mode ? PLAN_STORE_ALL : PLAN_COST}, OPTS_NONE));
+    struct sched_opts gpu = {.model = gpu_model(), .gpu = true, .lean = true, .mode = PLAN_STORE_ALL};
+    CHECK(many(first_seed() + 66000, count(200), gen, gpu, OPTS_GPU));
+}
+
 /* ---- through the C compiler: many programs in one batch -------------------------------------------------- */
 
 enum { BATCH_OF = 100 };
