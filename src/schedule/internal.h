@@ -166,11 +166,11 @@ enum {
 };
 struct last_index { /* see linear_index() */
     const struct shape *shape;
-    const uop *at[SHAPE_MAX], *index;
+    const uop *at[SHAPE_MAX], *pred, *index;
 };
 
-/* Coordinates in range where pred holds, and the axis that a RESHAPE merges them to: back from that axis they are themselves, without
- * quotient and remainder. */
+/* Coordinates in range where pred holds, and the axis that a RESHAPE merges them to or divides into them: from each follows the other,
+ * without quotient and remainder. */
 struct merged_axes {
     const uop *flat, *pred, *at[SHAPE_MAX];
     int64_t d[SHAPE_MAX];
@@ -211,7 +211,7 @@ struct rangeify {
     /* kernel node id -> epoch << 32 | id of the graph node whose value it is in this kernel */
     VEC(uint64_t) node_of;
     struct last_index last;
-    struct merged_axes merged[4]; /* the last ones, round-robin */
+    struct merged_axes merged[8]; /* the last ones, round-robin */
     uint32_t merges;
     struct uop_memo strides; /* price.c: of addresses along one range */
     uint32_t sym_buffer, sym_reduce, sym_dim;

@@ -79,19 +79,45 @@ static const uop *clamp(struct rangeify *r, const uop *i, int64_t size) {
     return rw2(&r->rw, OP_MIN, rw2(&r->rw, OP_MAX, cast(r, i, DT_IDX), idx(r, 0)), idx(r, size - 1));
 }
 
-/* Row-major linear index. Most loads of a kernel ask for the one before. */
-static const uop *linear_index(struct rangeify *r, const struct shape *s, const uop *const *at) {
-    struct last_index *last = &r->last;
-    bool known = last->shape == s;
-    for (uint32_t i = 0; i < s->n && known; i++) known = s->d[i] == 1 || last->at[i] == at[i];
-    if (known) return last->index;
+/* Axes from..end of s, in front of `end`, are those that m merges: where they begin, or `end`. */
+static uint32_t merged_from(const struct merged_axes *m, const struct shape *s, uint32_t from, uint32_t end,
+                            const uop *const *at) {
+    uint32_t n = m->n, k = end;
+    while (n && k > from && (s->d[k - 1] == 1 || (s->d[k - 1] == m->d[n - 1] && at[k - 1] == m->at[n - 1])))
+        n -= s->d[--k] != 1;
+    return n ? end : k;
+}
+
+/* Row-major linear index of axes from..end. Coordinates that an index was divided into are that index again: simplification does not
+ * find all of them, once remainders of its terms are taken. */
+static const uop *flat_index(struct rangeify *r, const struct shape *s, uint32_t from, uint32_t end,
+                             const uop *const *at, const uop *pred) {
     const uop *sum = idx(r, 0);
     int64_t stride = 1;
-    for (uint32_t i = s->n; i-- > 0; stride *= s->d[i])
-        if (s->d[i] != 1) sum = add(r, mul(r, at[i], stride), sum);
-    last->shape = s, last->index = sum;
-    for (uint32_t i = 0; i < s->n; i++) last->at[i] = s->d[i] == 1 ? NULL : at[i];
+    for (uint32_t k = end; k > from;) {
+        const struct merged_axes *m = NULL;
+        uint32_t first = k;
+        for (uint32_t i = 0; i < RG_COUNT(r->merged) && first == k; i++) {
+            m = &r->merged[i];
+            if (m->flat && m->pred == pred) first = merged_from(m, s, from, k, at);
+        }
+        if (first < k) sum = add(r, mul(r, m->flat, stride), sum);
+        if (first == k && s->d[--first] != 1) sum = add(r, mul(r, at[first], stride), sum);
+        while (k > first) stride *= s->d[--k];
+    }
     return sum;
+}
+
+/* Most loads of a kernel ask for the one before. */
+static const uop *linear_index(struct rangeify *r, const struct shape *s, const uop *const *at,
+                               const uop *pred) {
+    struct last_index *last = &r->last;
+    bool known = last->shape == s && last->pred == pred;
+    for (uint32_t i = 0; i < s->n && known; i++) known = s->d[i] == 1 || last->at[i] == at[i];
+    if (known) return last->index;
+    last->shape = s, last->pred = pred, last->index = flat_index(r, s, 0, s->n, at, pred);
+    for (uint32_t i = 0; i < s->n; i++) last->at[i] = s->d[i] == 1 ? NULL : at[i];
+    return last->index;
 }
 
 static const uop *param(struct rangeify *r, const uop *memory) {
@@ -105,7 +131,7 @@ static const uop *param(struct rangeify *r, const uop *memory) {
 /* s: the shape that `at` are coordinates of; memory has its elements in the same order. */
 static const uop *load(struct rangeify *r, const uop *n, const struct shape *s, const uop *const *at,
                        const uop *pred) {
-    const uop *i = !r->flat ? linear_index(r, s, at) : shape_size(s) == 1 ? idx(r, 0) : at[0];
+    const uop *i = !r->flat ? linear_index(r, s, at, pred) : shape_size(s) == 1 ? idx(r, 0) : at[0];
     if (pred) i = rw3(&r->rw, OP_WHERE, pred, i, uop_new(r->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE));
     if (i->op == OP_INVALID) return uop_int(r->ir, (enum dtype)n->dt, 0); /* predicate always false */
     return uop1(r->ir, OP_LOAD, uop2(r->ir, OP_INDEX, param(r, sg_memory(r->g, n)), i));
@@ -163,10 +189,8 @@ static void at_reshape(struct rangeify *r, const struct shape *out, const struct
             to[j0] = at[i0];
             continue;
         }
-        const uop *flat = idx(r, 0);
-        int64_t stride = 1, left = 1;
-        for (uint32_t k = i; k-- > i0; stride *= out->d[k])
-            if (out->d[k] != 1) flat = add(r, mul(r, at[k], stride), flat);
+        const uop *flat = flat_index(r, out, i0, i, at, pred);
+        int64_t left = 1;
         if (unmerge(r, in, j0, j, flat, pred, to)) continue;
         for (uint32_t k = j0; k < j; k++) left *= in->d[k];
         for (uint32_t k = j0; k < j; k++) {
@@ -174,6 +198,7 @@ static void at_reshape(struct rangeify *r, const struct shape *out, const struct
             to[k] = in->d[k] == 1 ? idx(r, 0) : rest(r, quot(r, flat, left), in->d[k]);
         }
         if (i - i0 > 1 && j - j0 == 1) merge(r, out, i0, i, at, to[j0], pred);
+        if (j - j0 > 1) merge(r, in, j0, j, to, flat, pred);
     }
 }
 
@@ -633,7 +658,7 @@ static const uop *scatter_of(struct rangeify *r, const uop *n, const uop *const 
     uint64_t context = context_of(r, at, in->n);
     for (uint32_t k = 0; k < s->n; k++) to[k] = from[k] = at[k];
     to[n->arg.i] = clamp(r, value_at(r, n->src[1], at, NULL), s->d[n->arg.i]);
-    const uop *target = uop2(r->ir, OP_INDEX, param(r, sg_memory(r->g, n)), linear_index(r, s, to));
+    const uop *target = uop2(r->ir, OP_INDEX, param(r, sg_memory(r->g, n)), linear_index(r, s, to, NULL));
     for (uint32_t k = 0; k < in->n; k++) {
         if (in->d[k] == 1 || free_has(&r->fr, target, at[k])) continue;
         src[1 + nr] = from[k] = reduce_range(r, context, level, nr, in->d[k]);
@@ -652,7 +677,7 @@ static const uop *store_of(struct rangeify *r, const uop *n, const uop *const *a
         at_box(r, n, 2, s->n, at, to);
         at = to;
     }
-    const uop *i = r->flat ? at[0] : linear_index(r, s, at);
+    const uop *i = r->flat ? at[0] : linear_index(r, s, at, NULL);
     return uop2(r->ir, OP_STORE, uop2(r->ir, OP_INDEX, memory, i), v);
 }
 

@@ -230,6 +230,20 @@ static void check_case(struct gemm_case *t, double tol) {
     close_case(t);
 }
 
+/* Rows of 16-bit elements across k are transposed in registers, not stored lane by lane. */
+TEST(cpu_mma_tiles_of_a_are_transposed_in_registers) {
+    int across = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct gemm_case *t = open_case(MMA_TDPBF16PS, seed);
+        if (strstr(t->text.p, "(INDEX a (ADD (MUL k")) {
+            across++;
+            if (!strstr(t->opts, "UNROLL(a.k")) FAIL("%s\nopts %s", t->text.p, t->opts);
+        }
+        close_case(t);
+    }
+    CHECK(across > 2);
+}
+
 TEST(cpu_mma_interpreted) {
     for (int i = 0; i < MMA_COUNT; i++)
         for (uint64_t seed = 1; mma_is_cpu((enum mma)i) && seed <= 4; seed++) {

@@ -43,6 +43,24 @@ TEST(heuristic_large_columns_in_runs) {
           true, "TILE(k,64,k_l) UNROLL(k)");
 }
 
+static void transposes(const char *type, int rows, int columns, const char *has, const char * not ) {
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "kernel s\nx = (PARAM<%s>[0 x] %d)\no = (PARAM<%s>[1 o] %d)\ni = (RANGE[i GRID 0] %d)\n"
+        "j = (RANGE[j GRID 1] %d)\n(SINK (STORE (INDEX o (ADD (MUL i %d) j)) (LOAD (INDEX x (ADD (MUL j %d) "
+        "i)))))\n",
+        type, rows * columns, type, rows * columns, rows, columns, columns, rows);
+    list_for(text, 64, 1, true, has, not );
+}
+
+/* Rows of a few lines are read once, whole; so are long ones, but for elements that fill half a line of the result. */
+TEST(heuristic_large_transposition_takes_whole_rows) {
+    transposes("f64", 33, 8011, "UNROLL(i_t) LOOP(i)", NULL);
+    transposes("f32", 481, 1049, "UNROLL(i_t) LOOP(i)", NULL);
+    transposes("bf16", 251, 4001, "UNROLL(i_t)", "LOOP(i)");
+}
+
 static void columns(long long blocks, long long cols, long long rows, const char *has) {
     char text[512];
     snprintf(

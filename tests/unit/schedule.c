@@ -357,6 +357,14 @@ TEST(schedule_cpu_full_sums_divide_no_index) {
     CHECK(!divides_indices("kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (BUFFER<f32>[0] 4096 65 25) (PERMUTE "
                            "(BUFFER<f32>[1] 25 65 4096) "
                            "2 1 0)) 0 1 2))\n"));
+    /* blocks of the whole, which no axis ends, of what is computed of the elements: not stored before */
+    struct one o = {.opts = {.model = planned_model()}};
+    const char *cast = "kernel g\n(GRAPH (REDUCE_AXES[ADD] (CAST<f32> (BUFFER<f16>[0] 282 2477 2)) 0 1 2))\n";
+    CHECK(!divides_indices(cast));
+    arena_init(&o.arena, &o.err);
+    if (err_guard(&o.err, plan_text, &(struct split_case){&o, cast})) FAIL("%s", o.err.msg);
+    CHECK_EQ(o.run.sched.call.n, 2);
+    arena_free(&o.arena);
 }
 
 /* What repeats is two axes, the period and how often. */

@@ -1,9 +1,8 @@
 /* slow_convs.c: which form a GPU's kernels get for convolutions of awkward sizes: few channels, groups of few channels, strides beside
  * dilations, transposed images. Planned against the library that stands in for the driver (tests/fake).
  * Code: src/schedule/implicit_gemm.c, src/tune/choose/gpu_conv.c, gpu_transpose.c, gpu_heuristic.c */
+#include "captured.h"
 #include "fake/cuda.h"
-
-#include <unistd.h>
 
 struct awkward {
     const char *name;
@@ -157,14 +156,10 @@ static char *said(struct arena *a, const char *text, const char *name) {
 
 TEST(slow_convs_none) {
     struct fake *f = fake();
-    char path[] = "/tmp/ridge-convs-XXXXXX", *text;
     struct err e = {0};
     struct arena arena;
-    size_t n;
-    int fd = mkstemp(path), old = dup(2);
-    CHECK(fd >= 0);
-    fflush(stderr), dup2(fd, 2);
-    setenv("RIDGE_DEBUG", "3", 1);
+    struct captured heard = capture_start();
+    char *text;
     f->memory = (size_t)16 << 30; /* asked for, not touched */
     unsetenv("RIDGE_MODEL");      /* the GPU's own */
     rg_ctx *c = fake_open(f);
@@ -172,12 +167,11 @@ TEST(slow_convs_none) {
         RG_SCOPE(c);
         convolve(c, &form[i]);
     }
-    fflush(stderr), dup2(old, 2);
+    capture_stop(&heard);
     if (rg_status_of(c)) FAIL("%s", rg_error(c));
     CHECK(!rg_close(c));
     arena_init(&arena, &e);
-    if (os_read_file(&e, &arena, path, 16 << 20, &text, &n)) FAIL("%s", e.msg);
-    os_remove(path);
+    capture_text(&heard, &e, &arena, &text);
     for (size_t i = 0; i < RG_COUNT(form); i++) {
         const struct awkward *a = &form[i];
         const char *of = said(&arena, text, a->name);

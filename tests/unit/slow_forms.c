@@ -2,9 +2,8 @@
  * gradients, are planned against the library that stands in for the driver (tests/fake): no kernel may have given up a fast
  * form (render_shape.why, the line `slow form` of DEBUG=3). Code: src/render/gpu_coop.c, src/tune/choose/gpu_heuristic.c,
  * src/schedule/price.c, src/schedule/split.c */
+#include "captured.h"
 #include "fake/cuda.h"
-
-#include <unistd.h>
 
 typedef rg_tensor program(rg_tensor x);
 static rg_tensor sum0(rg_tensor x) { return rg_sum(x, .axes = RG_AXES(0)); }
@@ -263,14 +262,10 @@ static const struct {
 
 TEST(slow_forms_none) {
     struct fake *f = fake();
-    char path[] = "/tmp/ridge-forms-XXXXXX", *text;
     struct err e = {0};
     struct arena arena;
-    size_t n;
-    int fd = mkstemp(path), old = dup(2);
-    CHECK(fd >= 0);
-    fflush(stderr), dup2(fd, 2);
-    setenv("RIDGE_DEBUG", "3", 1);
+    struct captured said = capture_start();
+    char *text;
     f->memory = (size_t)16 << 30; /* asked for, not touched */
     unsetenv("RIDGE_MODEL");      /* the GPU's own */
     rg_ctx *c = fake_open(f);
@@ -283,12 +278,11 @@ TEST(slow_forms_none) {
         fprintf(stderr, "program %s\n", row[i].name);
         rg_realize(row[i].fn(x));
     }
-    fflush(stderr), dup2(old, 2);
+    capture_stop(&said);
     if (rg_status_of(c)) FAIL("%s", rg_error(c));
     CHECK(!rg_close(c));
     arena_init(&arena, &e);
-    if (os_read_file(&e, &arena, path, 16 << 20, &text, &n)) FAIL("%s", e.msg);
-    os_remove(path);
+    capture_text(&said, &e, &arena, &text);
     CHECK(strstr(text, "program layer norm, odd") && strstr(text, "COOP("));
     CHECK(strstr(text, "r_64_64_784_128") && !strstr(text, WITH_ZEROS));
     CHECK(strstr(text, GATHERED) && strstr(text, ONE_LOOP) && strstr(text, BY_ROWS) && strstr(text, BLOCKS));

@@ -252,8 +252,8 @@ static void pack_operand(struct view *v, struct str *out, const struct mma_axis_
     if (!k_major && *l) str_printf(out, " ORDER(%s.%s,%s.%s)", name, p->kk, name, l);
 }
 
-/* For AMX: dimensions are digits of the layout (codegen/opts/stage.c). Rows of a along k are copied by vectors; pairs or quads of rows
- * of b are interleaved, along the rows of all panels. */
+/* For AMX: dimensions are digits of the layout (codegen/opts/stage.c). Rows of a along k are copied by vectors, those of 16 bits across k are
+ * transposed in registers; pairs or quads of rows of b are interleaved, along the rows of all panels. */
 static void pack_tiles(struct view *v, struct str *out, const struct mma_axis_names *p,
                        const struct access_view *s, const char *l, const char *in, bool k_major, bool is_a,
                        bool steps) {
@@ -267,8 +267,9 @@ static void pack_tiles(struct view *v, struct str *out, const struct mma_axis_na
         str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", name, p->ki, name, in);
     else
         str_printf(out, " VEC(%s.%s)", name, in);
-    if (is_a || k_major) return;
+    if (k_major || (is_a && s->bytes != 2)) return;
     str_printf(out, " UNROLL(%s.%s)", name, p->ki);
+    if (is_a) return;
     if (steps && *l)
         str_printf(out, " ORDER(%s.%s2,%s.%s1,%s.%s,%s.%s1)", name, p->ki, name, p->ki, name, l, name, in);
     else
