@@ -205,7 +205,8 @@ static int64_t adds_between(const struct linear *l, const spread_vec *shared, ui
         int64_t threads = 1;
         if (loop[k]->op != OP_RANGE || loop[k]->arg.range.kind == AX_GRID) continue;
         for (uint32_t i = 0; i < shared->n; i++)
-            if (l->u[shared->p[i].begin] == loop[k]) threads = 256;
+            if (l->u[shared->p[i].begin] == loop[k])
+                threads = l->columns ? GPU_BLOCK_THREADS / l->columns : 256;
         adds *= (loop[k]->src[0]->hi + threads - 1) / threads;
     }
     return adds;
@@ -310,7 +311,8 @@ static int check_overlap(struct err *e, const struct sim_program *p, const struc
 static void count(const struct sim_program *p) {
     struct simgpu_count *c = &simgpu_count;
     double cost = ref_cost(&p->lin);
-    c->launches++, c->blocks += p->lin.threads > 0, c->mma += p->mma, c->wgmma += p->wgmma, c->tma += p->tma;
+    c->launches++, c->blocks += p->lin.threads > 0, c->columns += p->lin.columns > 0, c->mma += p->mma,
+        c->wgmma += p->wgmma, c->tma += p->tma;
     c->total += cost;
     if (cost <= c->cost) return;
     c->cost = cost;

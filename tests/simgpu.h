@@ -15,11 +15,12 @@
 /* From now on rg_open finds SIM80 (A100), SIM89 (L40S), SIM90 (H200) SIM100 (B200), SIM80S and SIM90S with 4 SMs. */
 void simgpu_add(void);
 
-/* Launches of all simulated devices so far, and of them: by a block's threads, with MMA instructions, with TMA. */
+/* Launches of all simulated devices so far, and of them: by a block's threads, in columns, with MMA instructions, with TMA. */
 struct simgpu_count {
-    unsigned launches, blocks, mma, wgmma, tma, replayed, moved; /* moved: replays in another order */
-    char most[96];                                               /* the slowest kernel .. */
-    double cost;                                                 /* .. and its evaluations */
+    unsigned launches, blocks, columns, mma, wgmma, tma, replayed,
+        moved;     /* moved: replays in another order */
+    char most[96]; /* the slowest kernel .. */
+    double cost;   /* .. and its evaluations */
     double total;
 };
 extern struct simgpu_count simgpu_count;

@@ -72,6 +72,7 @@ static const uop *index_width(struct lowering *l) { return tree_index(&l->pred, 
 
 static const uop *to_linear(struct lowering *l) {
     linearize(l->ir, l->tree, l->out);
+    l->out->columns = l->sched.columns;
     return NULL;
 }
 

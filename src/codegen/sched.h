@@ -64,10 +64,11 @@ struct sched {
         const uop *lane, *reg[4];
     } tc[4];
     uint32_t ntc;
-    struct {                            /* WARP_SPECIALIZE, PERSISTENT */
-        int64_t consumers;              /* consumers, 1 or 2 (ping-pong); 0: not warp-specialized */
-        int64_t blocks;                 /* PERSISTENT blocks; 0: one block per output tile */
-        uint32_t cluster;               /* CLUSTER: the split-K axis whose values are its blocks; 0: none */
+    uint32_t columns;      /* COLUMNS: grid iterations of a block with cooperative loops; 0: one */
+    struct {               /* WARP_SPECIALIZE, PERSISTENT */
+        int64_t consumers; /* consumers, 1 or 2 (ping-pong); 0: not warp-specialized */
+        int64_t blocks;    /* PERSISTENT blocks; 0: one block per output tile */
+        uint32_t cluster;  /* CLUSTER: the split-K axis whose values are its blocks; 0: none */
         VEC(struct tma_store_tile) out; /* stores that go through shared memory (epilogue_tma.c) */
     } ws;
 };

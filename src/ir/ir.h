@@ -402,6 +402,8 @@ struct linear {
     uint32_t
         threads; /* of a block that runs one iteration together, each with its own values (the THREAD range); else 0 */
     uint32_t
+        columns; /* grid iterations that the threads of cooperative loops have side by side; 0: one in a row */
+    uint32_t
         cluster; /* blocks of a cluster, which run at once and may DSMEM_STORE to each other; 0: each is alone */
     uint32_t nbuf, nvar; /* greatest slot + 1 */
     struct estimate {

@@ -206,6 +206,7 @@ struct gpu_cost {
     double blocks_skinny;           /* blocks of four warps per SM, of a skinny GEMM */
     double blocks_gemm;             /* blocks per SM worth tiles in shared memory .. */
     double thread_term;             /* .. or seconds of a term of a sum that a thread has alone, latency */
+    double block_reduction;         /* seconds of a reduction across the threads of a block */
     double blocks_cluster4;         /* blocks per SM that are co-resident in clusters of four */
     double conv_fmas;               /* FMAs per SM of a convolution worth tiles in shared memory */
     double coop_outputs;            /* outputs per SM of long sums, up to which blocks share them */

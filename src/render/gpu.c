@@ -13,6 +13,7 @@
 enum {
     LEAST_THREADS = 8,      /* threads per iteration, on CUDA */
     LONG_THREAD = 4096,     /* iterations of a thread's loops that are worth a word, where threads are few */
+    LEAST_COLUMNS = 64,     /* threads of a block with columns */
     THREADS = 256,          /* threads of a block, one iteration each, or several rows */
     LOCAL_BYTES = 256,      /* bytes of scratch that are an array of the thread */
     CAPPED_REGISTERS = 128, /* threads with LEAST_SUMS .. MOST_SUMS accumulators */
@@ -590,6 +591,15 @@ static void open_coop_iterations(struct gpu *c) {
          c->d->thread, c->coop);
 }
 
+/* Neighbouring threads are in neighbouring iterations; those without one compute the last again and store nothing. */
+static void open_columns(struct gpu *c) {
+    line(&c->r, "const u32 column = %s %% %u, member = %s / %u;", c->d->thread, c->columns, c->d->thread,
+         c->columns);
+    line(&c->r,
+         "const u64 own = (u64)%s * %u + column, t = own < n ? own : n - 1; const bool live = own < n; {",
+         c->d->group, c->columns);
+}
+
 /* Before its first barrier a warp-specialized program touches no global memory: griddepcontrol.wait may
  * follow it (PDL). */
 static bool begins_late(const struct linear *l) {
@@ -613,9 +623,11 @@ static void body(struct gpu *c, struct leaves *l) {
     declare_locals(c);
     if (c->block) {
         uint32_t cells = spread_cells(&c->spread); /* PoCL 5 and 6 abort on an array without a use */
-        if (cells && !c->lanes && (c->coop > 32 || c->d->cl))
+        if (cells && !c->lanes && (gpu_has_warps(c) || c->d->cl))
             line(&c->r, "%su64 shared[%u];", c->d->shared, gpu_shared_words(c, cells));
-        if (c->coop < c->block)
+        if (c->columns)
+            open_columns(c);
+        else if (c->coop < c->block)
             open_coop_iterations(c);
         else
             line(&c->r, "const u64 t = %s; {", c->d->group);
@@ -769,8 +781,10 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     count_uses(&c->r, &l);
     for (uint32_t i = 0; i < lin->n; i++) c->many |= lin->u[i]->op == OP_PARAMS;
     spread_find(c->r.a, lin, limits->threads, &c->spread, &c->row, &c->why);
-    c->block = c->coop =
-        spread_threads(lin, c->d->cl ? 32 : LEAST_THREADS, limits->threads, &c->spread, &c->row);
+    uint32_t wide = RG_MAX(lin->columns, 1u), least = c->d->cl ? 32 : LEAST_THREADS;
+    if (lin->columns) least = LEAST_COLUMNS / lin->columns;
+    c->coop = spread_threads(lin, least, limits->threads / wide, &c->spread, &c->row);
+    c->columns = c->coop ? lin->columns : 0, c->block = c->coop * wide;
     c->atomic |= c->block > 0; /* each element is owned by a block */
     for (uint32_t i = 0; i < lin->n; i++)
         c->weights |= lin->u[i]->op == OP_WARP_REDUCE || lin->u[i]->op == OP_MMA,

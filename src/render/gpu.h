@@ -93,6 +93,7 @@ struct gpu {
     const char *group;         /* .. then: index of its warpgroup, warp-uniform */
     uint32_t sums;             /* accumulators of a thread */
     uint32_t block, coop;      /* threads of a block; those per iteration of the grid */
+    uint32_t columns;          /* iterations of the grid that neighbouring threads have (COLUMNS); else 0 */
     const char *member;        /* index of the thread among them */
     int64_t scratch;
     const char *why;                    /* render_shape */
@@ -138,6 +139,9 @@ void gpu_mma(struct gpu *, const uop *);
 void gpu_mma_wait(struct gpu *, const uop *);
 void gpu_box(struct gpu *, const uop *); /* TMA, mbarriers, setmaxnreg */
 void gpu_find_maps(struct gpu *);        /* fills map */
+
+/* Do warps reduce through shared memory? */
+static inline bool gpu_has_warps(const struct gpu *c) { return (c->columns ? c->block : c->coop) > 32; }
 
 /* gpu_combine.c: accumulators of a cooperative loop, before and after it. */
 void gpu_open_shared(struct gpu *, const struct spread *);

@@ -43,8 +43,13 @@ static void join_lanes(struct gpu *c, const struct carried *k) {
 /* Warp reduction of x. */
 static void combine_warp(struct gpu *c, enum op op, enum dtype dt, const char *x) {
     const char *t = type_of(&c->r, dt, 1, 0);
-    line(&c->r, "for (int o = %u; o; o >>= 1) {", RG_MIN(c->coop, 32u) / 2), c->r.indent++;
-    line(&c->r, "const %s y = shfl_xor<%s>(%s, o%s);", t, t, x, c->coop < 32 ? ", mask" : "");
+    if (c->columns == 32) return; /* its threads are in other warps */
+    if (c->columns)
+        line(&c->r, "for (int o = 16; o >= %u; o >>= 1) {", c->columns);
+    else
+        line(&c->r, "for (int o = %u; o; o >>= 1) {", RG_MIN(c->coop, 32u) / 2);
+    c->r.indent++;
+    line(&c->r, "const %s y = shfl_xor<%s>(%s, o%s);", t, t, x, c->coop < 32 && !c->columns ? ", mask" : "");
     gpu_step(c, op, dt, x, "y");
     c->r.indent--, line(&c->r, "}");
 }
@@ -52,35 +57,48 @@ static void combine_warp(struct gpu *c, enum op op, enum dtype dt, const char *x
 /* Reduction over warps, from shared memory. */
 static void combine_block(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *from) {
     const char *t = type_of(&c->r, dt, 1, 0);
-    unsigned warps = c->coop / 32;
-    line(&c->r, "%s = %s[0];", x, from);
+    unsigned warps = c->block / 32;
+    const char *w = c->columns ? fmt(&c->r, "w * %u + column", c->columns) : "w";
+    line(&c->r, "%s = %s[%s];", x, from, c->columns ? "column" : "0");
     line(&c->r, "for (int w = 1; w < %u; w++) {", warps), c->r.indent++;
-    line(&c->r, "const %s y = %s[w];", t, from);
+    line(&c->r, "const %s y = %s[%s];", t, from, w);
     gpu_step(c, op, dt, x, "y");
     c->r.indent--, line(&c->r, "}");
+}
+
+/* 8-byte words of shared memory for an accumulator: one for each warp, of each column. */
+static unsigned cell_words(const struct gpu *c) { return c->columns ? c->block / 32 * c->columns : 32; }
+
+/* What a warp has reduced, a value or one for each column. */
+static void tell_warps(struct gpu *c, const char *from, const char *a) {
+    const char *i = c->d->thread;
+    if (c->columns)
+        line(&c->r, "if (%s %% 32 < %u) %s[%s / 32 * %u + column] = %s;", i, c->columns, from, i, c->columns,
+             a);
+    else
+        line(&c->r, "if (%s %% 32 == 0) %s[%s / 32] = %s;", i, from, i, a);
 }
 
 /* .. and after it they are reduced: lanes pairwise, warps in order, then the value from before the loop.
  * All accumulators of the loop at once, each with its slice of shared memory. */
 static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
     struct render *r = &c->r;
-    unsigned at = 32 * s->cell;
+    unsigned words = cell_words(c), at = words * s->cell;
     for (uint32_t k = 0; k < s->acc.n; k++) {
         const struct carried *x = &s->acc.p[k];
         enum dtype dt = (enum dtype)x->acc->dt;
         if (x->term) {
-            at += 32 * carried_cells(x);
+            at += words * carried_cells(x);
             continue;
         }
         if (phase == 0 && x->joined) join_lanes(c, x);
-        for (unsigned i = 0; i < lanes_left(x); i++, at += 32) {
+        for (unsigned i = 0; i < lanes_left(x); i++, at += words) {
             const char *a = gpu_operand(c, x->acc, i).s,
                        *from = fmt(r, "((%s *)(shared + %u))", type_of(r, dt, 1, 0), at);
             if (phase == 0) combine_warp(c, x->op, dt, a);
-            if (phase == 0 && c->coop > 32)
-                line(r, "if (%s %% 32 == 0) %s[%s / 32] = %s;", c->d->thread, from, c->d->thread, a);
+            if (phase == 0 && gpu_has_warps(c)) tell_warps(c, from, a);
             if (phase == 0) continue;
-            if (c->coop > 32) combine_block(c, x->op, dt, a, from);
+            if (gpu_has_warps(c)) combine_block(c, x->op, dt, a, from);
             gpu_step(c, x->op, dt, a, fmt(r, "%s_before%u", a, s->begin));
         }
     }
@@ -107,8 +125,10 @@ static void combine_by_memory(struct gpu *c, enum op op, enum dtype dt, const ch
         line(r, "%s[%s] = x;", cell, i);
         r->indent--, line(r, "}");
     } else {
-        line(r, "%s = %s[0];", a, cell);
-        line(r, "for (u32 w = 1; w < 32; w++) {"), r->indent++;
+        const char *first = c->columns ? "column" : "0";
+        unsigned step = RG_MAX(c->columns, 1u);
+        line(r, "%s = %s[%s];", a, cell, first);
+        line(r, "for (u32 w = %s + %u; w < 32; w += %u) {", first, step, step), r->indent++;
         line(r, "const %s y = %s[w];", t, cell);
         gpu_step(c, op, dt, a, "y");
         r->indent--, line(r, "}");
@@ -162,11 +182,11 @@ void gpu_close_shared(struct gpu *c, const struct spread *s) {
         return;
     }
     combine(c, s, 0);
-    if (c->coop > 32) line(&c->r, "%s", c->d->barrier);
+    if (gpu_has_warps(c)) line(&c->r, "%s", c->d->barrier);
     combine(c, s, 1);
-    if (c->coop > 32 && s->again) line(&c->r, "%s", c->d->barrier);
+    if (gpu_has_warps(c) && s->again) line(&c->r, "%s", c->d->barrier);
 }
 
 uint32_t gpu_shared_words(const struct gpu *c, uint32_t cells) {
-    return c->d->cl ? RG_MIN(cells, told_at_once(c)) * c->block : 32 * cells;
+    return c->d->cl ? RG_MIN(cells, told_at_once(c)) * c->block : cell_words(c) * cells;
 }

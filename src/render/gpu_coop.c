@@ -16,7 +16,10 @@
 
 #include <math.h>
 
-#define MOST_CELLS 64    /* 256 bytes of shared memory each */
+#define MOST_CELLS 64    /* 256 bytes of shared memory each .. */
+#define COLUMN_CELLS 5   /* .. or 8 KB */
+#define COLUMN_LOADS 16  /* iterations of a thread of columns */
+#define COLUMN_ADDS 64   /* of a thread in one accumulator, if more threads make fewer */
 #define LONG 2048        /* iterations that are worth sharing */
 #define MANY_THREADS 512 /* at least two such blocks per SM */
 
@@ -300,7 +303,8 @@ static void keep_rows(const struct find *f, uint32_t most, spread_vec *out, row_
         give_up(f, range, why, "has scratch memory that other threads read");
         out->n = rows->n = 0;
     }
-    if (!rows->n || rows_kept(f->lin, out, rows, most / 32 * 32) <= GPU_ROW_REGISTERS) return;
+    if (most > 32) most = most / 32 * 32;
+    if (!rows->n || rows_kept(f->lin, out, rows, most) <= GPU_ROW_REGISTERS) return;
     give_up(f, range, why, "keeps more rows than registers hold");
     out->n = rows->n = 0;
 }
@@ -308,19 +312,20 @@ static void keep_rows(const struct find *f, uint32_t most, spread_vec *out, row_
 void spread_find(struct arena *a, const struct linear *lin, uint32_t most, spread_vec *out, row_vec *rows,
                  const char **why) {
     struct find f = {a, lin};
-    uint32_t cell = 0;
+    uint32_t cell = 0, cells = lin->columns ? COLUMN_CELLS : MOST_CELLS;
     if (lin->threads || most < 32) return; /* a kernel with THREAD axes has its threads */
+    if (lin->columns) most = RG_MAX(most / lin->columns, 1);
     for (uint32_t i = 0; i < lin->n; i++) {
         if (lin->u[i]->op != OP_RANGE || lin->u[i]->arg.range.kind != AX_COOP) continue;
         struct spread s = {.begin = i, .end = end_of(lin, i), .cell = cell};
-        if (s.end == lin->n || !may_share(&f, &s)) {
+        if (s.end == lin->n || !may_share(&f, &s) || (s.scans && lin->columns)) {
             give_up(&f, lin->u[i], why, "carries a value that is no sum, product or extreme");
             continue;
         }
         for (uint32_t k = 0; k < s.acc.n; k++)
             s.acc.p[k].joined = !s.acc.p[k].term && is_joined(&f, &s, &s.acc.p[k]);
         s.again = in_a_loop(lin, &s);
-        if (cell + spread_cells_of(&s) > MOST_CELLS) {
+        if (cell + spread_cells_of(&s) > cells) {
             give_up(&f, lin->u[i], why, "has more partial results than shared memory is kept for");
             continue;
         }
@@ -376,24 +381,35 @@ uint32_t spread_cells(const spread_vec *v) {
     return n;
 }
 
-/* About four iterations per thread (of up to 16 bytes), equally many if possible; within a warp rather
+/* About four iterations per thread, or sixteen of columns (of up to 16 bytes), equally many if possible; within a warp rather
  * than with barriers; few threads where reductions are many; and rows that leave registers to compute
  * with. */
+static double threads_cost(const struct linear *lin, uint32_t n, int64_t most, uint32_t cells, int64_t kept) {
+    double busy = (lin->gpu ? lin->gpu : gpu_spec_default())->sms * gpu_cost.threads_coop;
+    int64_t iterations = coop_iterations(most, n);
+    double idle = (double)(iterations * n) / (double)most;
+    uint32_t block = n * RG_MAX(lin->columns, 1u);
+    double each = lin->columns ? COLUMN_LOADS : 4; /* of 4 bytes, or up to 16 */
+    double cost = idle * (1 + 0.08 * fabs(log2((double)iterations / each))) + 0.07 * (block > 32) +
+                  0.1 * (block > MANY_THREADS) + 4.5e-5 * block * cells +
+                  0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
+    double threads = (double)lin->grid * n;
+    if ((most >= LONG || lin->columns) && threads < busy) cost += 0.3 * log2(busy / threads);
+    return cost;
+}
+
 uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit, const spread_vec *v,
                         const row_vec *rows) {
-    double best = INFINITY, busy = (lin->gpu ? lin->gpu : gpu_spec_default())->sms * gpu_cost.threads_coop;
+    double best = INFINITY;
     int64_t most = 1;
     uint32_t at = 0, cells = spread_cells(v);
     for (uint32_t i = 0; i < v->n; i++) most = RG_MAX(most, lin->u[v->p[i].begin]->src[0]->hi);
     for (uint32_t n = least; v->n && n <= limit; n += n < 32 ? n : 32) {
-        int64_t iterations = coop_iterations(most, n), kept = rows_kept(lin, v, rows, n);
-        double idle = (double)(iterations * n) / (double)most;
-        double cost = idle * (1 + 0.08 * fabs(log2((double)iterations / 4))) + 0.07 * (n > 32) +
-                      0.1 * (n > MANY_THREADS) + 4.5e-5 * n * cells +
-                      0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
-        double threads = (double)lin->grid * n;
-        if (most >= LONG && threads < busy) cost += 0.3 * log2(busy / threads);
-        if (kept <= GPU_ROW_REGISTERS && cost < best) best = cost, at = n;
+        int64_t kept = rows_kept(lin, v, rows, n);
+        double cost = threads_cost(lin, n, most, cells, kept);
+        bool adds_many =
+            lin->columns && coop_iterations(most, n) > COLUMN_ADDS && n < limit; /* block_sums.c */
+        if (kept <= GPU_ROW_REGISTERS && !adds_many && cost < best) best = cost, at = n;
     }
     return at;
 }

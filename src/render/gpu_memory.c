@@ -328,8 +328,12 @@ void gpu_store(struct gpu *c, const uop *n) {
     struct gpu_access p = gpu_access_of(c, n->src[0]);
     const uop *pred = n->nsrc > 2 ? n->src[2] : NULL;
     bool local = access_buf(n)->op == OP_LOCAL, single = c->block && !c->lanes && !c->open && !local;
+    bool own = c->columns && !local;
     if (n->src[1]->dt != p.dt) gpu_bad(c, n, "stores a value of another type than the buffer's");
-    if (single) line(&c->r, "if (%s == 0) {", c->member), c->r.indent++;
+    if (single || own)
+        line(&c->r, "if (%s%s%s) {", own ? "live" : "", own && single ? " && " : "",
+             single ? fmt(&c->r, "%s == 0", c->member) : ""),
+            c->r.indent++;
     if (pred && pred->lanes == 1) line(&c->r, "if (%s) {", gpu_operand(c, pred, 0).s), c->r.indent++;
     bool by_lane = pred && pred->lanes > 1;
     bool wide = by_lane && n->op == OP_STORE && p.piece * dtype_info[p.dt].bytes == PIECE_BYTES;
@@ -349,7 +353,7 @@ void gpu_store(struct gpu *c, const uop *n) {
         if (by_lane) c->r.indent--, line(&c->r, "}");
     }
     if (pred && pred->lanes == 1) c->r.indent--, line(&c->r, "}");
-    if (single) c->r.indent--, line(&c->r, "}");
+    if (single || own) c->r.indent--, line(&c->r, "}");
 }
 
 /* In kernels with threads; elsewhere PREFETCH is for CPU caches. */

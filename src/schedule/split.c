@@ -33,6 +33,9 @@ enum {
     PIECE = 32,         /* terms that a warp reads at once */
     SHORT_ROW = 4096,   /* terms that a thread block reads at once: a second kernel costs more .. */
     SHORT_ROWS = 32,    /* .. if there are as many rows */
+    SIDE_COLUMNS = 16,  /* columns side by side that a block reads, at least; a GPU has some for each SM .. */
+    LEAST_COLUMNS = 16,
+    BUSY_COLUMNS = 64,  /* .. and these for each keep memory busy */
     LONG_ROW = 1 << 17, /* terms: more than a thread block keeps of a row */
     WORTH_IT = 1 << 17,
     LONG_COLUMNS = 1 << 20, /* elements: a core's caches do not hold them */
@@ -71,6 +74,8 @@ enum {
     CPU_WGRAD_TERMS = 768,       /* .. and terms of a sum in it: it is stored and read again */
     CPU_WGRAD_PARTS = 64,
 };
+
+#define SECOND_KERNEL 3e-6 /* seconds of a kernel for partial results */
 
 struct split_state {
     struct ir *ir;
@@ -644,6 +649,20 @@ static const uop *split_taps(struct split_state *s, const uop *n, const uop *x, 
     return axes ? split_axes(s, n, x, shape_of(s->sh, x), parts, true, taps, true) : NULL;
 }
 
+/* Columns, of which a block reads several side by side (COLUMNS): enough for all SMs, or so short that a
+ * second kernel would take longer? */
+static bool has_whole_columns(const struct split_state *s, const uop *n, const struct shape *in) {
+    int64_t results = shape_size(in), side = 1;
+    uint32_t reduced = 0;
+    for (uint32_t i = 1; i < n->nsrc; i++)
+        reduced |= 1u << n->src[i]->arg.i, results /= RG_MAX(in->d[n->src[i]->arg.i], 1);
+    for (uint32_t i = in->n; i-- > 0 && !(reduced >> i & 1);) side *= in->d[i];
+    double busy = RG_MIN((double)results / (BUSY_COLUMNS * s->gpu->sms), 1);
+    double seconds = (double)shape_size(in) * dtype_info[n->dt].bytes / (s->gpu->bw * 1e9);
+    return side >= SIDE_COLUMNS && results >= LEAST_COLUMNS * s->gpu->sms &&
+           seconds * (1 / busy - 1) < SECOND_KERNEL;
+}
+
 /* How many results keep a GPU busy: one thread per column, or one thread block per row. A row may come in pieces, those of a channel
  * of all images; the threads of a block are enough for pieces that fill a warp. Products are tiled otherwise. */
 static int64_t many_on_gpu(struct split_state *s, const uop *n, const struct shape *in) {
@@ -656,6 +675,7 @@ static int64_t many_on_gpu(struct split_state *s, const uop *n, const struct sha
         row *= in->d[i];
     if (row >= PIECE && !product) row = terms;
     if (row == terms && row <= SHORT_ROW && !product) return SHORT_ROWS;
+    if (row < PIECE && !product && has_whole_columns(s, n, in)) return MANY_RESULTS;
     return RG_MAX(full_columns(s->gpu) / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
 }
 

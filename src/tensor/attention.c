@@ -29,7 +29,7 @@
  * in one would have no tile to stream. A CPU sums in one kernel.
  * Few queries over many keys (decoding): heads are too few blocks for a GPU, so the keys are cut into chunks, each attended to alone
  * (split-KV, FlashDecoding); a second kernel merges results and lse of the chunks. The gradient is the same.
- * Tests: tests/unit/attention.c, tests/unit/simgpu.c (simgpu_attention_decode), tests/values/attention.txt */
+ * Tests: tests/unit/attention.c, tests/unit/simgpu_attention.c, tests/values/attention.txt */
 #include <math.h>
 
 #include "tensor/internal.h"

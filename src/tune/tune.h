@@ -59,6 +59,7 @@ struct gpu_work {
     double epilogue;      /* warp instructions after the main loop */
     double flight;        /* bytes that a thread loads before it waits; 0: asynchronous copies */
     double dram;          /* bytes to and from DRAM, of the whole kernel */
+    double chain; /* cycles of a thread's loops: loads and block reductions that wait for each other */
 };
 double predict_gpu(const struct gpu_work *, const struct gpu_spec *, const struct model *);
 /* The same of a contraction by blocks that share sums, 8 x 4 results each: loads from L2, then FMAs. bytes: of an element. */

@@ -10,6 +10,7 @@
  * tensor cores and of tiles in shared memory, whose loops are pipelines, and those that STREAM rescales.
  * Requires: sched_finish. Gives: the same graph with more levels. Tests: tests/unit/sums.c */
 #include "codegen/internal.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@ enum {
     FEW_ACCUMULATORS = 8,   /* more are a register tile */
     MOST_ACCUMULATORS = 16, /* of a thread of a GPU that may have them twice */
     FEW_UNROLLED = 8,       /* elements of a running sum: each in float64 */
-    COOP_THREADS = 256,     /* threads that share a cooperative loop, or more */
+    COOP_THREADS = 256, /* threads that share a cooperative loop, or more; columns have a share of a block */
     MOST_POSITIONS = 250
 };
 
@@ -57,10 +58,14 @@ static bool is_shared(struct blocking *b, const uop *n, const uop *r) {
     return true;
 }
 
+static int64_t members(const struct blocking *b) {
+    return b->s->columns ? GPU_BLOCK_THREADS / b->s->columns : COOP_THREADS;
+}
+
 /* Additions that a loop makes in one accumulator. */
 static int64_t adds_of(struct blocking *b, const uop *n, const uop *r) {
     int64_t size = r->src[0]->hi;
-    return is_shared(b, n, r) ? (size + COOP_THREADS - 1) / COOP_THREADS : size;
+    return is_shared(b, n, r) ? (size + members(b) - 1) / members(b) : size;
 }
 
 static int64_t times(int64_t a, int64_t b) { return b > 0 && a > INT64_MAX / b ? INT64_MAX : a * b; }
@@ -145,7 +150,7 @@ static bool find_cut(struct blocking *b, const uop *n, struct cut *c) {
     }
     if (2 * adds > want && c->inner.n) return i > 0;
     const uop *r = loops.p[i - 1], *size = r->src[0];
-    int64_t unit = is_shared(b, n, r) ? COOP_THREADS : 1, block = RG_MAX(want / adds, 2) * unit;
+    int64_t unit = is_shared(b, n, r) ? members(b) : 1, block = RG_MAX(want / adds, 2) * unit;
     if (uop_is_const(size) && unit == 1) block = block_of(size->arg.i, block, most / adds);
     if (!may_tile(b, r, uop_is_const(size) && size->arg.i % block == 0)) return i < loops.n && c->inner.n;
     c->tile = r, c->n = block;

@@ -229,7 +229,20 @@ static void check_finished(struct sched *s) {
     }
 }
 
+/* Threads of a block that has columns share no more than a loop that is reduced, or rows. */
+static void check_columns(struct sched *s) {
+    bool coop = false;
+    for (uint32_t i = 0; i < s->axis.n; i++) {
+        coop |= s->axis.p[i].kind == AX_COOP;
+        if (s->axis.p[i].kind == AX_COOP && s->axis.p[i].scan)
+            opt_fail(s, "COLUMNS", "axis %s carries a running value", ir_name(s->ir, s->axis.p[i].name));
+    }
+    if (!coop || sched_has_threads(s))
+        opt_fail(s, "COLUMNS", "a block of columns has a cooperative loop (COOP) and no THREAD axis");
+}
+
 const uop *sched_finish(struct sched *s) {
+    if (s->columns) check_columns(s);
     if (s->ws.cluster && (s->ws.consumers != 1 || s->ws.blocks || s->ntc != 1))
         opt_fail(s, "CLUSTER", "blocks of a cluster have WARP_SPECIALIZE(1), one TC and no PERSISTENT");
     write_ranges(s);

@@ -431,6 +431,11 @@ static void reg(struct sched *s, const struct opt_text *o) { opt_expand(s, o->he
 static void grid(struct sched *s, const struct opt_text *o) { opt_grid(s, o->head, o->arg[0], true); }
 static void loop(struct sched *s, const struct opt_text *o) { opt_grid(s, o->head, o->arg[0], false); }
 static void coop(struct sched *s, const struct opt_text *o) { opt_coop(s, o->head, o->arg[0]); }
+static void columns(struct sched *s, const struct opt_text *o) {
+    if (o->number[0] != 8 && o->number[0] != 16 && o->number[0] != 32)
+        opt_fail(s, o->head, "a block has 8, 16 or 32 columns, not %lld", (long long)o->number[0]);
+    s->columns = (uint32_t)o->number[0];
+}
 static void thread(struct sched *s, const struct opt_text *o) { opt_thread(s, o->head, o->arg[0]); }
 static void cluster(struct sched *s, const struct opt_text *o) { opt_cluster(s, o->head, o->arg[0]); }
 static void order(struct sched *s, const struct opt_text *o) { opt_order(s, o->head, o->arg, o->narg); }

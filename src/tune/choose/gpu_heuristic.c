@@ -16,6 +16,7 @@
 #define MAX_GRID 1e9      /* iterations of the grid; 2^31 is the limit */
 #define MAX_COOP 512.0    /* threads of a block, four elements each */
 #define BLOCKED_SUM 32768 /* iterations of a cooperative sum that block_sums.c cuts, so that passes differ */
+#define COLUMN_ADDS 64    /* .. of a thread of columns */
 #define LONE_ROW 52       /* registers of a thread of the largest block for one row: the others compute */
 #define MAX_SCANNED 8     /* elements of a thread in a round of a block scan: 16 are slower (bf16, H200) */
 #define SHORT_ROW 16      /* elements of a row that a thread has in registers */
@@ -26,6 +27,9 @@
 #define MIN_STRIPS 4096   /* elements of an axis that is cut into strips */
 #define LONG_K 1024.0     /* terms of a long sum */
 #define JOINED_SUM 1.1    /* traffic that one combination of sums instead of many is worth */
+#define LEAST_COLUMNS 8
+#define MOST_COLUMNS 32
+#define MAX_COLUMN_SUMS 5 /* accumulators that a block of columns reduces (gpu_coop.c) */
 #define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
 #define MANY_SUMS 4       /* of a tile: vectors of them take too many registers */
 #define FEW_SUMS 8.0      /* per SM: a block for each .. */
@@ -105,27 +109,54 @@ static int sector_lanes(const struct view *v) {
     return v->axis[inner].size < 0 || v->axis[inner].size % lanes ? 1 : lanes;
 }
 
-/* The axis of the cooperative loop, or -1; *cost: its traffic. *lanes: vector along the innermost grid axis, for sums along few
- * columns. */
-static int coop_axis(const struct view *v, double *cost, int *lanes) {
-    double n = gpu_threads(v), best = traffic(v, gpu_inner_grid(v)) / RG_MIN(n / gpu_full_threads(v), 1),
-           all_bytes = 0;
-    int at = -1, wide = sector_lanes(v);
+/* A cooperative loop. lanes: vector along the innermost grid axis, for sums along few columns; columns: neighbours along it that a
+ * block has (COLUMNS), else 0. */
+struct coop {
+    int axis; /* -1: none */
+    double cost;
+    int lanes, columns;
+};
+
+/* The least number of columns whose loads fill sectors; 0: neighbouring grid iterations have no neighbouring elements, or there is a
+ * loop that threads of columns cannot share. */
+static int least_columns(const struct view *v) {
+    int inner = gpu_inner_grid(v), bytes = 16;
+    if (inner < 0 || v->scans || v->reduces < 1 || v->reduces > MAX_COLUMN_SUMS || v->axis[inner].fixed)
+        return 0;
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        int64_t stride = lane_stride(v, s, inner);
+        if (s->add || (stride != 0 && stride != 1)) return 0;
+        if (stride == 1) bytes = RG_MIN(bytes, s->bytes);
+    }
+    int n = RG_MIN((int)SECTOR / bytes, MOST_COLUMNS);
+    for (n = RG_MAX(n, LEAST_COLUMNS); n < MOST_COLUMNS && v->axis[inner].most > 4 * n * v->gpu->sms;) n *= 2;
+    return v->axis[inner].most >= n ? n : 0;
+}
+
+static struct coop coop_axis(const struct view *v) {
+    double n = gpu_threads(v), full = gpu_full_threads(v), all_bytes = 0;
+    double side = traffic(v, gpu_inner_grid(v)); /* by neighbouring grid iterations */
+    int wide = sector_lanes(v), columns = least_columns(v);
+    struct coop best = {-1, side / RG_MIN(n / full, 1), 1, 0};
     bool adds = false; /* scatter: STORE_ADD */
     if (wide * v->reduces > MAX_SUMS) wide = 1;
-    *lanes = 1;
     for (int i = 0; i < v->naccess; i++)
         all_bytes += v->times[v->access[i].node->id] * v->access[i].bytes, adds |= v->access[i].add;
     for (int i = 0; i < v->naxis; i++) {
         if (!is_shareable(&v->axis[i])) continue;
         double all = n * RG_MIN(v->axis[i].most / 4, MAX_COOP);
-        double share = gpu_cost.coop_traffic * traffic(v, i) / RG_MIN(all / gpu_full_threads(v), 1);
-        if (share < best) best = share, at = i, *lanes = 1;
-        double down = gpu_cost.column_traffic * all_bytes / RG_MIN(all / wide / gpu_full_threads(v), 1);
-        if (wide > 1 && (v->axis[i].reduce || adds) && down < best) best = down, at = i, *lanes = wide;
+        double share = gpu_cost.coop_traffic * traffic(v, i) / RG_MIN(all / full, 1);
+        if (share < best.cost) best = (struct coop){i, share, 1, 0};
+        if (!v->axis[i].reduce && !adds) continue;
+        double down = gpu_cost.column_traffic * all_bytes / RG_MIN(all / wide / full, 1);
+        if (wide > 1 && down < best.cost) best = (struct coop){i, down, wide, 0};
+        if (!columns || !v->axis[i].reduce) continue;
+        all = n * RG_MIN(v->axis[i].most / 4, GPU_BLOCK_THREADS / columns);
+        share = gpu_cost.coop_traffic * side / RG_MIN(all / full, 1);
+        if (share < best.cost) best = (struct coop){i, share, 1, columns};
     }
-    *cost = best;
-    return at;
+    return best;
 }
 
 /* Vector width along an axis, 16 bytes, if all stores and most loads are contiguous; else 1. Of mixed types the largest counts, or,
@@ -239,13 +270,14 @@ static bool adds(const struct view *v) {
 
 /* Do the registers of a block hold the rows, so that only the first pass reads memory? Counted as render/gpu_coop.c does, for the
  * largest block. */
-static bool keeps_rows(const struct view *v, int axis) {
+static bool keeps_rows(const struct view *v, int axis, int columns) {
     const struct axis_view *a = &v->axis[axis];
-    int lanes = coop_width(v, axis);
+    int lanes = columns ? 1 : coop_width(v, axis), threads = GPU_BLOCK_THREADS / RG_MAX(columns, 1);
     if (a->members < 2 || a->size < 0) return false;
     for (int i = 0; i < v->naxis; i++)
         if (!v->axis[i].grid && !is_same_pass(v, i, axis)) return false; /* one row per iteration */
-    double each = ceil(a->most / lanes / GPU_BLOCK_THREADS) * lanes;
+    double each = ceil(a->most / lanes / threads) * lanes;
+    if (columns && adds(v) && each > COLUMN_ADDS) return false;
     if (each > GPU_ROW_REGISTERS || (adds(v) && a->most / lanes > BLOCKED_SUM)) return false;
     int rows = row_registers(v, axis);
     return rows && rows * each <= (rows > 1 ? GPU_ROW_REGISTERS : LONE_ROW);
@@ -295,7 +327,7 @@ static void write_coop_scalar(struct view *v, int axis, struct str *out) {
 
 /* The first of these that is legal: with rows kept and several of them in a block, .. */
 static void write_coop_rows(struct view *v, int axis, struct str *out) {
-    for (int keep = keeps_rows(v, axis); keep >= 0; keep--)
+    for (int keep = keeps_rows(v, axis, 0); keep >= 0; keep--)
         for (int several = v->reduces * SEVERAL <= MAX_SUMS; several >= 0; several--) {
             out->n = 0;
             write_coop(v, axis, keep, several, out);
@@ -303,6 +335,21 @@ static void write_coop_rows(struct view *v, int axis, struct str *out) {
         }
     out->n = 0;
     write_coop_scalar(v, axis, out);
+}
+
+/* Rows of columns: those of a block are neighbours, read row by row. With rows kept, if that is legal. */
+static void write_columns(struct view *v, int axis, int columns, struct str *out) {
+    int most = columns; /* fewer have more threads each, whose registers hold more */
+    while (most > LEAST_COLUMNS && v->axis[axis].members > 1 && !keeps_rows(v, axis, most)) most /= 2;
+    bool kept = keeps_rows(v, axis, most);
+    for (int keep = kept; keep >= 0; keep--) {
+        out->n = 0;
+        if (keep) str_printf(out, " RESIDENT(%s,loads)", v->axis[axis].name);
+        write_coop_scalar(v, axis, out);
+        str_printf(out, " COLUMNS(%d)", kept ? most : columns);
+        if (is_legal(v, out)) return;
+    }
+    out->n = 0;
 }
 
 /* A block scan: unrolled by 32 bytes of the narrowest contiguous type, 64 of the widest; not where the running value decays, whose
@@ -483,8 +530,8 @@ static bool write_vector(struct view *v, int inner, struct str *out) {
 
 static const char *choose(struct view *v) {
     struct str s;
-    double cost;
-    int down, axis = coop_axis(v, &cost, &down), inner = gpu_inner_grid(v);
+    struct coop coop = coop_axis(v);
+    int axis = coop.axis, inner = gpu_inner_grid(v);
     str_init(&s, v->arena);
     if (axis < 0 && gpu_threads(v) <= MAX_GRID) {
         const char *tile = gpu_register_tile(v);
@@ -492,8 +539,10 @@ static const char *choose(struct view *v) {
     }
     if (axis >= 0 && v->axis[axis].scan) {
         write_coop_scan(v, axis, &s);
-    } else if (axis >= 0 && down > 1) {
-        write_coop_columns(v, axis, down, &s);
+    } else if (axis >= 0 && coop.lanes > 1) {
+        write_coop_columns(v, axis, coop.lanes, &s);
+    } else if (axis >= 0 && coop.columns) {
+        write_columns(v, axis, coop.columns, &s);
     } else if (axis >= 0) {
         write_coop_rows(v, axis, &s);
     } else if (!write_vector(v, inner, &s)) {
@@ -680,9 +729,10 @@ static bool gpu_view(struct view *v, struct ir *ir, const struct kernel *k, cons
  * cooperative one. NULL if there is none. */
 static const char *join_of(struct view *v, double *cost, const uop **sink) {
     const uop *x = gpu_product(v);
-    int inner = gpu_inner_grid(v), columns;
-    double unjoined;
-    int coop = coop_axis(v, &unjoined, &columns);
+    int inner = gpu_inner_grid(v);
+    struct coop before = coop_axis(v);
+    int coop = before.axis;
+    bool rows = before.lanes == 1 && !before.columns;
     if (x && inner >= 0 && gpu_reuses(v, x, inner)) return NULL; /* a window or a tile */
     for (int i = 0; i + 1 < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i], *b = &v->axis[i + 1];
@@ -697,14 +747,14 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
         sched_apply(&s, text);
         struct kernel k = *v->kernel;
         k.sink = s.sink;
-        double now;
-        int lanes;
-        bool around = coop == i + 1 && columns == 1 && a->reduce == b->reduce && *cost > 0;
-        if (!gpu_view(&joined, v->ir, &k, v->gpu) || coop_axis(&joined, &now, &lanes) < 0) continue;
-        bool pass = coop >= 0 && coop != i && coop != i + 1 && a->reduce && b->reduce && columns == 1 &&
+        bool around = coop == i + 1 && rows && a->reduce == b->reduce && *cost > 0;
+        if (!gpu_view(&joined, v->ir, &k, v->gpu)) continue;
+        struct coop now = coop_axis(&joined);
+        bool pass = coop >= 0 && coop != i && coop != i + 1 && a->reduce && b->reduce && rows &&
                     a->size * b->size == v->axis[coop].size;
-        if (around || pass ? now > JOINED_SUM * *cost || lanes > 1 : now >= *cost) continue;
-        *cost = RG_MIN(*cost, now), *sink = s.sink;
+        if (now.axis < 0) continue;
+        if (around || pass ? now.cost > JOINED_SUM * *cost || now.lanes > 1 : now.cost >= *cost) continue;
+        *cost = RG_MIN(*cost, now.cost), *sink = s.sink;
         return text;
     }
     return NULL;
@@ -713,15 +763,13 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
 /* Sums, of products too, whose loads and stores are contiguous along different axes: an ORDER that makes another grid axis the innermost
  * and halves the traffic; the view is reordered too. "" if there is none. */
 static const char *order_of(struct view *v, double cost) {
-    int inner = gpu_inner_grid(v), lanes;
+    int inner = gpu_inner_grid(v);
     if (v->reduces != 1 || v->scans || v->stages || inner < 0) return "";
     for (int i = 0; i < inner; i++) {
         struct axis_view a = v->axis[i], b = v->axis[inner];
-        double now;
         if (!a.grid || a.fixed || b.fixed || a.most < MIN_COOP) continue;
         v->axis[i] = b, v->axis[inner] = a;
-        coop_axis(v, &now, &lanes);
-        if (now < cost / 2) return arena_printf(v->arena, "ORDER(%s,%s) ", b.name, a.name);
+        if (coop_axis(v).cost < cost / 2) return arena_printf(v->arena, "ORDER(%s,%s) ", b.name, a.name);
         v->axis[i] = a, v->axis[inner] = b;
     }
     return "";
@@ -748,8 +796,6 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
     struct view *v = arena_new(ir->arena, struct view);
     struct kernel now = *k;
     struct str joins;
-    double cost;
-    int lanes;
     str_init(&joins, ir->arena);
     if (!gpu_view(v, ir, &now, gpu)) return;
     const char *tiled = gpu->cc ? gpu_skinny_gemm(v) : "";
@@ -765,7 +811,7 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
         snprintf(text, CHOOSE_TEXT, "%s", tiled);
         return;
     }
-    coop_axis(v, &cost, &lanes);
+    double cost = coop_axis(v).cost;
     const char *order = order_of(v, cost);
     if (*order) {
         snprintf(text, CHOOSE_TEXT, "%s%s", order, choose(v));

@@ -4,7 +4,7 @@
  * A thread has several outputs along both axes, so that each load is used several times. Along the innermost axis of the grid
  * they are neighbours, in a vector, or, where no divisor allows that, a strip apart: lanes stay neighbours, all accesses
  * coalesce, and only the last strip has a predicate.
- * Tests: tests/unit/simgpu.c (simgpu_pairs), tests/unit/cuda.c */
+ * Tests: tests/unit/simgpu.c (simgpu_forms), tests/unit/cuda.c */
 #include "tune/choose/choose.h"
 
 #define MAX_WHOLE 24 /* rows of a register tile that have no divisor */

@@ -1,6 +1,6 @@
 /* gpu_transpose.c: opt lists of a GPU for transposes: a tile in shared memory is loaded along the rows of the source and stored along
  * those of the destination; few channels are transposed in registers.
- * Tests: tests/unit/gpu_threads.c, tests/unit/transposition.c, tests/unit/simgpu.c (simgpu_transposes_of_several) */
+ * Tests: tests/unit/gpu_threads.c, tests/unit/transposition.c, tests/unit/simgpu_sums.c */
 #include "tune/choose/choose.h"
 
 #define MIN_TRANSPOSE (1 << 16) /* elements worth a tiled transpose */

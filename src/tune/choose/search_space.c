@@ -185,6 +185,7 @@ static void note_rounding(void *cx, struct sched *s, const uop *sink) {
     str_init(&all, o->arena);
     if (s->ws.cluster) /* partial sums of its blocks come last */
         str_printf(&all, "cluster of %lld\n", (long long)sched_axis(s, s->ws.cluster)->size);
+    if (s->columns) str_printf(&all, "%u columns\n", s->columns);
     for (uint32_t i = 0; i < line.n; i++)
         if (!i || strcmp(line.p[i], line.p[i - 1])) str_printf(&all, "%s\n", line.p[i]);
     o->text = all.n ? all.p : "";

@@ -7,7 +7,9 @@
  * Tests: tests/unit/tune_gpu.c (hand counts) */
 #include "tune/tune.h"
 
-enum { WARP = 32, SECTOR = 32, MAX_DEPTH = 64 };
+#include <math.h>
+
+enum { WARP = 32, SECTOR = 32, MAX_DEPTH = 64, SHARED_UNROLL = 4 };
 
 struct counter {
     const struct linear *l;
@@ -18,6 +20,7 @@ struct counter {
     uint32_t *stamp, now;
     double threads; /* that execute a statement outside of cooperative loops, per grid iteration */
     double flight;  /* bytes that a thread loads in this loop body */
+    bool inside;    /* a cooperative loop that threads share */
 };
 
 /* ---- addresses ---------------------------------------------------------------------------------------------- */
@@ -65,11 +68,13 @@ static double sectors(struct counter *c, const uop *index) {
     int64_t seen[WARP * 4];
     int n = 0;
     double bytes = dtype_info[index->dt].bytes, each = RG_MAX(index->lanes * bytes / SECTOR, 1);
-    int64_t count = c->lane ? RG_MIN(c->lane->src[0]->hi, WARP) : 1;
+    int64_t most = c->l->columns ? c->l->columns : WARP;
+    int64_t count = c->lane ? RG_MIN(c->lane->src[0]->hi, most) : 1;
+    double rows = (double)WARP / (double)most; /* columns: of a warp, each with sectors of its own */
     for (int64_t t = 0; t < count; t++) {
         int64_t at, sector, last;
         c->at = t, c->now++;
-        if (index->src[1]->lanes > 1 || !value_of(c, index->src[1], &at)) return (double)count * each;
+        if (index->src[1]->lanes > 1 || !value_of(c, index->src[1], &at)) return rows * (double)count * each;
         sector = (int64_t)((double)at * bytes) / SECTOR;
         last = (int64_t)((double)(at + index->lanes) * bytes - 1) / SECTOR;
         for (; sector <= last && n < (int)RG_COUNT(seen); sector++) {
@@ -78,7 +83,7 @@ static double sectors(struct counter *c, const uop *index) {
             if (k == n) seen[n++] = sector;
         }
     }
-    return n;
+    return rows * n;
 }
 
 /* ---- statements ---------------------------------------------------------------------------------------------- */
@@ -149,33 +154,58 @@ static int registers_of(struct arena *a, const struct linear *l) {
 }
 
 /* Threads share the outermost cooperative loop; inside it each runs all iterations of the others. */
-static bool is_coop(const uop *range) { return range && range->arg.range.kind == AX_COOP; }
+/* A loop around: what goes on after its end. */
+struct scope {
+    const uop *lane;
+    double warps, flight, serial;
+    double loads; /* iterations whose loads are in flight at once .. */
+    bool coop;    /* .. of a loop that threads share, which ends with a reduction */
+};
+
+/* Statements in a loop that a thread runs `serial` times in all wait for each other. */
+static void open_loop(struct counter *c, const uop *n, struct scope *s, double *warps, double *serial) {
+    enum axis_kind kind = (enum axis_kind)n->arg.range.kind;
+    double size = (double)n->src[0]->hi;
+    bool shared = c->threads > 1 && !c->l->threads,
+         grid = kind == AX_GRID && !c->l->threads; /* shared: cooperative loops */
+    bool coop = kind == AX_COOP && shared && !c->inside;
+    if (kind == AX_THREAD || (grid && (!shared || c->l->columns)) || (coop && !c->l->columns)) c->lane = n;
+    *warps *= size;
+    c->flight = 0;
+    if (coop) {
+        c->inside = s->coop = true;
+        *warps /= c->threads, size = ceil(size / c->threads);
+        s->loads = RG_MIN(size, SHARED_UNROLL);
+    }
+    if (kind == AX_THREAD || kind == AX_GRID) return;
+    *serial *= size;
+    c->w->chain += *serial * gpu_cost.thread_term;
+}
+
+static double close_loop(struct counter *c, const struct scope *s) {
+    double flight = c->flight * (s->coop ? s->loads : 1);
+    if (s->coop) c->w->chain += s->serial * gpu_cost.block_reduction, c->inside = false;
+    c->lane = s->lane, c->flight = s->flight;
+    return flight;
+}
 
 static void count_all(struct counter *c) {
-    struct {
-        const uop *lane;
-        double warps, flight;
-    } up[MAX_DEPTH];
+    struct scope up[MAX_DEPTH];
     uint32_t depth = 0;
-    bool shared = c->threads > 1 && !c->l->threads; /* cooperative loops */
-    double warps = c->threads / WARP, flight = 0;
+    double warps = c->threads / WARP, flight = 0, serial = 1;
     for (uint32_t i = 0; i < c->l->n && depth + 1 < MAX_DEPTH; i++) {
         const uop *n = c->l->u[i];
         if (n->op == OP_RANGE || n->op == OP_IF) {
-            up[depth].lane = c->lane, up[depth].warps = warps, up[depth++].flight = c->flight;
-            if (n->op == OP_IF) continue;
-            enum axis_kind kind = (enum axis_kind)n->arg.range.kind;
-            warps *= (double)n->src[0]->hi;
-            if (kind == AX_THREAD) c->lane = n;
-            if (kind == AX_GRID && !shared && !c->l->threads) c->lane = n;
-            if (kind == AX_COOP && shared && !is_coop(c->lane)) c->lane = n, warps /= c->threads;
-            c->flight = 0;
+            struct scope *s = &up[depth++];
+            *s = (struct scope){c->lane, warps, c->flight, serial, 1, false};
+            if (n->op == OP_RANGE) open_loop(c, n, s, &warps, &serial);
         } else if (n->op == OP_ELSE) {
             warps = 0;
         } else if (n->op == OP_END && depth) {
-            flight = RG_MAX(flight, c->flight);
-            depth--;
-            c->lane = up[depth].lane, warps = up[depth].warps, c->flight = up[depth].flight;
+            const struct scope *s = &up[--depth];
+            double own = close_loop(c, s);
+            flight = RG_MAX(flight, own);
+            warps = s->warps, serial = s->serial;
         } else {
             count_node(c, n, warps);
         }
@@ -205,4 +235,5 @@ void gpu_work_of(struct arena *a, const struct linear *l, uint32_t threads, uint
     double *sum[] = {&w->mma, &w->fma, &w->special, &w->issue, &w->shared_bytes, &w->fill, &w->out};
     w->blocks = RG_MAX((double)(int64_t)(w->blocks + 0.999), 1);
     for (size_t i = 0; i < RG_COUNT(sum); i++) *sum[i] /= w->blocks;
+    w->chain *= (l->gpu ? l->gpu : gpu_spec_default())->ghz * 1e9;
 }

@@ -69,8 +69,8 @@ static double busy_clocks(const struct gpu_work *w, const struct gpu_spec *g, co
 static double wave_clocks(const struct gpu_work *w, double busy, double side, bool last) {
     double store = store_clocks(w), steps = RG_MAX(w->steps, 1), warps = ceil(w->threads / 32.0);
     double step = RG_MAX(busy, w->issue / (warps * gpu_cost.warp_ipc)) / steps + stall_clocks(w);
-    double alone =
-        gpu_cost.load_latency + steps * RG_MAX(step, gpu_cost.load_latency / RG_MAX(w->ahead, 1)) + store;
+    double alone = gpu_cost.load_latency + steps * RG_MAX(step, gpu_cost.load_latency / RG_MAX(w->ahead, 1)) +
+                   store + w->chain;
     double all = side * (busy + w->epilogue / 4 + gpu_cost.store_exposed * store);
     return RG_MAX(alone, all + (last ? gpu_cost.load_latency + store : 0));
 }
