@@ -5,7 +5,7 @@
  *     far larger than its sources   never, if it is only reduced
  *     a contraction's result        stored before it is reduced
  *     a sum compared with itself    stored: two kernels, or two loops of one, would add in two orders
- * Requires: linked units (plan_graph.c). Gives: plan_unit.forced, the search's constraints.
+ * Requires: linked units (plan_units.c). Gives: plan_unit.forced, the search's constraints.
  * Tests: tests/unit/schedule.c, store_rules.c */
 #include "schedule/internal.h"
 

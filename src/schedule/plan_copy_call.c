@@ -1,0 +1,189 @@
+/* plan_copy_call.c: builtin kernels and scatters of the caller's program, as the planner has them (plan_graph.c).
+ * Tests: tests/unit/call.c, tests/unit/schedule.c */
+#include <math.h>
+
+#include "schedule/plan_copy.h"
+
+enum {
+    TOP_ROWS = 32, /* rows that have a block each in a builtin kernel (device/cuda/builtin.c); fewer .. */
+    TOP_LENGTH = 1 << 17, /* .. of this length are cut .. */
+    TOP_CHUNKS = 1024,    /* .. into chunks .. */
+    TOP_MOST = 256,       /* .. if no more elements are wanted .. */
+    TOP_FOUND = 1 << 16,  /* .. and chunks find as many; these are cut again .. */
+    TOP_AGAIN = 1 << 13,  /* .. where they are more than a block selects from soon */
+    TOP_EACH = 16         /* elements of a chunk for each one that is wanted */
+};
+
+static const uop *call(struct copy *c, const char *name, enum dtype dt, const uop *const *src, uint32_t n) {
+    return uop_new(c->g->ir, OP_CALL, dt, 1, src, n, (union arg){.u = ir_sym(c->g->ir, name, strlen(name))});
+}
+
+/* What comes behind all elements of a row, and behind equal ones: sorts are stable, and NaN is the greatest. */
+static const uop *sorted_last(struct copy *c, enum dtype dt, bool descending) {
+    if (dt_is_float(dt) && !descending) return uop_flt(c->g->ir, dt, NAN);
+    return uop_identity(c->g->ir, descending ? OP_MAX : OP_MIN, dt);
+}
+
+/* The first k of few long rows, which a GPU would sort: of chunks, a block each, and then of what these found. NULL: rows are many
+ * or shorter than `least`. */
+static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *src, int64_t least) {
+    struct ir *ir = c->g->ir;
+    const struct shape *in = sg_shape(c->g, src[0]);
+    uint32_t last = in->n - 1;
+    enum dtype dt = (enum dtype)src[0]->dt;
+    int64_t len = in->d[last], k = src[2]->arg.i, rows = shape_size(in) / RG_MAX(len, 1), d[SHAPE_MAX];
+    if (rows < 1 || rows >= TOP_ROWS || len < least || k < 1 || k > TOP_MOST || in->n == SHAPE_MAX)
+        return NULL;
+    int64_t want = RG_MIN(TOP_CHUNKS / rows, TOP_FOUND / k),
+            each = (RG_MAX(len / want, TOP_EACH * k) / 64 + 1) * 64, chunks = (len + each - 1) / each;
+    const uop *x = graph_pad(ir, &c->g->shapes, src[0], sorted_last(c, dt, src[1]->arg.i != 0), last, 0,
+                             chunks * each - len);
+    memcpy(d, in->d, in->n * sizeof *d);
+    d[last] = chunks, d[last + 1] = each;
+    if (chunks * each == len) x = src[0];
+    x = graph_shaped(ir, OP_RESHAPE, x, d, in->n + 1);
+    need_stored(c, x);
+    d[last] = chunks * k;
+    const uop *of_chunk[] = {x, src[1], src[2]}, *few = call(c, "topk", dt, of_chunk, 3);
+    few = graph_shaped(ir, OP_RESHAPE, few, d, in->n);
+    const uop *of_few[] = {few, src[1], src[2]};
+    const uop *which = copy_topk(c, id, of_few, TOP_AGAIN);
+    if (!which)
+        which = call(c, id == CALL_topk ? "topk" : "topk_index", id == CALL_topk ? dt : DT_I64, of_few, 3);
+    if (id == CALL_topk) return which;
+    const uop *where = graph_shaped(ir, OP_RESHAPE, call(c, "topk_index", DT_I64, of_chunk, 3), d, in->n),
+              *at[] = {where, which};
+    where = uop_new(ir, OP_GATHER, DT_I64, 1, at, 2, ARG_INT(last));
+    const uop *chunk = uop2(ir, OP_IDIV, which, uop_int(ir, DT_I64, k));
+    where = uop2(ir, OP_ADD, where, uop2(ir, OP_MUL, chunk, uop_int(ir, DT_I64, each)));
+    mark(c, where, MARK_ONCE);
+    return where;
+}
+
+/* Where the indices of the same sort are wanted, too, as for a gradient: its values are gathered by them. */
+static bool has_indices(const struct copy *c, const struct ir *from, const uop *n, enum call_id id) {
+    for (uint32_t i = 0; i < c->topo.n; i++) {
+        const uop *m = c->topo.p[i];
+        if (m->op == OP_CALL && m->nsrc == n->nsrc && call_of(from, m) == id &&
+            !memcmp(m->src, n->src, n->nsrc * sizeof *n->src))
+            return true;
+    }
+    return false;
+}
+
+static bool is_zero(const uop *n) { return n->op == OP_CONST && !n->arg.u; }
+
+/* What a view is of; a PAD is none. */
+static const uop *viewed(const uop *x) {
+    while (op_is_movement((enum op)x->op) && x->op != OP_PAD) x = x->src[0];
+    return x;
+}
+
+/* x where a mask is true, as rg_masked_select has it: gathered by the mask's indices, 0 where there are none. */
+bool is_select(const struct copy *c, const struct ir *from, const uop *n) {
+    const uop *ask = n->src[0], *g = n->src[1];
+    if (c->g->opts->gpu || ask->op != OP_LE || g->op != OP_GATHER) return false;
+    const uop *w = ask->src[1], *at = g->src[1], *x = c->to[g->src[0]->id];
+    while (at->op == OP_CAST) at = at->src[0];
+    if (w->op != OP_CALL || call_of(from, w) != CALL_nonzero || at->op != OP_MAX || at->src[0] != w)
+        return false;
+    return is_zero(ask->src[0]) && is_zero(at->src[1]) && is_zero(n->src[2]) && in_memory(viewed(x)) &&
+           shape_of(&c->g->shapes, x) == shape_of(&c->g->shapes, c->to[w->src[0]->id]);
+}
+
+/* From memory a CPU packs it at once; a view is copied. */
+const uop *copy_select(struct copy *c, const uop *n) {
+    const uop *w = n->src[0]->src[1], *x = n->src[1]->src[0];
+    const uop *src[3] = {c->to[x->id], c->to[w->src[0]->id], c->to[w->src[1]->id]};
+    need_stored(c, src[0]), need_stored(c, src[1]);
+    return call(c, "select", (enum dtype)n->dt, src, 3);
+}
+
+enum { FEW_WRITTEN = 8 }; /* elements of x for each that is written */
+
+/* Is n what an ASSIGN writes, perhaps in place? */
+static bool is_assigned(const struct copy *c, const uop *n) {
+    for (uint32_t i = 0; i < c->topo.n; i++) {
+        const uop *m = c->topo.p[i], *value = m->op == OP_ASSIGN ? m->src[1] : NULL;
+        while (value && value != n && (op_is_movement((enum op)value->op) || value->op == OP_CONTIGUOUS))
+            value = value->src[0];
+        if (value == n) return true;
+    }
+    return false;
+}
+
+/* src written to x at an index, as rg_scatter has it: gathered by the last writer, x where there is none. Not few elements of
+ * an x along another axis than the last, which would be transposed there and back. */
+bool is_scatter_set(const struct copy *c, const struct ir *from, const uop *n) {
+    const uop *ask = n->src[0], *g = n->src[1];
+    if (c->g->opts->gpu || ask->op != OP_LE || g->op != OP_GATHER) return false;
+    const uop *w = ask->src[1], *at = g->src[1];
+    while (at->op == OP_CAST) at = at->src[0];
+    if (w->op != OP_CALL || call_of(from, w) != CALL_winner || at->op != OP_MAX || at->src[0] != w)
+        return false;
+    struct shapes *s = &c->g->shapes;
+    const uop *x = c->to[n->src[2]->id], *src = c->to[g->src[0]->id], *index = c->to[w->src[0]->id];
+    uint32_t last = shape_of(s, x)->n - 1;
+    if (x->op == OP_PERMUTE && shape_size(shape_of(s, index)) < shape_size(shape_of(s, x)) / FEW_WRITTEN)
+        return false;
+    return is_zero(ask->src[0]) && is_zero(at->src[1]) && (uint32_t)g->arg.i == last &&
+           shape_of(s, src) == shape_of(s, index) && shape_size(shape_of(s, x)) && !is_assigned(c, n);
+}
+
+/* A CPU writes one after the other. */
+const uop *copy_scatter_set(struct copy *c, const uop *n) {
+    const uop *w = n->src[0]->src[1];
+    const uop *src[4] = {c->to[n->src[2]->id], c->to[w->src[0]->id], c->to[n->src[1]->src[0]->id],
+                         uop_idx(c->g->ir, 0)};
+    for (int i = 0; i < 3; i++) need_stored(c, src[i]);
+    return call(c, "scatter_set", (enum dtype)n->dt, src, 4);
+}
+
+const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const uop *const *src) {
+    const char *name = ir_name(from, (uint32_t)n->arg.u);
+    enum call_id id = call_of(from, n);
+    if (c->g->opts->gpu && (id == CALL_topk || id == CALL_topk_index)) {
+        const uop *split = copy_topk(c, id, src, TOP_LENGTH);
+        if (split) return split;
+    }
+    const uop *dense =
+        c->g->opts->gpu ? scatter_call_dense(c->g->ir, &c->g->shapes, id, (enum dtype)n->dt, src) : NULL;
+    if (dense) return dense;
+    for (uint32_t i = 0; i < call_values(from, n); i++) need_stored(c, src[i]);
+    enum call_id indices = id == CALL_sort ? CALL_argsort : CALL_topk_index;
+    if ((id == CALL_sort || id == CALL_topk) && has_indices(c, from, n, indices)) {
+        const uop *at = call(c, id == CALL_sort ? "argsort" : "topk_index", DT_I64, src, n->nsrc);
+        uint32_t last = shape_of(&c->g->shapes, src[0])->n - 1;
+        const uop *x =
+            uop_new(c->g->ir, OP_GATHER, (enum dtype)n->dt, 1, (const uop *[]){src[0], at}, 2, ARG_INT(last));
+        return force(c, x), x; /* rows as they are; another order of axes is a copy */
+    }
+    return call(c, name, (enum dtype)n->dt, src, n->nsrc);
+}
+
+const uop *copy_scatter(struct copy *c, const uop *n, const uop *const *src) {
+    struct ir *ir = c->g->ir;
+    struct shapes *sh = &c->g->shapes;
+    struct scatter_fixed f;
+    scatter_begin(ir, sh, src[2], n->arg.i, &f);
+    f.greatest = copy_reduction(c, f.greatest);
+    force(c, stored_for(f.greatest));
+    const uop *zeros = own_copy(c, scatter_zeros(ir, sh, &f, shape_of(sh, src[0])));
+    const uop *sum = uop_new(ir, OP_SCATTER, DT_I64, 1,
+                             (const uop *[]){zeros, src[1], scatter_to_fixed(ir, sh, &f, src[2])}, 3, n->arg);
+    return scatter_to_float(ir, sh, &f, sum, (enum dtype)n->dt);
+}
+
+/* 16-bit floats are added in f32 and rounded once, as in any other sum: a bf16 that ones are added to ends at 256. */
+const uop *copy_wide_scatter(struct copy *c, const uop *n, const uop *const *src) {
+    const uop *wide[] = {own_copy(c, cast_as(c, src[0], DT_F32)), src[1], cast_as(c, src[2], DT_F32)};
+    return cast_as(c, uop_new(c->g->ir, OP_SCATTER, DT_F32, 1, wide, 3, n->arg), (enum dtype)n->dt);
+}
+
+/* The indices of a sort, or of the first k, name an element of their row once: sums of one term have no order. */
+bool names_once(const struct copy *c, const uop *n, const uop *index) {
+    if (is_marked(c, index, MARK_ONCE)) return true;
+    if (index->op != OP_CALL || n->arg.i + 1 != (int64_t)shape_of(&c->g->shapes, index)->n) return false;
+    const char *name = ir_name(c->g->ir, (uint32_t)index->arg.u);
+    return !strcmp(name, "argsort") || !strcmp(name, "topk_index");
+}
