@@ -2,8 +2,8 @@
  *
  * Names, shapes and first values of weights are PyTorch's, so that state dicts can be exchanged: weights and biases of products and
  * convolutions are uniform within +-1/sqrt(fan_in), embeddings normal, norms 1 and 0. With rg_nn_precision products and
- * convolutions convert what they read to the half type (the parameters stay F32, and so do their gradients), and norms convert to F32; a
- * batch norm's result has its input's type.
+ * convolutions convert what they read to the half type (the parameters stay F32, and so do their gradients), and norms convert to F32; the
+ * result of a norm of images (batch, group, instance) has its input's type.
  * Tests: tests/unit/nn_layers.c */
 #include "nn.h"
 
@@ -244,11 +244,10 @@ static rg_tensor forward_rmsnorm(AT, rg_module *m, rg_tensor x) {
     return rg_rmsnorm_at(HERE, wide(HERE, m, x), nn_own(m, "weight"), norm_opts(m));
 }
 static rg_tensor forward_groupnorm(AT, rg_module *m, rg_tensor x) {
-    return rg_groupnorm_at(HERE, wide(HERE, m, x), m->a.groups, nn_own(m, "weight"), nn_own(m, "bias"),
-                           norm_opts(m));
+    return rg_groupnorm_at(HERE, x, m->a.groups, nn_own(m, "weight"), nn_own(m, "bias"), norm_opts(m));
 }
 static rg_tensor forward_instancenorm(AT, rg_module *m, rg_tensor x) {
-    return rg_instancenorm_at(HERE, wide(HERE, m, x), nn_own(m, "weight"), nn_own(m, "bias"), norm_opts(m));
+    return rg_instancenorm_at(HERE, x, nn_own(m, "weight"), nn_own(m, "bias"), norm_opts(m));
 }
 static const struct nn_layer layernorm = {"layernorm", forward_layernorm},
                              rmsnorm = {"rmsnorm", forward_rmsnorm},

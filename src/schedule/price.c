@@ -35,6 +35,7 @@ enum {
     LEAST_BLOCKED = 512,   /* MULs of a contraction worth a blocked schedule */
     LOADS_WALKED = 64,     /* nodes visited below a MUL */
     PROLOGUE_STEPS = 4,    /* ops between a load and a contraction's MUL */
+    PREDICATE_DEPTH = 8,   /* ops of a predicate */
     GPU_VECTOR_BYTES = 64, /* wider vectors than any CPU's: a model of a GPU */
     THREADS_PER_SM = 1024, /* that hide the latency of memory */
     BLOCK_THREADS = 512,   /* at most */
@@ -511,6 +512,21 @@ static void price_memory(struct tally *t, const traffic_vec *v) {
 
 /* ---- the price ---------------------------------------------------------------------------------------------------- */
 
+/* A predicate of indices alone: the padding of a window. */
+static bool is_predicate(const uop *n, uint32_t depth) {
+    if (n->dt == DT_IDX) return true;
+    if (n->dt != DT_BOOL || n->op == OP_LOAD || !depth) return false;
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if (!is_predicate(n->src[i], depth - 1)) return false;
+    return true;
+}
+
+/* Where MMA instructions multiply, loads to shared memory are predicated: once for an element, not for each term. */
+static bool is_padding(const uop *n) {
+    return n->op == OP_WHERE && n->dt != DT_IDX ? is_predicate(n->src[0], PREDICATE_DEPTH)
+                                                : n->dt == DT_BOOL && is_predicate(n, PREDICATE_DEPTH);
+}
+
 /* RESIDENT: of the passes over a row that stays in cache, only the first computes a math function. */
 static bool computed_before(struct tally *t, const uop *n, struct map *seen) {
     uint64_t id = n->id < t->r->node_of.n ? t->r->node_of.p[n->id] : 0, by;
@@ -547,6 +563,8 @@ static void price_nodes(struct tally *t, traffic_vec *mem) {
         } else if (t->contractions && n->op == OP_CAST && n->src[0]->op == OP_LOAD &&
                    (t->gpu || mma_takes(t, (enum dtype)n->src[0]->dt, (enum dtype)n->dt))) {
             /* free: tiles hold what was loaded, and MMA instructions take narrow operands */
+        } else if (t->gpu && t->mma_products.n && is_padding(n)) {
+            /* free */
         } else {
             double w = t->gpu && t->contractions ? epilogue_weight(n) : op_weight(n);
             if (w > 0 && !computed_before(t, n, &seen))

@@ -170,7 +170,7 @@ static const struct {
 } known[] = {
     {{.dt = "bf16", .b = 3, .in = 64, .out = 64, .high = 8, .wide = 56, .taps = 3, .pad = 1}, true},
     {{.dt = "f16", .b = 3, .in = 64, .out = 64, .high = 8, .wide = 56, .taps = 3, .pad = 1}, true},
-    {{.dt = "bf16", .b = 1, .in = 128, .out = 128, .high = 6, .wide = 56, .taps = 3, .pad = 1}, true},
+    {{.dt = "bf16", .b = 1, .in = 128, .out = 64, .high = 12, .wide = 56, .taps = 3, .pad = 1}, true},
     {{.dt = "bf16", .b = 1, .in = 64, .out = 64, .high = 14, .wide = 32, .taps = 5, .pad = 2}, true},
     {{.dt = "bf16", .b = 2, .in = 64, .out = 128, .high = 28, .wide = 16, .taps = 3, .pad = 1}, true},
     {{.dt = "bf16", .b = 2, .in = 64, .out = 64, .high = 7, .wide = 112, .taps = 3, .pad = 1}, true},

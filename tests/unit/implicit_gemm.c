@@ -294,6 +294,53 @@ TEST(implicit_gemm_one_tap_copies) {
     CHECK_EQ(rg_close(c), 0);
 }
 
+/* What a 3 x 3 convolution of bf16 and its gradients take, by the model. */
+static rg_plan_stats planned(rg_ctx *c, int64_t n, int64_t channels, int64_t filters, int64_t size,
+                             bool gradients) {
+    rg_tensor in[] = {zeros(c, RG_SHAPE(n, channels, size, size)),
+                      zeros(c, RG_SHAPE(filters, channels, 3, 3))},
+              g[2];
+    rg_tensor y = rg_conv2d(in[0], in[1], .padding = RG_SHAPE(1));
+    rg_plan_stats s = {0};
+    if (gradients) rg_grad(y, ((rg_tensors){in, 2}), g, .seed = zeros(c, RG_SHAPE(n, filters, size, size)));
+    CHECK_EQ(rg_schedule_stats(gradients ? RG_TENSORS(g[0], g[1]) : RG_TENSORS(y), &s), 0);
+    return s;
+}
+
+/* 64 channels are read where they are; from 128 by 128 on a copy with the channels last costs less than it saves. */
+TEST(implicit_gemm_of_many_channels) {
+    simgpu_add();
+    rg_ctx *c = rg_open("SIM90");
+    CHECK_EQ(planned(c, 64, 64, 64, 56, false).kernels, 2);
+    CHECK_EQ(planned(c, 32, 128, 64, 64, false).kernels, 2);
+    CHECK_EQ(planned(c, 32, 128, 128, 64, false).kernels, 3);
+    CHECK_EQ(planned(c, 32, 384, 128, 64, false).kernels, 3);
+    CHECK_EQ(rg_close(c), 0);
+}
+
+/* Prices are those of MMA instructions, with padding or without, in place or over copies. */
+TEST(implicit_gemm_of_channels_is_priced) {
+    struct rnd r = {20261119};
+    setenv("RIDGE_MODEL", "share/machines/h200.txt", 1);
+    simgpu_add();
+    rg_ctx *c = rg_open("SIM90");
+    double worst = 0;
+    for (int i = 0; i < 40; i++) {
+        int64_t channels = 64 * rnd_range(&r, 1, 8), filters = 64 * rnd_range(&r, 1, 8),
+                size = 8 * rnd_range(&r, 2, 8);
+        int64_t n = RG_MAX(1, (int64_t)3e9 / (channels * filters * 9 * size * size));
+        bool gradients = rnd_below(&r, 2);
+        rg_plan_stats s = planned(c, n, channels, filters, size, gradients);
+        double floor = s.ops / 990e12 + s.bytes / 4.8e12 + 2e-6 * (double)s.kernels;
+        if (s.predicted > 2 * floor)
+            FAIL("%lld x %lld x %lld^2, %lld filters: %.0f us, %.0f at the roof", (long long)n,
+                 (long long)channels, (long long)size, (long long)filters, s.predicted * 1e6, floor * 1e6);
+        worst = RG_MAX(worst, s.predicted / floor);
+    }
+    TEST_INFO("at most %.1f x what the roof allows", worst);
+    CHECK_EQ(rg_close(c), 0);
+}
+
 /* ---- products of heads ------------------------------------------------------------------------------------------ */
 
 /* The product behind an attention of heads (B, H, T, D), and what flows to its weights: sums over images and positions. */

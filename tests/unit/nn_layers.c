@@ -236,18 +236,16 @@ TEST(nn_batchnorm_plans_once) {
     CHECK_EQ(rg_close(c), 0);
 }
 
-/* (N, C, H, W) through a batch norm in mixed precision; its statistics stay F32. */
+/* (N, C, H, W) through a norm in mixed precision. */
 static rg_tensor half_norm(rg_module *n, rg_tensor x, bool training, rg_dtype dt) {
     CHECK_EQ(rg_nn_train(n, training), 0);
     rg_tensor y = rg_nn_forward(n, x);
     CHECK_EQ(rg_dtype_of(y), dt);
-    CHECK_EQ(rg_dtype_of(rg_nn_get(n, "running_var")), RG_F32);
     return rg_cast(y, RG_F32);
 }
 
-TEST(nn_precision_batchnorm_keeps_the_type) {
-    rg_ctx *c = rg_open(NULL);
-    rg_module *n = rg_nn_batchnorm(c, 3), *m = rg_nn_sequential(c, RG_MODULES(n));
+static void norm_keeps_the_type(rg_ctx *c, rg_module *n) {
+    rg_module *m = rg_nn_sequential(c, RG_MODULES(n));
     rg_tensor x = rg_cast(rg_add(rg_randn(c, RG_F32, RG_SHAPE(16, 3, 5, 5)), 100), RG_BF16);
     CHECK_EQ(rg_nn_precision(m, RG_BF16), 0);
     for (int training = 1; training >= 0; training--) {
@@ -258,6 +256,15 @@ TEST(nn_precision_batchnorm_keeps_the_type) {
     }
     CHECK_EQ(rg_dtype_of(rg_nn_forward(m, x)), RG_F32);
     OK(c);
+}
+
+TEST(nn_precision_norms_of_images_keep_the_type) {
+    rg_ctx *c = rg_open(NULL);
+    rg_module *batch = rg_nn_batchnorm(c, 3);
+    norm_keeps_the_type(c, batch);
+    CHECK_EQ(rg_dtype_of(rg_nn_get(batch, "running_var")), RG_F32);
+    norm_keeps_the_type(c, rg_nn_groupnorm(c, 1, 3));
+    norm_keeps_the_type(c, rg_nn_instancenorm(c, 3));
     CHECK_EQ(rg_close(c), 0);
 }
 
