@@ -277,7 +277,7 @@ TEST(gpu_rows_decide_legality) {
     ir_test_close(&t);
 }
 
-/* Sums of columns, one thread each: split as long as there are too few of them. */
+/* Sums of long columns, which a block reads side by side: split as long as there are too few of them for all SMs. */
 static uint32_t kernels_of_column_sums(const struct gpu_spec *g, int64_t columns) {
     struct ir_test t;
     ir_test_open(&t);
@@ -285,7 +285,7 @@ static uint32_t kernels_of_column_sums(const struct gpu_spec *g, int64_t columns
     struct schedule s;
     struct sched_opts o = {.model = planned_h200(), .gpu = true, .spec = g, .capability = g->cc};
     const char *text = arena_printf(
-        &t.arena, "kernel g\n(GRAPH (REDUCE_AXES[ADD] (BUFFER<f32>[0] 1024 %lld) 0))\n", (long long)columns);
+        &t.arena, "kernel g\n(GRAPH (REDUCE_AXES[ADD] (BUFFER<f32>[0] 65536 %lld) 0))\n", (long long)columns);
     ir_parse(&t.ir, text, strlen(text), "text", &p);
     memset(&s, 0, sizeof s);
     schedule(&t.arena, &t.ir, p.kernel.p[0].sink, &o, &s);
@@ -297,9 +297,9 @@ static uint32_t kernels_of_column_sums(const struct gpu_spec *g, int64_t columns
 TEST(gpu_rows_decide_column_sums) {
     for (size_t i = 0; i < RG_COUNT(names); i++) {
         const struct gpu_spec *g = gpu_spec_find(names[i]);
-        int64_t full = scaled(g, 1 << 17);
-        CHECK_EQ(kernels_of_column_sums(g, full), 1);
-        CHECK_EQ(kernels_of_column_sums(g, full - 1), 2);
+        CHECK_EQ(kernels_of_column_sums(g, 64 * g->sms), 1);
+        CHECK_EQ(kernels_of_column_sums(g, 16 * g->sms), 2);
+        CHECK_EQ(kernels_of_column_sums(g, g->sms), 2);
     }
 }
 
