@@ -162,6 +162,7 @@ enum {
     KERNEL_STATEMENTS = 1500, /* functions expanded (op_statements) */
     KERNEL_NODES = 400,       /* of the tensor graph */
     KERNEL_OUTPUTS = 60,
+    PARTS_MOST = 4, /* of a concatenation, that an iteration stores */
     KERNEL_BUFFERS = 62
 };
 struct last_index { /* see linear_index() */
@@ -227,6 +228,8 @@ enum {
 /* SINK of the kernel that stores these units, over raw ranges (outputs LOOP with pos = axis, reductions REDUCE);
  * NULL: illegal, r->illegal says why. PARAM slots are node ids of the memory's node. */
 const uop *rangeify_kernel(struct rangeify *, const uint32_t *unit, uint32_t n, const uint8_t *stored);
+/* parts.c: the same SINK, where parts of a concatenation have sums in common, over a shorter range of the domain. */
+const uop *rangeify_parts(struct rangeify *, const uop *sink);
 /* Which ranges of the domain may be the grid: those that every store, reduction and kept row depends on. topo: all nodes
  * of the kernel. */
 void rangeify_grid(struct rangeify *, const uop_vec *topo, bool grid[SHAPE_MAX]);

@@ -212,105 +212,6 @@ static void merge_reductions(struct kernel_builder *b) {
     }
 }
 
-/* ---- parts of a concatenation ------------------------------------------------------------------------------------ */
-
-enum { PARTS_MOST = 4, PARTS_GRID = 64 }; /* parts; iterations of the grid that remain */
-
-/* Into how many equal parts, of which each predicate on the range takes whole ones, 2 .. PARTS_MOST? 0: none. */
-static int64_t equal_parts(const uop_vec *topo, const uop *range) {
-    int64_t size = range->src[0]->arg.i;
-    bool cut[PARTS_MOST + 1] = {0}, any = false;
-    for (int64_t n = 2; n <= PARTS_MOST; n++) cut[n] = size % n == 0;
-    for (uint32_t i = 0; i < topo->n; i++) {
-        const uop *n = topo->p[i];
-        if (n->op != OP_LT || (n->src[0] != range && n->src[1] != range)) continue;
-        const uop *with = n->src[n->src[0] == range];
-        if (!uop_is_const(with)) return 0;
-        int64_t at = with->arg.i + (n->src[1] == range); /* the first value on the other side */
-        any = true;
-        for (int64_t k = 2; k <= PARTS_MOST; k++) cut[k] = cut[k] && at % (size / k) == 0;
-    }
-    for (int64_t n = 2; n <= PARTS_MOST && any; n++)
-        if (cut[n]) return n;
-    return 0;
-}
-
-/* Does a reduction over range x depend on one over y? */
-static bool is_after(struct kernel_builder *b, const uop_vec *topo, const uop *x, const uop *y) {
-    for (uint32_t i = 0; i < topo->n; i++) {
-        uop_vec below = {0};
-        if (topo->p[i]->op != OP_REDUCE || topo->p[i]->src[1] != x) continue;
-        uop_topo(b->a, &topo->p[i], 1, &below);
-        for (uint32_t k = 0; k < below.n; k++)
-            if (below.p[k]->op == OP_REDUCE && below.p[k]->src[1] == y) return true;
-    }
-    return false;
-}
-
-/* Reductions of one size that do not wait for each other get one range: one loop, and equal ones become one node. */
-static const uop *share_ranges(struct kernel_builder *b, const uop *sink) {
-    uop_vec topo = {0};
-    uop_topo(b->a, &sink, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++)
-        for (uint32_t k = 0; k < i; k++) {
-            if (topo.p[i]->op != OP_REDUCE || topo.p[k]->op != OP_REDUCE || topo.p[i]->nsrc != 2 ||
-                topo.p[k]->nsrc != 2)
-                continue;
-            const uop *x = topo.p[k]->src[1], *y = topo.p[i]->src[1];
-            if (x == y || x->src[0] != y->src[0] || is_after(b, &topo, x, y) || is_after(b, &topo, y, x))
-                continue;
-            return share_ranges(b, rw_subst(&b->r->rw, sink, &y, &x, 1));
-        }
-    return sink;
-}
-
-static uint32_t count_sums(const uop_vec *topo) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < topo->n; i++) {
-        if (topo->p[i]->op == OP_STAGE || topo->p[i]->op == OP_SCAN || topo->p[i]->op == OP_STORE_ADD)
-            return 0;
-        n += topo->p[i]->op == OP_REDUCE;
-    }
-    return n;
-}
-
-/* The stores of all n parts of output axis i, each without predicates on it, in an iteration of an axis that is n times as short. */
-static const uop *store_parts(struct kernel_builder *b, uint32_t i, int64_t n) {
-    const uop *range = b->r->dim[i], *part = resized(b, range, range->src[0]->arg.i / n);
-    VEC(const uop *) stores = {0};
-    for (int64_t k = 0; k < n; k++) {
-        const uop *at = rw2(&b->r->rw, OP_ADD, part, uop_idx(b->r->ir, k * part->src[0]->arg.i));
-        const uop *sink = rw_subst(&b->r->rw, b->sink, &range, &at, 1);
-        for (uint32_t s = 0; s < sink->nsrc; s++) vec_push(b->a, &stores, sink->src[s]);
-    }
-    return share_ranges(b, uop_new(b->r->ir, OP_SINK, DT_VOID, 1, stores.p, stores.n, (union arg){0}));
-}
-
-static int64_t grid_size(struct kernel_builder *b) {
-    int64_t n = 1;
-    for (uint32_t i = 0; i < b->r->dims; i++)
-        if (b->grid[i] && b->r->dim[i]->op == OP_RANGE) n *= b->r->dim[i]->src[0]->arg.i;
-    return n;
-}
-
-/* What is concatenated of equal parts that have sums in common (rotary positions of a product with a vector: each part needs both)
- * is stored part by part in one iteration, which computes each sum once and has no predicates. */
-static void cut_parts(struct kernel_builder *b) {
-    struct rangeify *r = b->r;
-    for (uint32_t i = 0; i < r->dims; i++) {
-        uop_vec topo = {0}, after = {0};
-        if (!b->grid[i] || r->dim[i]->op != OP_RANGE) continue;
-        uop_topo(b->a, &b->sink, 1, &topo);
-        int64_t n = count_sums(&topo) ? equal_parts(&topo, r->dim[i]) : 0;
-        if (!n) continue;
-        const uop *sink = store_parts(b, i, n);
-        uop_topo(b->a, &sink, 1, &after);
-        if (count_sums(&after) > count_sums(&topo) || grid_size(b) < n * PARTS_GRID) continue;
-        r->dim[i] = resized(b, r->dim[i], r->dim[i]->src[0]->arg.i / n);
-        b->sink = sink;
-    }
-}
-
 /* ---- kinds, positions, classes -------------------------------------------------------------------------------- */
 
 struct kernel_axis {
@@ -641,7 +542,6 @@ void kernel_build(struct rangeify *r, const uop *sink, struct built *out) {
     uop_vec topo = {0};
     uop_topo(r->a, &sink, 1, &topo);
     rangeify_grid(r, &topo, b.grid);
-    cut_parts(&b);
     cut_outputs(&b);
     merge_outputs(&b);
     merge_reductions(&b);

@@ -404,6 +404,7 @@ static bool on_grid(const struct tally *t, const uop *range) {
 struct buffer_traffic {
     const uop *buf;
     double elements, again; /* distinct, and reread within an iteration of the grid */
+    double stored;          /* elements: no two stores have one in common */
     double footprint;       /* bytes that one iteration uses */
     bool load, store;
 };
@@ -438,6 +439,7 @@ static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store)
     struct buffer_traffic *x = &v->p[k];
     if (store) {
         x->store = true;
+        x->stored = RG_MIN(x->stored + n, (double)p->src[0]->hi);
     } else {
         if (x->load) x->again += all; /* another pass */
         x->again += RG_MAX(all - n, 0);
@@ -464,7 +466,7 @@ static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store)
         if (across && !along) t->across += all * size;
         if (across && !along && blocks < FEW_BLOCKS) t->down += n * size;
     }
-    x->elements = RG_MAX(x->elements, n);
+    x->elements = RG_MAX(x->elements, store ? x->stored : n);
     x->footprint = RG_MAX(x->footprint, n / rows * size);
 }
 

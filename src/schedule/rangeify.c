@@ -649,6 +649,33 @@ static bool embed(struct rangeify *r, const struct shape *dom, const struct shap
     return true;
 }
 
+/* In how many parts a concatenation of shape s is stored in a domain that is as much shorter along one axis; 0: it is none. */
+static int64_t cat_parts(const uop *n, const struct shape *s, const struct shape *dom, uint32_t *axis) {
+    int64_t parts = 0;
+    while (n->op == OP_CAST) n = n->src[0];
+    if (n->op != OP_ADD || (n->src[0]->op != OP_PAD && n->src[1]->op != OP_PAD) || s->n != dom->n) return 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->d[i] == dom->d[i]) continue;
+        if (parts || !dom->d[i] || s->d[i] % dom->d[i]) return 0;
+        parts = s->d[i] / dom->d[i], *axis = i;
+    }
+    return parts > 1 && parts <= PARTS_MOST ? parts : 0;
+}
+
+/* The shape of the largest output, but for concatenations of parts that are as large as another. */
+static const struct shape *domain_of(struct sgraph *g, const uint32_t *unit, uint32_t n) {
+    const struct shape *dom = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const uop *o = g->unit[unit[i]].n;
+        const struct shape *s = written(g, o);
+        bool cat = false;
+        uint32_t axis;
+        for (uint32_t k = 0; k < n && !cat; k++) cat = cat_parts(o, s, written(g, g->unit[unit[k]].n), &axis);
+        if (!cat && (!dom || shape_size(s) > shape_size(dom))) dom = s;
+    }
+    return dom;
+}
+
 /* A store runs in the loops that its address depends on. Along other axes (the target has size 1, or the index is invariant)
  * the values for one element are reduced first. */
 static const uop *scatter_of(struct rangeify *r, const uop *n, const uop *const *at) {
@@ -748,11 +775,7 @@ static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint3
     r->row_reads.n = r->row_reads.cap = 0;
     map_init(&r->reduce_ranges, r->a);
     map_init(&r->row_ranges, r->a);
-    const struct shape *dom = NULL; /* of the largest output */
-    for (uint32_t i = 0; i < n; i++) {
-        const struct shape *s = written(r->g, r->g->unit[unit[i]].n);
-        if (!dom || shape_size(s) > shape_size(dom)) dom = s;
-    }
+    const struct shape *dom = domain_of(r->g, unit, n);
     r->dims = r->flat ? 1 : dom->n;
     for (uint32_t i = 0; i < r->dims; i++) {
         int64_t size = r->flat ? shape_size(dom) : dom->d[i];
@@ -761,9 +784,31 @@ static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint3
     return dom;
 }
 
+typedef VEC(const uop *) store_vec;
+
+/* The stores of an output at the coordinates of the domain: one, or one for each part of a concatenation. */
+static void store_output(struct rangeify *r, const uop *o, const struct shape *dom, store_vec *store) {
+    const struct shape *s = written(r->g, o);
+    const uop *at[SHAPE_MAX], *first;
+    uint32_t axis;
+    int64_t parts = r->flat ? 0 : cat_parts(o, s, dom, &axis);
+    if (r->flat) {
+        at[0] = r->dim[0];
+        bool part = o->op == OP_SCATTER || (o->op == OP_ASSIGN && o->nsrc > 2);
+        if (part || shape_size(s) != shape_size(dom)) refuse(r, o, "another size");
+    } else if (!embed(r, dom, parts ? dom : s, at))
+        refuse(r, o, "outputs over different domains");
+    if (!parts && !r->illegal) vec_push(r->a, store, store_of(r, o, at));
+    for (int64_t k = 0; k < parts && !r->illegal; k++) {
+        if (!k) first = at[axis];
+        at[axis] = add(r, first, idx(r, k * dom->d[axis]));
+        vec_push(r->a, store, store_of(r, o, at));
+    }
+}
+
 static const uop *write_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n, const uint8_t *stored) {
     const struct shape *dom = begin(r, unit, n, stored);
-    const uop *at[SHAPE_MAX], **store = arena_array(r->a, const uop *, n);
+    store_vec store = {0};
     for (uint32_t i = 0; i < n; i++) {
         const uop *o = r->g->unit[unit[i]].n;
         r->out[unit[i]] = 1;
@@ -773,27 +818,20 @@ static const uop *write_kernel(struct rangeify *r, const uint32_t *unit, uint32_
             if (sg_memory(r->g, o) == sg_memory(r->g, r->g->unit[unit[k]].n))
                 refuse(r, o, "two stores to one buffer");
     }
-    for (uint32_t i = 0; i < n && !r->illegal; i++) {
-        const uop *o = r->g->unit[unit[i]].n;
-        if (r->flat) {
-            at[0] = r->dim[0];
-            bool part = o->op == OP_SCATTER || (o->op == OP_ASSIGN && o->nsrc > 2);
-            if (part || shape_size(written(r->g, o)) != shape_size(dom)) refuse(r, o, "another size");
-        } else if (!embed(r, dom, written(r->g, o), at))
-            refuse(r, o, "outputs over different domains");
-        if (!r->illegal) store[i] = store_of(r, o, at);
-    }
+    for (uint32_t i = 0; i < n && !r->illegal; i++) store_output(r, r->g->unit[unit[i]].n, dom, &store);
     for (uint32_t i = 0; i < n; i++) r->out[unit[i]] = 0;
-    if (!r->illegal) order_stores(r, store, n);
-    return r->illegal ? NULL : uop_new(r->ir, OP_SINK, DT_VOID, 1, store, n, ARG_NONE);
+    if (store.n > KERNEL_OUTPUTS) refuse(r, r->g->unit[unit[0]].n, "too many stores for one kernel");
+    if (!r->illegal) order_stores(r, store.p, store.n);
+    return r->illegal ? NULL : uop_new(r->ir, OP_SINK, DT_VOID, 1, store.p, store.n, ARG_NONE);
 }
 
 const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n, const uint8_t *stored) {
     const uop *sink = write_kernel(r, unit, n, stored);
-    if (!sink || !drop_useless_rows(r)) return sink;
-    sink = write_kernel(r, unit, n, stored);
-    memset(r->plain, 0, r->g->units);
-    return sink;
+    if (sink && drop_useless_rows(r)) {
+        sink = write_kernel(r, unit, n, stored);
+        memset(r->plain, 0, r->g->units);
+    }
+    return sink && !r->illegal && !r->flat ? rangeify_parts(r, sink) : sink;
 }
 
 /* ---- the grid ------------------------------------------------------------------------------------------ */
