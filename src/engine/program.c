@@ -42,9 +42,8 @@ struct gpu_spec engine_spec(struct engine *en) {
 const char *prog_heuristic(struct engine *en, struct sched_prog *p) { return prog_heuristic_after(en, p, 0); }
 
 const char *prog_heuristic_after(struct engine *en, struct sched_prog *p, int refused) {
-    if (refused && (en->tuning.heuristic || !engine_on_cpu(en))) return "";
-    if (en->tuning.heuristic) return en->tuning.heuristic;
-    if (!engine_on_cpu(en)) return opts_heuristic_gpu(p->ir, &p->kernel, &en->gpu);
+    if (en->tuning.heuristic) return refused ? "" : en->tuning.heuristic;
+    if (!engine_on_cpu(en)) return opts_heuristic_gpu_after(p->ir, &p->kernel, &en->gpu, refused);
     /* MMA instructions are assembly, which only the CPU device's own compiler is known to take */
     int vec_bytes = strcmp(en->ops->name, "CPU") ? os_cpu()->vec_bytes : 0;
     return opts_heuristic_after(p->ir, &p->kernel, vec_bytes, en->ops->workers(en->dev), refused);

@@ -10,6 +10,7 @@
  * Tests: tests/unit/realize.c */
 #include "engine/internal.h"
 #include "event/event.h"
+#include "render/render.h"
 
 struct realize_call {
     struct engine *en;
@@ -178,6 +179,22 @@ static void record_pass(const char *pass, uint64_t t0, uint64_t t1, uint32_t bef
     event_add(EVENT_PASS, event_name(pass), t0, t1, before, after);
 }
 
+/* Of the heuristic's lists the first by which the threads of a block share their loops; the first of all if none does. */
+static void keep_fast_form(struct realize_call *c, struct sched_prog *p, struct lower_opts *how,
+                           struct linear *lin) {
+    const char *first = how->opts, *last = first;
+    if (engine_on_cpu(c->en) || !*first || !render_lone_loops(c->work, lin)) return;
+    if (strcmp(first, prog_heuristic(c->en, p))) return; /* the user's, or what a search found */
+    for (int i = 1; render_lone_loops(c->work, lin); i++) {
+        how->opts = prog_heuristic_after(c->en, p, i);
+        bool ends = !*how->opts || !strcmp(how->opts, last);
+        if (ends) how->opts = first;
+        prog_lower(p, p->ir, &p->kernel, how, lin);
+        if (ends) return;
+        last = how->opts;
+    }
+}
+
 enum { LINEAR_MOST = 20000 }; /* entries that a compiler takes seconds for */
 
 static const char *lower_one(struct realize_call *c, struct sched_prog *p, struct linear *lin) {
@@ -189,10 +206,14 @@ static const char *lower_one(struct realize_call *c, struct sched_prog *p, struc
     struct lower_opts how = {.opts = opts, .log = &log};
     prog_target(c->en, &how);
     prog_lower(p, p->ir, &p->kernel, &how, lin);
-    for (int i = 1; *opts && (!compile_fits(c->en, lin) || lin->n > LINEAR_MOST); i++) {
-        how.opts = opts = prog_heuristic_after(c->en, p, i); /* for a larger device, or unrolled too far */
+    keep_fast_form(c, p, &how, lin);
+    for (int i = 1; *how.opts && (!compile_fits(c->en, lin) || lin->n > LINEAR_MOST); i++) {
+        bool gpu = !engine_on_cpu(c->en);
+        how.opts =
+            gpu ? "" : prog_heuristic_after(c->en, p, i); /* for a larger device, or unrolled too far */
         prog_lower(p, p->ir, &p->kernel, &how, lin);
     }
+    opts = how.opts;
     if (engine_on_cpu(c->en)) predict_traffic(c->work, lin, &c->en->plans.model);
     for (int i = 0; i < 3; i++) lin->est.into[i] *= p->share;
     c->en->observer->lowered(p, lin, opts, &dump);

@@ -358,6 +358,14 @@ bool render_gives_up_coop(struct arena *a, const struct linear *lin, uop_vec *ou
     return out->n > before;
 }
 
+const char *render_lone_loops(struct arena *a, const struct linear *lin) {
+    spread_vec shared = {0};
+    row_vec rows = {0};
+    const char *why = NULL;
+    spread_find(a, lin, GPU_BLOCK_THREADS, &shared, &rows, &why);
+    return why;
+}
+
 double thread_iterations(const struct linear *lin) {
     double sum = 0, product[64] = {1};
     uint32_t depth = 0;

@@ -54,6 +54,8 @@ struct render_shape {
 void render_cuda(struct str *, struct ir *, const struct linear *, bool atomic, struct render_shape *);
 /* Adds the COOP axes of loops that cannot be shared: each thread will run all of them. False: no new ones. */
 bool render_gives_up_coop(struct arena *, const struct linear *, uop_vec *);
+/* NULL, or why the threads of a block cannot share the COOP loops of the program. */
+const char *render_lone_loops(struct arena *, const struct linear *);
 
 /* ---- gpu.c: OpenCL C 1.2 --------------------------------------------------------------------------- */
 

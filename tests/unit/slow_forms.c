@@ -4,6 +4,9 @@
  * src/schedule/price.c, src/schedule/split.c */
 #include "captured.h"
 #include "fake/cuda.h"
+#include "irtest.h"
+
+#include <math.h>
 
 typedef rg_tensor program(rg_tensor x);
 static rg_tensor sum0(rg_tensor x) { return rg_sum(x, .axes = RG_AXES(0)); }
@@ -260,6 +263,14 @@ static const struct {
     {"layer norm, odd", layernorm, RG_F32, 100003, 65},
 };
 
+/* What gave up a fast form, and of which program. */
+static void check_fast(char *text) {
+    const char *slow = strstr(text, "slow form"), *from = slow;
+    while (from && from > text && strncmp(from, "program ", 8)) from--;
+    while (slow && slow > text && slow[-1] != '\n') slow--; /* the kernel's name */
+    if (slow) FAIL("%.*s: %.*s", (int)strcspn(from, "\n"), from, (int)strcspn(slow, "\n"), slow);
+}
+
 TEST(slow_forms_none) {
     struct fake *f = fake();
     struct err e = {0};
@@ -297,9 +308,50 @@ TEST(slow_forms_none) {
     CHECK(strstr(text, FEW_SUMS));
     CHECK(strstr(text, FEW_COLUMNS));
     CHECK(strstr(text, PADDED_ROWS));
-    const char *slow = strstr(text, "slow form"), *from = slow;
-    while (from && from > text && strncmp(from, "program ", 8)) from--;
-    while (slow && slow > text && slow[-1] != '\n') slow--; /* the kernel's name */
-    if (slow) FAIL("%.*s: %.*s", (int)strcspn(from, "\n"), from, (int)strcspn(slow, "\n"), slow);
+    check_fast(text);
+    arena_free(&arena);
+}
+
+static rg_tensor std1(rg_tensor x) { return rg_std(x, .axes = RG_AXES(1)); }
+static rg_tensor lse1(rg_tensor x) { return rg_logsumexp(x, .axes = RG_AXES(1)); }
+static rg_tensor softmax0(rg_tensor x) { return rg_log_softmax(x, 0); }
+static rg_tensor rms(rg_tensor x) { return rg_rmsnorm(x, RG_NONE); }
+static rg_tensor transposed_std(rg_tensor x) { return rg_std(rg_transpose(x, 0, 1), .axes = RG_AXES(1)); }
+
+/* Rows and columns of any size and type that are read once, twice or three times. SEEDS and SEED draw others. */
+TEST(slow_forms_of_random_rows) {
+    static program *const fn[] = {var1, std1, lse1, softmax,  layernorm, rms,
+                                  most, std0, lse0, softmax0, most0,     transposed_std};
+    static const rg_dtype type[] = {RG_F32, RG_BF16, RG_F16, RG_F64};
+    int64_t draws = getenv("SEEDS") ? atoll(getenv("SEEDS")) : 150;
+    struct rnd r = {getenv("SEED") ? (uint64_t)atoll(getenv("SEED")) : 1};
+    struct fake *f = fake();
+    struct err e = {0};
+    struct arena arena;
+    struct captured said = capture_start();
+    char *text;
+    f->memory = (size_t)16 << 30; /* asked for, not touched */
+    unsetenv("RIDGE_MODEL");      /* the GPU's own */
+    rg_ctx *c = fake_open(f);
+    for (int64_t i = 0; i < draws; i++) {
+        RG_SCOPE(c);
+        size_t which = (size_t)rnd_below(&r, RG_COUNT(fn));
+        int64_t n = (int64_t)exp2(1 + 0.01 * (double)rnd_below(&r, 1500)); /* 2 to 64,000 */
+        int64_t rows = (int64_t)((1 << 25) / n >> rnd_below(&r, 12)) + 1;
+        if (rnd_below(&r, 3) == 0) n = n / 2 * 2;
+        rg_dtype dt = type[rnd_below(&r, RG_COUNT(type))];
+        rg_tensor x = rg_cast(rg_rand(c, RG_F32, RG_SHAPE(rows, n)), dt);
+        rg_realize(x);
+        fprintf(stderr, "program %lld: function %zu of %lld x %lld %s\n", (long long)i, which,
+                (long long)rows, (long long)n, rg_dtype_name(dt));
+        rg_realize(fn[which](x));
+    }
+    capture_stop(&said);
+    if (rg_status_of(c)) FAIL("%s", rg_error(c));
+    CHECK(!rg_close(c));
+    arena_init(&arena, &e);
+    capture_text(&said, &e, &arena, &text);
+    CHECK(strstr(text, "program 0") && strstr(text, "COOP("));
+    check_fast(text);
     arena_free(&arena);
 }

@@ -78,6 +78,7 @@ struct view {
     double ns;            /* of the whole kernel on one core, estimated */
     double tasks;         /* grid iterations that keep all threads busy */
     int finer;            /* enum finer: what a recipe gives up for more grid iterations */
+    int refused;          /* GPU: lists that were tried and gave up their form */
     int new_axes;         /* names made so far */
 };
 

@@ -331,7 +331,7 @@ static void write_coop_rows(struct view *v, int axis, struct str *out) {
         for (int several = v->reduces * SEVERAL <= MAX_SUMS; several >= 0; several--) {
             out->n = 0;
             write_coop(v, axis, keep, several, out);
-            if (is_legal(v, out)) return;
+            if (is_legal(v, out) && v->refused-- <= 0) return;
         }
     out->n = 0;
     write_coop_scalar(v, axis, out);
@@ -792,7 +792,8 @@ static const char *tiles_of_digits(struct view *v, const char *(*choose_tiles)(s
     return *tiled ? arena_printf(v->arena, "%s %s", digits, tiled) : "";
 }
 
-static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu, char *text) {
+static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu, int refused,
+                       char *text) {
     struct view *v = arena_new(ir->arena, struct view);
     struct kernel now = *k;
     struct str joins;
@@ -813,6 +814,7 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
     }
     double cost = coop_axis(v).cost;
     const char *order = order_of(v, cost);
+    v->refused = refused;
     if (*order) {
         snprintf(text, CHOOSE_TEXT, "%s%s", order, choose(v));
         if (!opts_legal(ir, k, text, gpu, NULL)) *text = 0;
@@ -822,16 +824,22 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
         str_printf(&joins, "%s ", join);
         if (!gpu_view(v, ir, &now, gpu)) return;
     }
+    v->refused = refused;
     const char *list = choose(v);
     if (!*list) list = few_sums(v);
     snprintf(text, CHOOSE_TEXT, "%s%s", joins.n ? joins.p : "", list);
     if (joins.n && !opts_legal(ir, k, text, gpu, NULL)) *text = 0;
 }
 
-const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu) {
+const char *opts_heuristic_gpu_after(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu,
+                                     int refused) {
     char text[CHOOSE_TEXT] = "";
-    write_list(ir, k, gpu, text); /* nodes of a JOIN stay */
+    write_list(ir, k, gpu, refused, text); /* nodes of a JOIN stay */
     return arena_strdup(ir->arena, text, strlen(text));
+}
+
+const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu) {
+    return opts_heuristic_gpu_after(ir, k, gpu, 0);
 }
 
 void opts_configs_gpu(struct ir *ir, const struct kernel *k, const struct gpu_spec *gpu,
