@@ -17,7 +17,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { STEPS_MOST = 256, BLOCKS_MOST = 64, WARM = 8 }; /* the ninth run of a plan is sampled, kernel by kernel */
+enum {
+    STEPS_MOST = 256,
+    BLOCKS_MOST = 64,
+    WARM = 8
+}; /* the ninth run of a plan is sampled, kernel by kernel */
 
 static rg_tensor through(rg_module *m, const char *name, rg_tensor x) {
     return rg_nn_forward(rg_nn_child(m, name), x);

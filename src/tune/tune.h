@@ -21,7 +21,8 @@ const char *opts_heuristic_for(struct ir *, const struct kernel *, int vec_bytes
 /* The same for a GPU, by its compute capability: 80: mma.sync; 90: wgmma, TMA; 0: no tiles in shared memory (OpenCL). */
 const char *opts_heuristic_gpu(struct ir *, const struct kernel *, const struct gpu_spec *);
 /* The list after those that were refused; the same again where there is no other. */
-const char *opts_heuristic_gpu_after(struct ir *, const struct kernel *, const struct gpu_spec *, int refused);
+const char *opts_heuristic_gpu_after(struct ir *, const struct kernel *, const struct gpu_spec *,
+                                     int refused);
 #define GPU_OF_CC(cc) ((const struct gpu_spec[]){gpu_spec_with_cc(cc)}) /* the default GPU restricted to cc */
 
 /* random_opts.c: a random legal opt list for tests and fuzzing; the same seed gives the same list. */
