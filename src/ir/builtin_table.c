@@ -51,6 +51,23 @@ static const char *sum_error(struct shapes *s, const uop *n, int64_t size, int64
     return __builtin_mul_overflow(*last / pieces, size, last) ? "a result that is too large" : NULL;
 }
 
+/* A network costs more per element the longer a column is; numbers of 8 bytes beside their indices most. An index of a byte's column has
+ * a byte itself. */
+int64_t call_columns_most(enum dtype dt, bool indices) {
+    uint32_t bytes = dtype_info[dt].bytes;
+    if (indices) return bytes == 8 ? 64 : bytes == 2 ? 512 : 256;
+    return bytes == 8 ? 256 : 512;
+}
+
+static const char *columns_error(const struct shape *in, int64_t code, int64_t k, int64_t *last) {
+    struct sorted_columns c = columns_unpack(code);
+    int64_t all = in->d[in->n - 1];
+    if (c.width < 1 || all % c.width || (c.lines != COLUMN_LINES && c.lines != COLUMN_LINES_FEW))
+        return "columns of equal length, 4 or 16 lines of them at a time";
+    if (k < 0 || k > all / c.width) return "k is 0 to the size of a column";
+    return __builtin_mul_overflow(k, c.width, last) ? "a result that is too large" : NULL;
+}
+
 int64_t collective_pack(struct collective c) {
     return (int64_t)c.kind | (int64_t)c.reduce << 8 | (int64_t)c.dt << 16 | (int64_t)c.world << 24 |
            c.peer << 40;
@@ -119,6 +136,11 @@ const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
         if (second < 0 || second > *last) return "k is 0 to the size of the last axis";
         *last = second;
         break;
+    case CALL_columns: {
+        const char *why = columns_error(in, flag, second, last);
+        if (why) return why;
+        break;
+    }
     case CALL_winner:
         if (n->src[0]->dt != DT_I64) return "the index of a function is i64";
         if (flag < 0 || (!flag && *last)) return "a size of 0 or more, with room for every index";
@@ -148,7 +170,8 @@ const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
     case CALL_scatter_sum: return sum_error(s, n, flag, last);
     default: return scatter_error(s, n);
     }
-    bool indices = id == CALL_argsort || id == CALL_topk_index;
+    bool indices =
+        id == CALL_argsort || id == CALL_topk_index || (id == CALL_columns && columns_unpack(flag).indices);
     return dt == (indices ? DT_I64 : (enum dtype)n->src[0]->dt) ? NULL
                                                                 : "indices are i64, values keep their dtype";
 }

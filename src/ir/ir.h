@@ -482,6 +482,8 @@ int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
     X(argsort,       1, 1)  /* the same, i64: indices of the sorted elements in x                                       */ \
     X(topk,          1, 2)  /* (.., k)        x; 1: the greatest first, 0: the least; k                                 */ \
     X(topk_index,    1, 2)  /* the same, i64: their indices                                                             */ \
+    X(columns,       1, 2)  /* (.., k * w)    x (.., n * w), columns of n elements, w side by side; struct sorted_columns       */ \
+                            /*                packed; k: the first k of each, or their indices (i64)                    */ \
     X(winner,        1, 1)  /* (.., size)     index; size: for each i the last j with index[j] = i, or -1               */ \
     X(nonzero,       1, 1)  /* (.., size)     bools; size: the indices of the true ones in order, then -1               */ \
     X(select,        2, 1)  /* (.., size)     x, bools; size: elements of x where they are true, in order, then 0       */ \
@@ -511,6 +513,22 @@ struct call_info {
 extern const struct call_info call_info[CALL_COUNT];
 enum call_id call_of(const struct ir *, const uop *); /* CALL_COUNT: unknown */
 uint32_t call_values(const struct ir *, const uop *); /* sources that are tensors */
+/* Of CALL["columns"]: how many stand side by side, lines of 64 bytes that an iteration of the grid takes of a row, and what is asked
+ * for. */
+struct sorted_columns {
+    int64_t width;
+    int lines;
+    bool indices, descending;
+};
+enum { COLUMN_LINES_FEW = 4, COLUMN_LINES = 16 };
+static inline int64_t columns_pack(struct sorted_columns c) {
+    return c.width << 10 | c.lines << 2 | c.indices << 1 | c.descending;
+}
+static inline struct sorted_columns columns_unpack(int64_t code) {
+    return (struct sorted_columns){code >> 10, code >> 2 & 255, code & 2, code & 1};
+}
+/* Elements of a column that the device sorts side by side with others; 0: it does not. */
+int64_t call_columns_most(enum dtype, bool indices);
 
 /* ---- loops: a tensor program that is repeated along time (loop.c) ---------------------------------------- */
 

@@ -374,37 +374,43 @@ static int64_t *sorted_indices(struct eval *e, enum dtype dt, const struct cell 
     return at;
 }
 
-/* sort, argsort, topk, topk_index. The error of a sorted number is the worst of its row; indices are
- * certain if the whole row is exact. */
+/* sort, argsort, topk, topk_index, columns: w of them side by side. The error of a sorted number is the worst of its row;
+ * indices are certain if the whole row is exact. */
 static void row_sorted(struct eval *e, const struct tensor *in, int64_t from, struct tensor *r, int64_t to,
-                       bool descending, bool indices) {
+                       struct sorted_columns f) {
     uint32_t last = r->shape->n - 1;
-    int64_t n = in->shape->d[last], k = r->shape->d[last];
+    int64_t n = in->shape->d[last] / f.width, k = r->shape->d[last] / f.width;
     struct cell *c = arena_array(&e->scratch, struct cell, n + 1);
     double worst = 0;
     bool unsure = false;
     for (int64_t i = 0; i < n; i++) {
-        c[i] = get(in, from + i * in->stride[last]);
+        c[i] = get(in, from + i * f.width * in->stride[last]);
         worst = RG_MAX(worst, c[i].err), unsure |= c[i].unsure;
     }
-    int64_t *at = sorted_indices(e, in->dt, c, n, descending);
+    int64_t *at = sorted_indices(e, in->dt, c, n, f.descending);
     for (int64_t i = 0; i < k; i++) {
         struct cell value = {.v = c[at[i]].v, .err = worst, .unsure = unsure};
         struct cell position = {.v = {.i = at[i]}, .unsure = unsure || worst > 0};
-        put(r, to + i * r->stride[last], indices ? position : value);
+        put(r, to + i * f.width * r->stride[last], f.indices ? position : value);
     }
 }
 
 static struct tensor ev_sort(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     enum call_id id = call_of(e->ir, n);
     struct tensor r = eval_tensor(e, (enum dtype)n->dt, s, 0);
-    bool descending = number(e, n, 1) != 0, indices = id == CALL_argsort || id == CALL_topk_index;
+    struct sorted_columns f = {.width = 1,
+                               .indices = id == CALL_argsort || id == CALL_topk_index,
+                               .descending = number(e, n, 1) != 0};
+    if (id == CALL_columns) f = columns_unpack(number(e, n, 1));
+    uint32_t last = s->n - 1;
     struct walk w;
-    walk_start(&w, s, 1u << (s->n - 1)), walk_with(&w, &r), walk_with(&w, in);
+    walk_start(&w, s, 1u << last), walk_with(&w, &r), walk_with(&w, in);
     for (; w.more; walk_next(&w)) {
-        struct arena_mark mark = arena_mark(&e->scratch);
-        row_sorted(e, in, w.at[1], &r, w.at[0], descending, indices);
-        arena_release(&e->scratch, mark);
+        for (int64_t j = 0; j < f.width; j++) {
+            struct arena_mark mark = arena_mark(&e->scratch);
+            row_sorted(e, in, w.at[1] + j * in->stride[last], &r, w.at[0] + j * r.stride[last], f);
+            arena_release(&e->scratch, mark);
+        }
     }
     return r;
 }
@@ -596,7 +602,7 @@ static struct tensor ev_loop(struct eval *e, const uop *n, const struct shape *s
 static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     enum call_id id = call_of(e->ir, n);
     if (id == CALL_loop) return ev_loop(e, n, s);
-    if (id <= CALL_topk_index) return ev_sort(e, n, in, s);
+    if (id <= CALL_columns) return ev_sort(e, n, in, s);
     if (id == CALL_collective) return ev_collective(e, n, in, s);
     if (id >= CALL_scan_add && id <= CALL_scan_lse) return ev_running(e, n, in, s);
     if (id == CALL_winner) return ev_winner(e, n, in, s);

@@ -28,6 +28,14 @@ static double ops_of(enum call_id id, double rows, double n, double k) {
     }
 }
 
+/* Its rows are blocks of columns. */
+static void count_columns(struct sched_builtin *b, int64_t bytes) {
+    struct sorted_columns c = columns_unpack(b->num[2]);
+    double width = (double)c.width;
+    b->ops = ops_of(CALL_topk, (double)b->rows * width, (double)b->num[0] / width, (double)b->num[1] / width);
+    b->rows *= (c.width * bytes + 64 * c.lines - 1) / (64 * c.lines);
+}
+
 static void numbers_of(struct sgraph *g, const uop *n, struct sched_builtin *b) {
     enum call_id id = call_of(g->ir, n);
     const struct call_info *f = &call_info[id];
@@ -41,6 +49,7 @@ static void numbers_of(struct sgraph *g, const uop *n, struct sched_builtin *b) 
     b->num[2] = uop_const_i(g->ir, n, f->values);
     if (id == CALL_collective) b->num[0] = in->d[0];
     b->ops = ops_of(id, (double)b->rows, (double)b->num[0], (double)b->num[1]);
+    if (id == CALL_columns) count_columns(b, dtype_info[n->src[0]->dt].bytes);
 }
 
 static const uop *buffer(struct sgraph *g, struct ir *ir, const uop *n, uint32_t slot) {

@@ -60,8 +60,8 @@ static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *s
     return where;
 }
 
-/* Where the indices of the same sort are wanted, too, as for a gradient: its values are gathered by them. */
-static bool has_indices(const struct copy *c, const struct ir *from, const uop *n, enum call_id id) {
+/* Is there a call of this function with the sources of n? */
+static bool has_call(const struct copy *c, const struct ir *from, const uop *n, enum call_id id) {
     for (uint32_t i = 0; i < c->topo.n; i++) {
         const uop *m = c->topo.p[i];
         if (m->op == OP_CALL && m->nsrc == n->nsrc && call_of(from, m) == id &&
@@ -139,6 +139,67 @@ const uop *copy_scatter_set(struct copy *c, const uop *n) {
     return call(c, "scatter_set", (enum dtype)n->dt, src, 4);
 }
 
+enum {
+    LEAST_COLUMNS = 8, /* worth the lanes of a vector */
+    LANE_BYTES = 64,   /* of a network */
+    MANY_BLOCKS = 64   /* of many lines, which keep threads busy */
+};
+
+/* Do columns side by side fill most of the lanes? Indices have lanes twice as wide. */
+static bool fill_lanes(enum dtype dt, bool indices, int64_t width) {
+    int64_t lanes = LANE_BYTES / (dtype_info[dt].bytes << (indices && dtype_info[dt].bytes < 8));
+    return width >= LEAST_COLUMNS && 4 * width >= 3 * ((width + lanes - 1) / lanes) * lanes;
+}
+
+/* A CPU's sort of a permuted tensor: columns are sorted as they lie, and the result is permuted; or rows, where the last axis is the one.
+ * NULL: it is neither. */
+static const uop *copy_sorted_view(struct copy *c, const uop *n, enum call_id id, const uop *const *src) {
+    const uop *p = src[0], *x = p->op == OP_PERMUTE ? p->src[0] : NULL;
+    if (!x || id > CALL_topk_index || c->g->opts->gpu) return NULL;
+    struct ir *ir = c->g->ir;
+    const struct shape *s = sg_shape(c->g, x);
+    int64_t d[SHAPE_MAX], width = 1, axis = p->src[s->n]->arg.i, len = s->d[axis];
+    int64_t k = id == CALL_topk || id == CALL_topk_index ? src[2]->arg.i : len;
+    bool indices = id == CALL_argsort || id == CALL_topk_index;
+    enum dtype dt = (enum dtype)x->dt;
+    memcpy(d, s->d, s->n * sizeof *d);
+    for (uint32_t i = (uint32_t)axis + 1; i < s->n; i++) width *= s->d[i];
+    bool fits = len <= call_columns_most(dt, indices) && fill_lanes(dt, indices, width);
+    if (!shape_size(s) || k < 1 || (width > 1 && !fits) || width > UINT32_MAX / len) return NULL;
+    int64_t rows = shape_size(s) / (len * width),
+            blocks = width * dtype_info[dt].bytes / (LANE_BYTES * COLUMN_LINES);
+    struct sorted_columns f = {.width = width,
+                               .lines = rows * blocks >= MANY_BLOCKS ? COLUMN_LINES : COLUMN_LINES_FEW,
+                               .indices = indices,
+                               .descending = src[1]->arg.i != 0};
+    const uop *call_src[3] = {x, src[1], n->nsrc > 2 ? src[2] : NULL}, *r;
+    union arg name = {.u = ir_sym(ir, call_info[width > 1 ? CALL_columns : id].name,
+                                  strlen(call_info[width > 1 ? CALL_columns : id].name))};
+    d[axis] = len * width;
+    if (width > 1) {
+        call_src[0] = graph_shaped(ir, OP_RESHAPE, x, d, (uint32_t)axis + 1);
+        call_src[1] = uop_idx(ir, columns_pack(f)), call_src[2] = uop_idx(ir, k);
+    }
+    need_stored(c, call_src[0]);
+    r = uop_new(ir, OP_CALL, (enum dtype)n->dt, 1, call_src, width > 1 ? 3 : n->nsrc, name);
+    d[axis] = k;
+    if (width > 1) r = graph_shaped(ir, OP_RESHAPE, r, d, s->n);
+    const uop *out[1 + SHAPE_MAX] = {r};
+    memcpy(out + 1, p->src + 1, s->n * sizeof *out);
+    r = uop_mk(ir, OP_PERMUTE, out, 1 + s->n, p->arg);
+    if (indices) mark(c, r, MARK_ONCE);
+    return r;
+}
+
+/* Are values of the same sort wanted beside its indices, or the other way round? */
+static bool has_twin(const struct copy *c, const struct ir *from, const uop *n, enum call_id id) {
+    static const enum call_id twin[] = {[CALL_sort] = CALL_argsort,
+                                        [CALL_argsort] = CALL_sort,
+                                        [CALL_topk] = CALL_topk_index,
+                                        [CALL_topk_index] = CALL_topk};
+    return id <= CALL_topk_index && has_call(c, from, n, twin[id]);
+}
+
 const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const uop *const *src) {
     const char *name = ir_name(from, (uint32_t)n->arg.u);
     enum call_id id = call_of(from, n);
@@ -149,9 +210,12 @@ const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const 
     const uop *dense =
         c->g->opts->gpu ? scatter_call_dense(c->g->ir, &c->g->shapes, id, (enum dtype)n->dt, src) : NULL;
     if (dense) return dense;
+    bool twin = has_twin(c, from, n, id);
+    const uop *view = twin ? NULL : copy_sorted_view(c, n, id, src);
+    if (view) return view;
     for (uint32_t i = 0; i < call_values(from, n); i++) need_stored(c, src[i]);
-    enum call_id indices = id == CALL_sort ? CALL_argsort : CALL_topk_index;
-    if ((id == CALL_sort || id == CALL_topk) && has_indices(c, from, n, indices)) {
+    if (twin &&
+        (id == CALL_sort || id == CALL_topk)) { /* as for a gradient: values are gathered by the indices */
         const uop *at = call(c, id == CALL_sort ? "argsort" : "topk_index", DT_I64, src, n->nsrc);
         uint32_t last = shape_of(&c->g->shapes, src[0])->n - 1;
         const uop *x =
@@ -182,8 +246,9 @@ const uop *copy_wide_scatter(struct copy *c, const uop *n, const uop *const *src
 
 /* The indices of a sort, or of the first k, name an element of their row once: sums of one term have no order. */
 bool names_once(const struct copy *c, const uop *n, const uop *index) {
+    if (n->arg.i + 1 != (int64_t)shape_of(&c->g->shapes, index)->n) return false;
     if (is_marked(c, index, MARK_ONCE)) return true;
-    if (index->op != OP_CALL || n->arg.i + 1 != (int64_t)shape_of(&c->g->shapes, index)->n) return false;
+    if (index->op != OP_CALL) return false;
     const char *name = ir_name(c->g->ir, (uint32_t)index->arg.u);
     return !strcmp(name, "argsort") || !strcmp(name, "topk_index");
 }

@@ -77,11 +77,13 @@ static void store_before_interleaving(struct copy *c, const uop *view) {
 }
 
 /* RESHAPE, EXPAND, PERMUTE: of several of one kind, which the tensor layer keeps because tensors of the user's show them
- * (tg_name), one is left, or none. */
+ * (tg_name), one is left, or none; and of one that a sort became a view by. */
 static const uop *copy_view(struct copy *c, const uop *n, const uop **src) {
-    bool merged = n->src[0]->op == n->op, same = true;
     const uop *view = src[0];
-    if (merged) src[0] = c->viewed[n->src[0]->id];
+    bool ours =
+        n->op == OP_PERMUTE && n->src[0]->op == OP_CALL && view->op == OP_PERMUTE; /* copy_sorted_view() */
+    bool merged = n->src[0]->op == n->op || ours, same = true;
+    if (merged) src[0] = ours ? view->src[0] : c->viewed[n->src[0]->id];
     c->viewed[n->id] = src[0];
     for (uint32_t i = 0; i + 1 < n->nsrc && n->op == OP_PERMUTE && merged; i++) {
         if (view != src[0]) src[1 + i] = view->src[1 + n->src[1 + i]->arg.i];

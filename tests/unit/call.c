@@ -52,8 +52,8 @@ TEST(call_stands_between_kernels) {
     rg_ctx *c = rg_open("NULL");
     rg_tensor x = stored(c, RG_F32, RG_SHAPE(64, 128)), g;
     CHECK_EQ(planned(rg_add(rg_sort(rg_exp(rg_mul(x, 2)), -1), 1)).kernels, 3);
-    CHECK_EQ(planned(rg_sort(x, 0)).kernels, 2); /* the result is a view of the sorted rows */
-    CHECK_EQ(planned(rg_sum(rg_sort(x, 0))).kernels, 3);
+    CHECK_EQ(planned(rg_sort(x, 0)).kernels, 2);         /* the result is a view of the sorted rows */
+    CHECK_EQ(planned(rg_sum(rg_sort(x, 0))).kernels, 2); /* columns as they lie */
     CHECK_EQ(planned(rg_sort(rg_reshape(x, RG_SHAPE(32, 256)), 1)).kernels, 1);
     CHECK_EQ(planned(rg_sort(rg_sort(x, -1), -1, .descending = true)).kernels, 2);
     CHECK_EQ(planned(rg_sort(rg_expand(rg_narrow(x, 0, 0, 1), RG_SHAPE(64, 128)), -1)).kernels, 2);
@@ -237,19 +237,25 @@ static void one_nan(uint8_t *p, size_t n, rg_dtype dt) {
     }
 }
 
+static rg_tensor sorted(rg_tensor x, int64_t axis, int what) {
+    int64_t n = rg_dim(x, axis);
+    switch (what) {
+    case 0: return rg_sort(x, axis);
+    case 1: return rg_sort(x, axis, .descending = true);
+    case 2: return rg_argsort(x, axis);
+    case 3: return rg_argsort(x, axis, .descending = true);
+    case 4: return rg_topk(x, (n + 9) / 10, axis);
+    case 5: return rg_topk_index(x, (n + 2) / 3, axis, .smallest = true);
+    case 6: return rg_topk(x, RG_MIN(n, 2), axis, .smallest = true);
+    default: return rg_topk_index(x, RG_MIN(n, 3), axis);
+    }
+}
+
 static void both(const char *const device[2], rg_dtype dt, const void *data, int64_t rows, int64_t n,
                  int what, void *const got[2], size_t bytes) {
     for (int d = 0; d < 2; d++) {
         rg_ctx *c = strcmp(device[d], "CUDA") ? rg_open(device[d]) : cuda_open();
-        rg_tensor x = rg_from(c, dt, data, RG_SHAPE(rows, n));
-        rg_tensor y = what == 0   ? rg_sort(x, 1)
-                      : what == 1 ? rg_sort(x, 1, .descending = true)
-                      : what == 2 ? rg_argsort(x, 1)
-                      : what == 3 ? rg_argsort(x, 1, .descending = true)
-                      : what == 4 ? rg_topk(x, (n + 9) / 10, 1)
-                      : what == 5 ? rg_topk_index(x, (n + 2) / 3, 1, .smallest = true)
-                      : what == 6 ? rg_topk(x, RG_MIN(n, 2), 1, .smallest = true)
-                                  : rg_topk_index(x, RG_MIN(n, 3), 1);
+        rg_tensor y = sorted(rg_from(c, dt, data, RG_SHAPE(rows, n)), 1, what);
         if (rg_read(y, got[d], bytes)) FAIL("%s", rg_error(c));
         rg_close(c);
     }
@@ -317,6 +323,54 @@ TEST_SLOW(call_sorts_rows_side_by_side, 300) {
             rows_alike(&b, "CPU", (rg_dtype)t, rows, n, (enum kind)((r >> 16) % 3));
         }
     free_sorted(&b);
+}
+
+/* Columns side by side, and the same as a transposed tensor's rows: around what fills lanes and what a network takes. */
+static void columns_alike(struct sort_buffers *b, rg_dtype dt, int64_t outer, int64_t n, int64_t width,
+                          int what, bool transposed) {
+    size_t all = (size_t)(outer * n * width), bytes = bytes_of(what, dt, outer * width, n);
+    for (int d = 0; d < 2; d++) {
+        rg_ctx *c = rg_open(d ? "REF" : "CPU");
+        rg_tensor x = rg_from(c, dt, b->data, RG_SHAPE(outer, n, width));
+        rg_tensor y = transposed ? sorted(rg_transpose(x, 1, 2), 2, what) : sorted(x, 1, what);
+        if (rg_read(y, b->got[d], bytes)) FAIL("%s", rg_error(c));
+        rg_close(c);
+    }
+    b->rows += all / (size_t)n;
+    if (memcmp(b->got[0], b->got[1], bytes))
+        FAIL("%s, %lld x %lld x %lld, function %d%s differ", rg_dtype_name(dt), (long long)outer,
+             (long long)n, (long long)width, what, transposed ? " of a transposed tensor" : "");
+}
+
+TEST_SLOW(call_sorts_columns_as_the_oracle, 300) {
+    static const int64_t width[] = {8, 13, 16, 31, 64, 65, 100, 257, 300, 1030};
+    struct sort_buffers b = sort_buffers((size_t)300000 * 8, 41);
+    for (int t = 0; t <= RG_F64; t++)
+        for (int i = 0; i < 10; i++) {
+            rg_dtype dt = (rg_dtype)t;
+            uint64_t r = b.seed >> 20;
+            int64_t n = 9 + (int64_t)(r % (i % 3 ? 60 : 520)), w = width[(r >> 12) % RG_COUNT(width)];
+            int64_t outer = 1 + (int64_t)(r >> 20) % 3;
+            while (outer * n * w > 300000) w /= 2;
+            size_t all = (size_t)(outer * n * w);
+            fill(b.data, all, rg_dtype_size(dt), (enum kind)((r >> 28) % 3), dt == RG_BOOL, &b.seed);
+            one_nan(b.data, all, dt);
+            columns_alike(&b, dt, outer, n, w, i % 8, (r >> 32) % 2);
+        }
+    free_sorted(&b);
+}
+
+/* One call, and no copy: of a middle axis, the first axis, a transposed tensor's last one. */
+TEST(call_sorts_columns_in_place) {
+    rg_ctx *c = rg_open("CPU");
+    rg_tensor x = rg_contiguous(rg_rand(c, RG_F32, RG_SHAPE(5, 40, 96)));
+    rg_realize(x);
+    CHECK_EQ(planned(rg_contiguous(rg_sort(x, 1))).kernels, 1);
+    CHECK_EQ(planned(rg_contiguous(rg_argsort(x, 1, .descending = true))).kernels, 1);
+    CHECK_EQ(planned(rg_contiguous(rg_topk_index(x, 7, 1))).kernels, 1);
+    CHECK_EQ(planned(rg_contiguous(rg_sort(rg_transpose(x, 1, 2), 1))).kernels,
+             2); /* rows as they lie, and a copy */
+    CHECK_EQ(rg_close(c), RG_OK);
 }
 
 /* The first few by candidates: any number of them, rows in one piece and in several, NaN with and without a sign. */

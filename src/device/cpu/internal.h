@@ -27,6 +27,7 @@ struct lane_sort {
     uint32_t bytes;
     uint64_t inf; /* bits of infinity; 0: no floats */
     bool is_signed, down, indices;
+    size_t pitch; /* of columns: elements from one to the next; 0: rows */
 };
 struct key_form {
     uint64_t all, top, inf, flip; /* of an element: bits, sign, infinity (0: not a float); what is inverted */
@@ -38,6 +39,19 @@ void cpu_sort_again(const struct lane_sort *, const struct key_form *);
 /* Of rows from the first on: how many it has sorted; the others are faster one by one. */
 uint32_t cpu_sort_lanes(const struct lane_sort *, uint32_t rows);
 size_t cpu_sort_lanes_scratch(const struct lane_sort *);
+/* Columns side by side, COLUMN_BYTES of a row at most: all of them; n is what call_columns_most (ir.h) allows at most. */
+enum { COLUMN_BYTES = 1024 };
+void cpu_sort_columns(const struct lane_sort *, uint32_t columns);
+size_t cpu_sort_columns_scratch(const struct lane_sort *);
+
+/* sort_columns.c: columns to batches of lanes as wide as an element or twice as wide, `each` bytes apart, and the first k back; masked
+ * indices as i64. */
+void cpu_load_columns(const struct lane_sort *, uint32_t columns, char *lanes, size_t each, uint32_t lane);
+void cpu_store_columns(const struct lane_sort *, uint32_t columns, const char *lanes, size_t each,
+                       uint64_t mask, uint32_t lane);
+/* One of them to a row, or from a row. */
+void cpu_copy_column(const void *from, size_t from_step, void *to, size_t to_step, uint32_t n,
+                     uint32_t bytes);
 
 /* sort_vectors.c: false: this machine has no such vectors, or the words defy them; they are in another order then. b has as much
  * room as a; scratch memory of cpu_sort_vectors is n words of 4 or 8 bytes, and as much again if the

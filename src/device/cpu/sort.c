@@ -495,6 +495,33 @@ static void run(const struct element *e, enum sort_what what, bool alone, void *
     }
 }
 
+/* num[2] is a struct sorted_columns, packed (ir.h). */
+static struct lane_sort columns_of(const struct element *e, const int64_t *num) {
+    int64_t width = num[2] >> 10;
+    return (struct lane_sort){.n = (uint32_t)(num[0] / width),
+                              .k = (uint32_t)(num[1] / width),
+                              .bytes = e->bytes,
+                              .inf = e->inf,
+                              .is_signed = e->is_signed,
+                              .down = num[2] & 1,
+                              .indices = num[2] & 2,
+                              .pitch = (size_t)width};
+}
+
+static void run_columns(const struct element *e, void *const *buf, const int64_t *num, uint32_t t0,
+                        uint32_t t1, void *scratch) {
+    struct lane_sort s = columns_of(e, num);
+    size_t most = RG_MIN((size_t)(num[2] >> 2 & 255) * 64, COLUMN_BYTES) / e->bytes,
+           blocks = (s.pitch + most - 1) / most, step = s.indices ? 8 : e->bytes;
+    s.scratch = scratch;
+    for (uint32_t t = t0; t < t1; t++) {
+        size_t outer = t / blocks, first = t % blocks * most;
+        s.x = (const char *)buf[1] + (outer * s.n * s.pitch + first) * e->bytes;
+        s.out = (char *)buf[0] + (outer * s.k * s.pitch + first) * step;
+        cpu_sort_columns(&s, (uint32_t)RG_MIN(most, s.pitch - first));
+    }
+}
+
 /* ---- functions by name -------------------------------------------------------------------------------------------- */
 
 #define FN(T, what, alone, suffix)                                                                 \
@@ -502,26 +529,39 @@ static void run(const struct element *e, enum sort_what what, bool alone, void *
                                    void *scratch) {                                                \
         run(&element[T_##T], what, alone, buf, var, t0, t1, scratch);                              \
     }
+#define COLUMNS(T)                                                                                           \
+    static void COLUMNS_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
+        run_columns(&element[T_##T], buf, var, t0, t1, scratch);                                             \
+    }
 #define X(T, ...)           \
+    COLUMNS(T)              \
     FN(T, SORT, false, )    \
     FN(T, ARGSORT, false, ) \
     FN(T, TOPK, false, ) FN(T, TOPK_INDEX, false, ) FN(T, SORT, true, _alone) FN(T, ARGSORT, true, _alone)
 TYPES(X)
 #undef X
 
-static dev_fn *const function[][6] = {
-#define X(T, ...) {SORT_##T, ARGSORT_##T, TOPK_##T, TOPK_INDEX_##T, SORT_##T##_alone, ARGSORT_##T##_alone},
+static dev_fn *const function[][7] = {
+#define X(T, ...) \
+    {SORT_##T, ARGSORT_##T, TOPK_##T, TOPK_INDEX_##T, SORT_##T##_alone, ARGSORT_##T##_alone, COLUMNS_##T},
     TYPES(X)
 #undef X
 };
 
 bool cpu_sort_fn(const struct dev_call *c, struct dev_builtin *out) {
-    static const char *const name[] = {"sort", "argsort", "topk", "topk_index"};
+    static const char *const name[] = {"sort", "argsort", "topk", "topk_index", "columns"};
+    enum { ALL_COLUMNS = 4, FN_COLUMNS = 6 };
     const char *type = strcmp(c->type[1], "bool") ? c->type[1] : "u8";
     uint32_t what = 0, t = 0;
     while (what < RG_COUNT(name) && strcmp(name[what], c->name)) what++;
     while (t < RG_COUNT(element) && strcmp(element[t].name, type)) t++;
     if (what == RG_COUNT(name) || t == RG_COUNT(element)) return false;
+    if (what == ALL_COLUMNS) {
+        struct lane_sort s = columns_of(&element[t], c->num);
+        out->fn = function[t][FN_COLUMNS];
+        out->scratch = (int64_t)cpu_sort_columns_scratch(&s);
+        return true;
+    }
     bool alone = c->rows == 1 && what <= ARGSORT;
     out->fn = function[t][what + (alone ? 4 : 0)];
     size_t word = what == SORT ? RG_MAX(element[t].bytes, 4) : word_bytes(&element[t]);

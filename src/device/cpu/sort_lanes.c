@@ -146,7 +146,7 @@ NETWORKS(__attribute__((target("avx512f,avx512bw,avx512vl"))), _avx512, 64, 1)
 NETWORKS(__attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512"))), _avx512, 64, 1)
 #endif
 #endif
-enum { PAIR = 4 };
+enum { PAIR = 4, MOST_BATCHES = 2 * COLUMN_BYTES / VECTOR };
 
 static const struct network *network_of(uint32_t width) {
 #ifdef __x86_64__
@@ -414,27 +414,41 @@ static bool any(const uint8_t *lanes) {
     return some;
 }
 
+/* Of a batch. */
+static size_t lanes_bytes(const struct batch_form *f, uint32_t n) {
+    return (size_t)n * VECTOR * (f->width == PAIR ? 2 : 1);
+}
+
+/* Lanes of elements to those of the first k, or of words with their indices; again: lanes whose NaN and zeros share their key. */
+static void sort_elements(const struct lane_sort *s, const struct batch_form *f, const struct key_form *key,
+                          char *v, uint8_t *again) {
+    const struct network *net = network_of(f->width);
+    uint32_t width = f->width == PAIR ? 3 : f->width;
+    if (!cpu_has_sort_registers() || !cpu_keys_registers(v, s->n, key, width, again))
+        net->keys(v, s->n, key, again);
+    if (f->width == PAIR) number_positions((uint64_t *)(void *)(v + (size_t)s->n * VECTOR), s->n);
+    sort_batch(net, f->width, v, s->n, s->k);
+    if (!s->indices) net->elements(v, s->k, key);
+}
+
+static uint64_t index_mask(const struct key_form *key) {
+    return key->low ? ((uint64_t)1 << key->low) - 1 : UINT64_MAX;
+}
+
 static void batch(const struct lane_sort *s, const struct batch_form *f, const struct key_form *key,
                   const char *x, char *out, uint32_t count) {
-    const struct network *net = network_of(f->width);
     _Alignas(VECTOR) uint8_t again[VECTOR] = {0};
-    char *v = s->scratch, *indices = v + (size_t)s->n * VECTOR;
+    char *v = s->scratch, *sorted = v + (f->width == PAIR ? (size_t)s->n * VECTOR : 0);
     bool registers = cpu_has_sort_registers();
     if (registers)
         cpu_load_registers(x, count, s->n, v, s->bytes, f->bytes);
     else
         f->load(x, count, s->n, v);
-    uint32_t width = f->width == PAIR ? 3 : f->width;
-    if (!registers || !cpu_keys_registers(v, s->n, key, width, again)) net->keys(v, s->n, key, again);
-    if (f->width == PAIR) number_positions((uint64_t *)(void *)indices, s->n);
-    sort_batch(net, f->width, v, s->n, s->k);
-    if (!s->indices) net->elements(v, s->k, key);
-    uint64_t mask = key->low ? ((uint64_t)1 << key->low) - 1 : UINT64_MAX;
-    char *sorted = f->width == PAIR ? indices : v;
+    sort_elements(s, f, key, v, again);
     if (registers)
-        cpu_store_registers(sorted, count, s->k, mask, out, f->bytes, s->indices ? 8 : s->bytes);
+        cpu_store_registers(sorted, count, s->k, index_mask(key), out, f->bytes, s->indices ? 8 : s->bytes);
     else
-        f->store(sorted, count, s->k, mask, out);
+        f->store(sorted, count, s->k, index_mask(key), out);
     if (s->indices || !any(again)) return;
     for (uint32_t l = 0; l < count; l++)
         if (again[l * f->bytes])
@@ -453,7 +467,7 @@ void cpu_sort_again(const struct lane_sort *s, const struct key_form *key) {
 
 size_t cpu_sort_lanes_scratch(const struct lane_sort *s) {
     const struct batch_form *f = form_of(s);
-    return s->n > f->longest ? 0 : (size_t)s->n * VECTOR * (f->width == PAIR ? 2 : 1);
+    return s->n > f->longest ? 0 : lanes_bytes(f, s->n);
 }
 
 enum { WORTH = 12 }; /* rows that are sorted faster side by side than each in vectors */
@@ -476,4 +490,41 @@ uint32_t cpu_sort_lanes(const struct lane_sort *s, uint32_t rows) {
               (char *)s->out + (size_t)done * s->k * (s->indices ? 8 : s->bytes), count);
     }
     return done;
+}
+
+/* ---- columns -------------------------------------------------------------------------------------------------------- */
+
+/* NaN and zeros of a column, through rows. */
+static void again_column(const struct lane_sort *s, const struct batch_form *f, const struct key_form *key,
+                         uint32_t column, char *row) {
+    const char *x = (const char *)s->x + (size_t)column * s->bytes;
+    char *out = (char *)s->out + (size_t)column * s->bytes, *sorted = row + (size_t)s->n * s->bytes;
+    size_t step = s->pitch * s->bytes;
+    cpu_copy_column(x, step, row, s->bytes, s->n, s->bytes);
+    cpu_copy_column(out, step, sorted, s->bytes, s->k, s->bytes);
+    f->again(row, s->n, s->k, key, sorted);
+    cpu_copy_column(sorted, s->bytes, out, step, s->k, s->bytes);
+}
+
+/* Batches of lanes, which are loaded and stored row by row together; then a row and its sorted elements. */
+size_t cpu_sort_columns_scratch(const struct lane_sort *s) {
+    const struct batch_form *f = form_of(s);
+    return COLUMN_BYTES / s->bytes * f->bytes / VECTOR * lanes_bytes(f, s->n) + 2 * (size_t)s->n * s->bytes;
+}
+
+void cpu_sort_columns(const struct lane_sort *s, uint32_t columns) {
+    const struct batch_form *f = form_of(s);
+    struct key_form key = cpu_key_form(s);
+    uint32_t lanes = VECTOR / f->bytes, batches = (columns + lanes - 1) / lanes;
+    size_t each = lanes_bytes(f, s->n);
+    char *v = s->scratch;
+    _Alignas(VECTOR) uint8_t again[MOST_BATCHES][VECTOR] = {{0}};
+    if (s->indices && f->width != PAIR) key.low = 8 * s->bytes;
+    cpu_load_columns(s, columns, v, each, f->bytes);
+    for (uint32_t b = 0; b < batches; b++) sort_elements(s, f, &key, v + b * each, again[b]);
+    cpu_store_columns(s, columns, v + (f->width == PAIR ? (size_t)s->n * VECTOR : 0), each, index_mask(&key),
+                      f->bytes);
+    for (uint32_t b = 0; b < batches && !s->indices; b++)
+        for (uint32_t l = 0; l < RG_MIN(lanes, columns - b * lanes) && any(again[b]); l++)
+            if (again[b][l * f->bytes]) again_column(s, f, &key, b * lanes + l, v + batches * each);
 }
