@@ -35,7 +35,10 @@ enum {
     SHORT_ROWS = 32,    /* .. if there are as many rows */
     SIDE_COLUMNS = 16,  /* columns side by side that a block reads, at least; a GPU has some for each SM .. */
     LEAST_COLUMNS = 16,
-    BUSY_COLUMNS = 64,  /* .. and these for each keep memory busy */
+    BUSY_COLUMNS = 64, /* .. and these for each keep memory busy */
+    WHOLE_ROW =
+        160
+        << 10, /* bytes of a row that a block reads in less time than a second kernel takes, where they are few */
     LONG_ROW = 1 << 17, /* terms: more than a thread block keeps of a row */
     WORTH_IT = 1 << 17,
     LONG_COLUMNS = 1 << 20, /* elements: a core's caches do not hold them */
@@ -743,7 +746,12 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
         bool nested =
             n->nsrc > 2 && want >= MANY_PARTS; /* fused, no JOIN makes one cooperative loop of its axes */
         bool store = columns || (gpu && (many == full_columns(gpu) || terms >= LONG_ROW || nested));
-        r = (keeps_whole(&s, n, in, many) ? split_even : split_blocks)(&s, n, x, in, want, columns, store);
+        bool whole = keeps_whole(&s, n, in, many);
+        bool rows = gpu && whole && !graph_contraction(sh, n); /* fused, parts would be reduced one by one */
+        if (rows && !store && (results >= gpu->sms || terms * dtype_info[n->dt].bytes <= WHOLE_ROW))
+            return NULL;
+        store |= rows;
+        r = (whole ? split_even : split_blocks)(&s, n, x, in, want, columns, store);
     } else if (!(r = split_variance(&s, n)) && (gpu || n->nsrc < 3 || is_flat(&s, x, 12) ||
                                                 !(r = split_blocks(&s, n, x, in, 2 * many, false, false))))
         r = reduce_blocks(&s, op, x, total);

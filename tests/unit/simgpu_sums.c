@@ -168,3 +168,26 @@ TEST_SLOW(simgpu_columns, 300) {
     TEST_INFO("%u kernels of columns", simgpu_count.columns);
     CHECK(simgpu_count.columns >= n / 2);
 }
+
+/* ---- a mean of rows beside loops over their elements --------------------------------------------------------- */
+
+/* Gradients of a mean of losses of rows, and long rows of which a block has one: neither is a loop of a single thread. */
+static rg_tensor loss_of_rows(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)c;
+    if (s->n[0]) return rg_mul(rg_groupnorm(in[0], s->n[0], RG_NONE, RG_NONE), in[1]);
+    return rg_cross_entropy(in[0], in[1]);
+}
+
+TEST(simgpu_sums_beside_loops) {
+    const struct sim_case s[] = {
+        {"cross entropy", .fn = loss_of_rows, .grads = true, .in = {{RG_F32, {110, 42}}, {RG_I64, {110}, 42}},
+         .most = 1e-4},
+        {"cross entropy of few classes", .fn = loss_of_rows, .grads = true,
+         .in = {{RG_F32, {301, 7}}, {RG_I64, {301}, 7}}, .most = 1e-4},
+        {"groups", .fn = loss_of_rows, .grads = true, .n = {2},
+         .in = {{RG_F32, {1, 4, 33, 29, 20}}, {RG_F32, {1, 4, 33, 29, 20}}}, .most = 1e-3},
+        {"groups bf16", .fn = loss_of_rows, .grads = true, .n = {3},
+         .in = {{RG_BF16, {2, 3, 57, 400}}, {RG_BF16, {2, 3, 57, 400}}}, .most = 3e-2},
+    };
+    check_all(s, RG_COUNT(s), "SIM90 SIM90S");
+}

@@ -1,8 +1,9 @@
 /* join.c: the opt JOIN, the opposite of TILE: two axes become one that counts through both, inner fastest.
  *
  * Rows of an image are often two loops, each too short for the threads of a block; together they are a row of its own.
- * Every pass over the one must be a pass over the other: the members of the two classes are paired by their ids, and
- * whatever binds one binds the other, a tile or a scan right after it; an update (x += ..) is in both or in neither. Index expressions get new / size and new % size,
+ * Every pass over the inner one must be a pass over the other: the members of the two classes are paired by their ids, and
+ * whatever binds one binds the other, a tile or a scan right after it; an update (x += ..) is in both or in neither. Sums
+ * over the outer axis alone, beside loops over both, keep it. Index expressions get new / size and new % size,
  * which the rules merge again where the two axes are contiguous in memory.
  * Tests: tests/unit/codegen.c, tests/unit/golden.c (random lists) */
 #include "codegen/internal.h"
@@ -71,9 +72,12 @@ void opt_join(struct sched *s, const char *opt, struct axis *outer, struct axis 
     sched_members(s, outer->name, &a), sched_members(s, inner->name, &b);
     uop_topo(ir->arena, &s->sink, 1, &topo);
     struct range_subst *sub = arena_array(ir->arena, struct range_subst, 2 * a.n + 1);
+    uint32_t pairs = 0;
     for (uint32_t i = 0; i < a.n; i++) {
         const uop *x = a.p[i], *y = partner(&b, x);
-        bool alike = y && a.n == b.n && x->src[0]->lo == outer->size && y->src[0]->lo == n;
+        if (!y && x->arg.range.kind == AX_REDUCE)
+            continue; /* a sum beside the loops over both keeps its axis */
+        bool alike = y && x->src[0]->lo == outer->size && y->src[0]->lo == n;
         for (uint32_t k = 0; k < topo.n && alike; k++)
             if (binds_ranges(topo.p[k])) alike = binds_alike(topo.p[k], x, y);
         if (!alike)
@@ -82,10 +86,16 @@ void opt_join(struct sched *s, const char *opt, struct axis *outer, struct axis 
         check_updates(s, opt, &topo, x, y);
         const uop *both =
             sched_range(s, uop_idx(ir, outer->size * n), x, name, (enum axis_kind)x->arg.range.kind);
-        sub[2 * i] = (struct range_subst){x, rw2(&s->rw, OP_IDIV, both, uop_idx(ir, n)), {both, NULL}, 1};
-        sub[2 * i + 1] = (struct range_subst){y, rw2(&s->rw, OP_MOD, both, uop_idx(ir, n)), {NULL, NULL}, 0};
+        sub[2 * pairs] = (struct range_subst){x, rw2(&s->rw, OP_IDIV, both, uop_idx(ir, n)), {both, NULL}, 1};
+        sub[2 * pairs++ + 1] =
+            (struct range_subst){y, rw2(&s->rw, OP_MOD, both, uop_idx(ir, n)), {NULL, NULL}, 0};
     }
+    if (!pairs || pairs != b.n)
+        opt_fail(s, opt, "a pass over axis %s is not one over %s, right outside of it",
+                 ir_name(ir, inner->name), ir_name(ir, outer->name));
+    struct axis alone = *outer;
     outer->name = name;
-    s->sink = sched_subst(s, s->sink, sub, 2 * a.n);
+    if (pairs < a.n) vec_push(ir->arena, &s->axis, alone);
+    s->sink = sched_subst(s, s->sink, sub, 2 * pairs);
     sched_refresh(s);
 }

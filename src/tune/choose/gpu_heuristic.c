@@ -30,6 +30,10 @@
 #define LEAST_COLUMNS 8
 #define MOST_COLUMNS 32
 #define MAX_COLUMN_SUMS 5 /* accumulators that a block of columns reduces (gpu_coop.c) */
+#define FEW_THREADS 8.0   /* of a full GPU: what a thread does in a row counts */
+#define AGAIN 16.0        /* what a tile of sums shares, and L2 gives faster */
+#define IN_L2 0.25        /* of the time that a load from memory takes */
+#define RARE 8.0          /* a result of a sum, beside its terms */
 #define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
 #define MANY_SUMS 4       /* of a tile: vectors of them take too many registers */
 #define FEW_SUMS 8.0      /* per SM: a block for each .. */
@@ -66,16 +70,44 @@ static int64_t lane_stride(const struct view *v, const struct access_view *s, in
     return runs ? access_stride(v, s, axis, 1) : stride;
 }
 
-/* Bytes of all accesses, in sectors, if consecutive lanes are consecutive along `axis` (-1: one thread). */
-static double traffic(const struct view *v, int axis) {
-    double sum = 0;
+/* Bytes of an access for each of consecutive lanes, in sectors; within a short period, and one sector more for each. */
+static double lane_bytes(const struct view *v, const struct access_view *s, int axis) {
+    int64_t stride = axis < 0 || is_serial(v, s, axis) ? NO_STRIDE : lane_stride(v, s, axis),
+            period = INT64_MAX;
+    double sector = SECTOR;
+    if (axis >= 0 && stride == NO_STRIDE && !is_serial(v, s, axis)) period = least_period(v, s->index, axis);
+    if (period < MIN_COOP)
+        stride = access_stride(v, s, axis, 1), sector += SECTOR / (double)RG_MAX(period, 1);
+    if (stride == NO_STRIDE) return SECTOR;
+    double own = (double)(stride < 0 ? -stride : stride) * s->bytes + sector - SECTOR;
+    return RG_MAX(RG_MIN(own, SECTOR), 1.0 / 8);
+}
+
+/* Accesses of one grid iteration. */
+static double turns(const struct view *v, const struct access_view *s) {
+    double n = 1;
+    for (uint32_t i = 0; i < v->nrange; i++)
+        if (s->mask >> i & 1 && v->range[i]->arg.range.kind != AX_GRID) n *= (double)v->range[i]->src[0]->hi;
+    return n;
+}
+
+/* Loads of the same buffer along an axis: registers of the block may keep what the first has loaded. */
+static double passes(const struct view *v, const struct access_view *s, int axis, double threads) {
+    int n = 0;
+    if (axis < 0 || s->store || v->axis[axis].most > threads * GPU_ROW_REGISTERS / 2) return 1;
+    for (int i = 0; i < v->naccess; i++)
+        n += !v->access[i].store && v->access[i].buf == s->buf && has_axis(v, v->access[i].mask, axis);
+    return RG_MAX(n, 1);
+}
+
+/* Bytes of all accesses, in sectors, if consecutive lanes are consecutive along `along`, and these threads share the loop `axis` (-1: none).
+ * What blocks load again counts a little. */
+static double shared_traffic(const struct view *v, int axis, int along, double threads) {
+    double sum = 0, n = gpu_threads(v);
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
-        int64_t stride = axis < 0 ? NO_STRIDE : lane_stride(v, s, axis);
-        if (is_serial(v, s, axis)) stride = NO_STRIDE;
-        double step =
-            stride == NO_STRIDE ? SECTOR : RG_MIN((double)(stride < 0 ? -stride : stride) * s->bytes, SECTOR);
-        sum += v->times[s->node->id] * RG_MAX(step, 1.0 / 8);
+        double times = RG_MAX(v->times[s->node->id], n * turns(v, s) / AGAIN);
+        sum += times * lane_bytes(v, s, along) / passes(v, s, axis, threads);
     }
     return sum;
 }
@@ -121,39 +153,88 @@ struct coop {
  * loop that threads of columns cannot share. */
 static int least_columns(const struct view *v) {
     int inner = gpu_inner_grid(v), bytes = 16;
+    double near = 0, far = 0;
     if (inner < 0 || v->scans || v->reduces < 1 || v->reduces > MAX_COLUMN_SUMS || v->axis[inner].fixed)
         return 0;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         int64_t stride = lane_stride(v, s, inner);
-        if (s->add || (stride != 0 && stride != 1)) return 0;
+        if (s->add) return 0;
+        *(stride == 0 || stride == 1 ? &near : &far) += turns(v, s);
         if (stride == 1) bytes = RG_MIN(bytes, s->bytes);
     }
+    if (far * RARE > near || bytes == 16) return 0;
     int n = RG_MIN((int)SECTOR / bytes, MOST_COLUMNS);
     for (n = RG_MAX(n, LEAST_COLUMNS); n < MOST_COLUMNS && v->axis[inner].most > 4 * n * v->gpu->sms;) n *= 2;
     return v->axis[inner].most >= n ? n : 0;
 }
 
+static bool is_same_pass(const struct view *v, int i, int axis);
+static bool is_other_pass(const struct view *v, int i, int axis);
+
+/* Does the access stand in a loop that threads share if they share `axis`? */
+static bool is_shared(const struct view *v, const struct access_view *s, int axis) {
+    for (int i = 0; i < v->naxis && axis >= 0; i++)
+        if (has_axis(v, s->mask, i) && (is_same_pass(v, i, axis) || is_other_pass(v, i, axis))) return true;
+    return false;
+}
+
+/* Bytes of all accesses as if each were as long as a GPU full of threads takes for it: the fewer threads share a loop, the longer they
+ * wait for its loads. At least, where there are few, the terms of a thread. */
+static double waiting(const struct view *v, int axis, double threads) {
+    double sum = 0, terms = 0, n = gpu_threads(v), full = gpu_full_threads(v);
+    for (int i = 0; i < v->naccess; i++) {
+        double sharing = is_shared(v, &v->access[i], axis) ? threads : 1;
+        sum += v->times[v->access[i].node->id] * v->access[i].bytes / RG_MIN(n * sharing / full, 1);
+        terms = RG_MAX(terms, turns(v, &v->access[i]) / sharing);
+    }
+    if (v->est.bytes < (double)v->gpu->l2 / 2) sum *= IN_L2;
+    return n * FEW_THREADS < full ? RG_MAX(sum, terms * gpu_cost.thread_term * v->gpu->bw * 1e9) : sum;
+}
+
+/* Bytes of the time that a block takes for reductions in loops around them, all but the first of each. */
+static double reducing(const struct view *v, int axis) {
+    double more = 0, n = gpu_threads(v);
+    for (int i = 0; i < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); i++) {
+        const uop *r = v->reduce[i];
+        double times = v->times[r->id] / n;
+        int shared = v->naxis; /* the outermost axis that threads share */
+        for (uint32_t k = 1; k < r->nsrc; k++) {
+            int at = view_axis_of(v, r->src[k]);
+            if (is_same_pass(v, at, axis) || is_other_pass(v, at, axis)) shared = RG_MIN(shared, at);
+        }
+        for (uint32_t k = 1; k < r->nsrc; k++)
+            if (view_axis_of(v, r->src[k]) >= shared) times /= (double)r->src[k]->src[0]->hi;
+        if (shared < v->naxis) more += RG_MAX(times - 1, 0);
+    }
+    return more * gpu_cost.block_reduction * v->gpu->bw * 1e9 * RG_MAX(n / v->gpu->sms / FEW_SUMS, 1);
+}
+
+/* What takes longer, and a part of the other: they hardly overlap where they are equal. */
+static double longer(double a, double b) { return RG_MAX(a, b) + RG_MIN(a, b) / 8; }
+
 static struct coop coop_axis(const struct view *v) {
     double n = gpu_threads(v), full = gpu_full_threads(v), all_bytes = 0;
-    double side = traffic(v, gpu_inner_grid(v)); /* by neighbouring grid iterations */
     int wide = sector_lanes(v), columns = least_columns(v);
-    struct coop best = {-1, side / RG_MIN(n / full, 1), 1, 0};
+    struct coop best = {-1, longer(shared_traffic(v, -1, gpu_inner_grid(v), 1), waiting(v, -1, 1)), 1, 0};
     bool adds = false; /* scatter: STORE_ADD */
     if (wide * v->reduces > MAX_SUMS) wide = 1;
     for (int i = 0; i < v->naccess; i++)
         all_bytes += v->times[v->access[i].node->id] * v->access[i].bytes, adds |= v->access[i].add;
     for (int i = 0; i < v->naxis; i++) {
         if (!is_shareable(&v->axis[i])) continue;
-        double all = n * RG_MIN(v->axis[i].most / 4, MAX_COOP);
-        double share = gpu_cost.coop_traffic * traffic(v, i) / RG_MIN(all / full, 1);
-        if (share < best.cost) best = (struct coop){i, share, 1, 0};
+        double most = v->axis[i].most, more = reducing(v, i);
+        double share = gpu_cost.coop_traffic * longer(shared_traffic(v, i, i, GPU_BLOCK_THREADS),
+                                                      waiting(v, i, RG_MIN(most, GPU_BLOCK_THREADS)));
+        if (share + more < best.cost) best = (struct coop){i, share + more, 1, 0};
         if (!v->axis[i].reduce && !adds) continue;
-        double down = gpu_cost.column_traffic * all_bytes / RG_MIN(all / wide / full, 1);
+        double all = n * RG_MIN(most / 4, MAX_COOP);
+        double down = gpu_cost.column_traffic * all_bytes / RG_MIN(all / wide / full, 1) + more;
         if (wide > 1 && down < best.cost) best = (struct coop){i, down, wide, 0};
         if (!columns || !v->axis[i].reduce) continue;
-        all = n * RG_MIN(v->axis[i].most / 4, GPU_BLOCK_THREADS / columns);
-        share = gpu_cost.coop_traffic * side / RG_MIN(all / full, 1);
+        share = longer(shared_traffic(v, i, gpu_inner_grid(v), GPU_BLOCK_THREADS / columns),
+                       waiting(v, i, RG_MIN(most, GPU_BLOCK_THREADS / columns)));
+        share = gpu_cost.coop_traffic * share + more;
         if (share < best.cost) best = (struct coop){i, share, 1, columns};
     }
     return best;
@@ -347,9 +428,9 @@ static void write_columns(struct view *v, int axis, int columns, struct str *out
         if (keep) str_printf(out, " RESIDENT(%s,loads)", v->axis[axis].name);
         write_coop_scalar(v, axis, out);
         str_printf(out, " COLUMNS(%d)", kept ? most : columns);
-        if (is_legal(v, out)) return;
+        if (is_legal(v, out) && v->refused-- <= 0) return;
     }
-    out->n = 0;
+    write_coop_rows(v, axis, out);
 }
 
 /* A block scan: unrolled by 32 bytes of the narrowest contiguous type, 64 of the widest; not where the running value decays, whose
@@ -638,8 +719,9 @@ static const char *long_contraction(struct view *v) {
     return is_legal(v, &s) ? s.p + 1 : "";
 }
 
-/* Few sums, a block for each: a thread for each would wait for its loads in a row. "" if there are more, or others. */
-static const char *few_sums(struct view *v) {
+/* Few sums, a block for each: a thread for each, or few that share one of its loops, would wait for its loads in a row. "" if there are
+ * more, or others; `several`: of several loops. */
+static const char *few_sums(struct view *v, bool several) {
     double depth = 1;
     int loop = -1;
     struct str s;
@@ -651,7 +733,7 @@ static const char *few_sums(struct view *v) {
         if (!a->reduce || a->fixed || a->size < 1 || a->members > 1) return "";
         loop = i, depth *= (double)a->size;
     }
-    if (loop < 0 || depth < FEW_TERMS) return "";
+    if (loop < 0 || depth < FEW_TERMS || (several && (double)v->axis[loop].size == depth)) return "";
     const char *joined = join_loops(v, loop, &s);
     str_printf(&s, " COOP(%s)", joined);
     return is_legal(v, &s) ? s.p + 1 : "";
@@ -736,7 +818,7 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
     if (x && inner >= 0 && gpu_reuses(v, x, inner)) return NULL; /* a window or a tile */
     for (int i = 0; i + 1 < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i], *b = &v->axis[i + 1];
-        if (a->grid || b->grid || a->scan || b->scan || a->fixed || b->fixed || a->members != b->members)
+        if (a->grid || b->grid || a->scan || b->scan || a->fixed || b->fixed || a->members < b->members)
             continue;
         const char *text =
             arena_printf(v->arena, "JOIN(%s,%s,%s)", a->name, b->name, view_new_axis(v, a->name, "j"));
@@ -764,7 +846,7 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
  * and halves the traffic; the view is reordered too. "" if there is none. */
 static const char *order_of(struct view *v, double cost) {
     int inner = gpu_inner_grid(v);
-    if (v->reduces != 1 || v->scans || v->stages || inner < 0) return "";
+    if (v->reduces < 1 || v->scans || v->stages || inner < 0) return "";
     for (int i = 0; i < inner; i++) {
         struct axis_view a = v->axis[i], b = v->axis[inner];
         if (!a.grid || a.fixed || b.fixed || a.most < MIN_COOP) continue;
@@ -825,8 +907,8 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
         if (!gpu_view(v, ir, &now, gpu)) return;
     }
     v->refused = refused;
-    const char *list = choose(v);
-    if (!*list) list = few_sums(v);
+    const char *list = choose(v), *few = few_sums(v, *list);
+    if (*few) list = few;
     snprintf(text, CHOOSE_TEXT, "%s%s", joins.n ? joins.p : "", list);
     if (joins.n && !opts_legal(ir, k, text, gpu, NULL)) *text = 0;
 }
