@@ -3,7 +3,7 @@
  * Finding the smallest arena is NP-hard; a few greedy orders come close, and they fail on different inputs, so all are
  * tried and the smallest result wins: in order of first use (what an allocator at run time would do), largest first,
  * largest bytes x time first, longest first. Each item goes into the tightest gap that is free during its whole life.
- * Where none of these is close, what found room only beyond that bound comes first in the next order, and so on (squeaky wheel).
+ * Where none of these is close, the order of the larger items is improved by hill climbing.
  * The search ends early when a result is within CLOSE of the most bytes that live at once, which no plan can beat.
  *
  * In order of first use, dead items never matter again and are dropped from the list, so that order is near linear in
@@ -17,8 +17,9 @@
 #define ALIGN 64
 #define MANY 20000    /* items: above this, only the order of first use */
 #define CLOSE 1024    /* a 1024th */
-#define REPAIRS 32    /* orders that are tried where none of these is close, .. */
-#define REPAIRED 2048 /* .. of this number of items at most */
+#define REPAIRS 300   /* orders that are tried where none of these is close, .. */
+#define REPAIRED 2048 /* .. of this number of items at most .. */
+#define SMALL 1024    /* .. that have at least such a part of what lives at once */
 
 struct mem_slot { /* an item; sorted in several orders */
     int64_t bytes, offset;
@@ -30,6 +31,7 @@ struct mem_taken {
 };
 struct mem_layout {
     struct mem_slot *slot, *spare; /* in order of allocation; scratch */
+    uint32_t *at;                  /* likewise */
     uint32_t n;
     struct mem_taken *taken; /* by offset; in a row of their own, because each allocation reads all */
     uint32_t ntaken;
@@ -88,14 +90,40 @@ static int64_t try_order(struct mem_layout *l, int (*order)(const void *, const 
     return allocate_all(l, order == order_first);
 }
 
-/* What found room only beyond `size` comes first. */
-static int64_t try_repair(struct mem_layout *l, int64_t size) {
-    struct mem_slot *was = l->spare;
-    uint32_t n = 0;
-    memcpy(was, l->slot, l->n * sizeof *was);
-    for (int pass = 0; pass < 2; pass++)
+/* Slots by area, the small ones behind them in order of first use; returns how many are large. */
+static uint32_t large_first(struct mem_layout *l, int64_t least) {
+    uint32_t large = 0, n = 0;
+    qsort(l->slot, l->n, sizeof *l->slot, order_first);
+    for (int pass = 0; pass < 2; pass++, large = pass == 1 ? n : large)
         for (uint32_t i = 0; i < l->n; i++)
-            if ((was[i].offset + was[i].bytes <= size) == pass) l->slot[n++] = was[i];
+            if ((l->slot[i].bytes < least / SMALL) == pass) l->spare[n++] = l->slot[i];
+    memcpy(l->slot, l->spare, l->n * sizeof *l->slot);
+    qsort(l->slot, large, sizeof *l->slot, order_area);
+    return large;
+}
+
+/* Hill climbing: a large slot near the end is allocated before one at random; what is no better is taken back. The small ones fill what
+ * room there is left. */
+static int64_t try_repairs(struct mem_layout *l, int64_t least) {
+    uint32_t all = l->n, top = 0, *at = l->at;
+    uint64_t state = 0;
+    l->n = large_first(l, least);
+    int64_t best = allocate_all(l, false);
+    for (int k = 0; k < REPAIRS && best - least / CLOSE > least; k++) {
+        memcpy(l->spare, l->slot, l->n * sizeof *l->slot);
+        top = 0;
+        for (uint32_t i = 0; i < l->n; i++)
+            if (l->slot[i].offset + l->slot[i].bytes > best - (best - least) / 2) at[top++] = i;
+        if (!top) break;
+        uint32_t from = at[hash_u64(++state) % top], to = (uint32_t)(hash_u64(++state) % (from + 1));
+        struct mem_slot moved = l->slot[from];
+        memmove(&l->slot[to + 1], &l->slot[to], (from - to) * sizeof *l->slot);
+        l->slot[to] = moved;
+        int64_t size = allocate_all(l, false);
+        if (size > best) memcpy(l->slot, l->spare, l->n * sizeof *l->slot);
+        best = RG_MIN(best, size);
+    }
+    l->n = all;
     return allocate_all(l, false);
 }
 
@@ -118,6 +146,7 @@ static void collect(struct arena *a, struct mem_layout *l, struct mem_item *item
     int64_t sum = 0;
     *l = (struct mem_layout){.slot = arena_array(a, struct mem_slot, n),
                              .spare = arena_array(a, struct mem_slot, n),
+                             .at = arena_array(a, uint32_t, n),
                              .taken = arena_array(a, struct mem_taken, n)};
     for (uint32_t i = 0; i < n; i++) {
         item[i].offset = 0;
@@ -145,9 +174,9 @@ int64_t memory_plan(struct arena *a, struct mem_item *item, uint32_t n) {
         return 0;
     }
     int64_t least = most_live(a, &l), best = INT64_MAX;
-    uint32_t known = RG_COUNT(orders), all = l.n <= REPAIRED ? known + REPAIRS : l.n <= MANY ? known : 1;
+    uint32_t known = RG_COUNT(orders), all = l.n <= REPAIRED ? known + 1 : l.n <= MANY ? known : 1;
     for (uint32_t k = 0; k < all && best - least / CLOSE > least; k++) {
-        int64_t size = k < known ? try_order(&l, orders[k]) : try_repair(&l, least);
+        int64_t size = k < known ? try_order(&l, orders[k]) : try_repairs(&l, least);
         if (size >= best) continue;
         best = size;
         for (uint32_t i = 0; i < l.n; i++) item[l.slot[i].item].offset = l.slot[i].offset;

@@ -2,8 +2,8 @@
  *
  * A call whose result is read much later runs when what it reads dies, or else just before its first reader: nothing is kept longer,
  * and its result shorter. A training step keeps some values in two orders of axes, one for the forward pass or the gradient of what
- * comes after, one for the gradient of weights: a copy that is read on both sides of the peak is made again after it, from the value
- * that is kept anyway, where that saves a greater share of memory than it adds to the bytes that are moved (seconds are those of the machine's threads,
+ * comes after, one for the gradient of weights, and results of a norm beside what they are made of: one that is read on both sides of
+ * the peak is made again after it, from what is kept anyway, where that saves a greater share of memory than it adds to the bytes that are moved (seconds are those of the machine's threads,
  * and no plan depends on these).
  * Requires: calls in a legal order, each run once, none beside others (collectives). Gives: another one.
  * Tests: tests/unit/schedule_peak.c */
@@ -12,49 +12,44 @@
 enum { PEAK_LEAST = 1 << 24, PEAK_CALLS = 4096 }; /* bytes between kernels; calls, at most */
 enum { PEAK_PART = 512 };                         /* a value of at least such a part of the peak counts */
 enum { PEAK_MOVES = 256 };
-#define PEAK_WORTH 3.0  /* a share of the bytes that are moved is worth so much of the memory .. */
-#define PEAK_MOVED 0.02 /* .. and no more is spent */
+#define PEAK_WORTH 3.0   /* a share of the bytes that are moved is worth so much of the memory .. */
+#define PEAK_MOVED 0.025 /* .. and no more is spent */
 
 struct peak {
     struct arena *a;
     struct schedule *s;
     bool lean;              /* however little is saved, whatever it costs */
     const uint8_t **stores; /* by program and slot: it is stored */
-    uint8_t *copies;        /* by program: it copies one tensor, perhaps padded */
+    uint8_t *cheap;         /* by program: one result, of simple functions element by element */
     VEC(uint32_t) * use;    /* by sched_buf: calls, in order */
     uint32_t bufs, at;      /* of `use`; the call where most bytes live */
     uint32_t moves;
+    double left;                  /* bytes that may still be moved */
     int64_t most, *live, *across; /* by call: bytes that live; those of them that were made before */
 };
 
 static int64_t bytes_of(const struct sched_buf *b) { return b->elements * dtype_info[b->dt].bytes; }
 
-/* A load, its elements converted or surrounded by a number. */
-static bool is_copied(const uop *v) {
-    while (v->op == OP_CAST || (v->op == OP_WHERE && v->src[2]->op == OP_CONST))
-        v = v->src[v->op == OP_WHERE];
-    return v->op == OP_LOAD;
-}
-
 /* Of a builtin or a batch, whose slots cannot be told apart, all count as stored. */
 static void find_stores(struct peak *p, uint32_t prog) {
     const struct sched_prog *x = &p->s->prog.p[prog];
     uint8_t *stored = arena_array(p->a, uint8_t, x->nbuf + 1);
-    uint32_t loads = 0, stores = 0;
-    bool all = x->builtin, copied = true;
+    uint32_t stores = 0;
+    bool all = x->builtin, cheap = true;
     uop_vec topo = {0};
     p->stores[prog] = stored;
     if (!all) uop_topo(p->a, &x->kernel.sink, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         all |= n->op == OP_PARAMS;
-        loads += n->op == OP_LOAD || n->op == OP_PRED_LOAD || n->op == OP_REDUCE;
+        cheap &= n->op != OP_REDUCE && n->op != OP_SCAN && n->op != OP_STORE_ADD &&
+                 op_statements((enum op)n->op) <= 1;
         if (n->op != OP_STORE && n->op != OP_STORE_ADD) continue;
-        stores++, copied &= n->op == OP_STORE && is_copied(stored_value(n));
+        stores++;
         if (access_buf(n)->op == OP_PARAM) stored[access_buf(n)->arg.param.slot] = 1;
     }
     if (all) memset(stored, 1, x->nbuf);
-    p->copies[prog] = !all && copied && loads == 1 && stores == 1;
+    p->cheap[prog] = !all && cheap && stores == 1;
 }
 
 static void find_uses(struct peak *p) {
@@ -111,15 +106,18 @@ static uint32_t next_use(const struct peak *p, uint32_t call, uint32_t buf, bool
     return p->s->call.n;
 }
 
-/* The call before which `call` can run again at the latest: what it reads is kept until then. */
+/* The call before which `call` can run again at the latest: what it reads is kept until then, or so small that it can be. */
 static uint32_t kept_until(const struct peak *p, uint32_t call) {
     const struct sched_call *c = &p->s->call.p[call];
-    uint32_t until = p->s->call.n;
-    for (uint32_t k = 0; k < p->s->prog.p[c->prog].nbuf; k++) {
+    uint32_t until = p->s->call.n, n = p->s->prog.p[c->prog].nbuf;
+    int64_t made = 0;
+    for (uint32_t k = 0; k < n; k++)
+        if (p->stores[c->prog][k]) made = RG_MAX(made, bytes_of(&p->s->buf.p[c->buf[k]]));
+    for (uint32_t k = 0; k < n; k++) {
         const struct sched_buf *b = &p->s->buf.p[c->buf[k]];
         if (p->stores[c->prog][k]) continue;
         until = RG_MIN(until, next_use(p, call, c->buf[k], true));
-        if (b->kind == BUF_TEMP) until = RG_MIN(until, b->last);
+        if (b->kind == BUF_TEMP && bytes_of(b) > made / PEAK_PART) until = RG_MIN(until, b->last);
     }
     return until;
 }
@@ -203,21 +201,22 @@ static bool advance_one(struct peak *p) {
 
 /* ---- again ------------------------------------------------------------------------------------------------------ */
 
-struct copy_again { /* a copy that is made a second time */
+struct copy_again { /* a value that is made a second time */
     uint32_t call, buf, before;
-    double gain; /* bytes for each that is moved */
+    int share;     /* its bytes, in twentieths of those that this moves */
+    int64_t bytes; /* of its result */
 };
 
 static bool is_worth(const struct peak *p, double bytes, double most, double moved) {
     return p->lean || bytes * p->s->bytes >= PEAK_WORTH * moved * most;
 }
 
-/* Is the result of the copy `call` read on both sides of the peak, and its source kept? */
+/* Is the result of `call`, which is cheap, read on both sides of the peak, and what it reads kept? */
 static bool can_repeat(const struct peak *p, uint32_t call, struct copy_again *r) {
     const struct sched_call *c = &p->s->call.p[call];
     const struct sched_prog *x = &p->s->prog.p[c->prog];
     uint32_t k = 0;
-    if (!p->copies[c->prog]) return false;
+    if (!p->cheap[c->prog]) return false;
     while (!p->stores[c->prog][k]) k++;
     const struct sched_buf *b = &p->s->buf.p[c->buf[k]];
     uint32_t later = next_use(p, p->at, c->buf[k], false);
@@ -227,8 +226,8 @@ static bool can_repeat(const struct peak *p, uint32_t call, struct copy_again *r
         if (u == p->at || (u != call && stores(p, u, c->buf[k]))) return false;
     }
     *r = (struct copy_again){call, c->buf[k], RG_MIN(later, kept_until(p, call)),
-                             (double)bytes_of(b) / RG_MAX(x->bytes, 1)};
-    bool counts = p->lean || bytes_of(b) > p->most / PEAK_PART;
+                             (int)(20.0 * (double)bytes_of(b) / RG_MAX(x->bytes, 1) + 0.5), bytes_of(b)};
+    bool counts = p->lean || (bytes_of(b) > p->most / PEAK_PART && x->bytes <= p->left);
     return r->before > p->at && counts && is_worth(p, (double)bytes_of(b), (double)p->most, x->bytes);
 }
 
@@ -254,12 +253,16 @@ static void repeat(struct peak *p, const struct copy_again *r) {
     find_peak(p);
 }
 
+static bool is_better(const struct copy_again *a, const struct copy_again *b) {
+    return a->share != b->share ? a->share > b->share : a->bytes > b->bytes;
+}
+
 static bool repeat_one(struct peak *p) {
-    struct copy_again best = {.gain = 0}, r;
+    struct copy_again best = {.bytes = 0}, r;
     for (uint32_t i = 0; i < p->at; i++)
-        if (can_repeat(p, i, &r) && r.gain > best.gain) best = r;
-    if (best.gain > 0) repeat(p, &best);
-    return best.gain > 0;
+        if (can_repeat(p, i, &r) && is_better(&r, &best)) best = r;
+    if (best.bytes) repeat(p, &best);
+    return best.bytes > 0;
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------------- */
@@ -277,13 +280,14 @@ static void move_calls(struct peak *p) {
     while (p->moves < PEAK_MOVES && (delay_one(p) || advance_one(p))) p->moves++;
 }
 
-/* Copies are made again as long as what all of them save is worth what they move. */
+/* Values are made again as long as what all of them save is worth what they move. */
 static void repeat_copies(struct peak *p) {
     struct schedule keep = copy_of(p->a, p->s);
     double bytes = p->s->bytes, most = (double)p->most;
+    p->left = PEAK_MOVED * bytes;
     for (; p->moves < PEAK_MOVES && repeat_one(p); p->moves++) {
         double spent = p->s->bytes - bytes;
-        if (!p->lean && spent > PEAK_MOVED * bytes) break;
+        p->left = PEAK_MOVED * bytes - spent;
         move_calls(p);
         double saved = most - (double)p->most;
         if (saved > 0 && is_worth(p, saved, most, spent)) keep = copy_of(p->a, p->s);
@@ -297,7 +301,7 @@ void lower_peak(struct arena *a, struct schedule *s, bool lean) {
     find_peak(&p);
     if (!lean && p.most < PEAK_LEAST) return;
     p.stores = arena_array(a, const uint8_t *, s->prog.n + 1);
-    p.copies = arena_array(a, uint8_t, s->prog.n + 1);
+    p.cheap = arena_array(a, uint8_t, s->prog.n + 1);
     for (uint32_t i = 0; i < s->prog.n; i++) find_stores(&p, i);
     move_calls(&p);
     repeat_copies(&p);
