@@ -100,14 +100,17 @@ static double passes(const struct view *v, const struct access_view *s, int axis
     return RG_MAX(n, 1);
 }
 
-/* Bytes of all accesses, in sectors, if consecutive lanes are consecutive along `along`, and these threads share the loop `axis` (-1: none).
- * What blocks load again counts a little. */
+/* Evaluations of an access; what other blocks have loaded counts a little. */
+static double loads_of(const struct view *v, const struct access_view *s) {
+    return RG_MAX(v->times[s->node->id], gpu_threads(v) * turns(v, s) / AGAIN);
+}
+
+/* Bytes of all accesses, in sectors, if consecutive lanes are consecutive along `along`, and these threads share the loop `axis` (-1: none). */
 static double shared_traffic(const struct view *v, int axis, int along, double threads) {
-    double sum = 0, n = gpu_threads(v);
+    double sum = 0;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
-        double times = RG_MAX(v->times[s->node->id], n * turns(v, s) / AGAIN);
-        sum += times * lane_bytes(v, s, along) / passes(v, s, axis, threads);
+        sum += loads_of(v, s) * lane_bytes(v, s, along) / passes(v, s, axis, threads);
     }
     return sum;
 }
@@ -220,7 +223,7 @@ static struct coop coop_axis(const struct view *v) {
     bool adds = false; /* scatter: STORE_ADD */
     if (wide * v->reduces > MAX_SUMS) wide = 1;
     for (int i = 0; i < v->naccess; i++)
-        all_bytes += v->times[v->access[i].node->id] * v->access[i].bytes, adds |= v->access[i].add;
+        all_bytes += loads_of(v, &v->access[i]) * v->access[i].bytes, adds |= v->access[i].add;
     for (int i = 0; i < v->naxis; i++) {
         if (!is_shareable(&v->axis[i])) continue;
         double most = v->axis[i].most, more = reducing(v, i);
