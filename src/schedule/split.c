@@ -748,7 +748,7 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
         bool store = columns || (gpu && (many == full_columns(gpu) || terms >= LONG_ROW || nested));
         bool whole = keeps_whole(&s, n, in, many);
         bool rows = gpu && whole && !graph_contraction(sh, n); /* fused, parts would be reduced one by one */
-        if (rows && !store && (results >= gpu->sms || terms * dtype_info[n->dt].bytes <= WHOLE_ROW))
+        if (rows && !store && (4 * results >= 3 * gpu->sms || terms * dtype_info[n->dt].bytes <= WHOLE_ROW))
             return NULL;
         store |= rows;
         r = (whole ? split_even : split_blocks)(&s, n, x, in, want, columns, store);
