@@ -33,15 +33,16 @@ static void block(uint32_t h[8], const uint8_t *p) {
         w[i] = w[i - 16] + s0 + w[i - 7] + s1;
     }
     memcpy(s, h, sizeof s);
-    for (int i = 0; i < 64; i++) {
-        uint32_t e1 = rotr(s[4], 6) ^ rotr(s[4], 11) ^ rotr(s[4], 25);
-        uint32_t ch = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        uint32_t t1 = s[7] + e1 + ch + K[i] + w[i];
-        uint32_t e0 = rotr(s[0], 2) ^ rotr(s[0], 13) ^ rotr(s[0], 22);
-        uint32_t t2 = e0 + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
-        memmove(s + 1, s, 7 * sizeof *s); /* h g f e d c b a move down one */
-        s[4] += t1;
-        s[0] = t1 + t2;
+    for (int i = 0; i < 64; i++) { /* a .. h stay where they are and change names: a is s[-i mod 8] */
+#define S(k) s[((k) - i) & 7]
+        uint32_t e1 = rotr(S(4), 6) ^ rotr(S(4), 11) ^ rotr(S(4), 25);
+        uint32_t ch = (S(4) & S(5)) ^ (~S(4) & S(6));
+        uint32_t t1 = S(7) + e1 + ch + K[i] + w[i];
+        uint32_t e0 = rotr(S(0), 2) ^ rotr(S(0), 13) ^ rotr(S(0), 22);
+        uint32_t t2 = e0 + ((S(0) & S(1)) ^ (S(0) & S(2)) ^ (S(1) & S(2)));
+        S(3) += t1;
+        S(7) = t1 + t2; /* the next a */
+#undef S
     }
     for (int i = 0; i < 8; i++) h[i] += s[i];
 }

@@ -246,25 +246,24 @@ static struct tensor ev_reduce(struct eval *e, const uop *n, struct tensor *in, 
     struct tensor r = eval_tensor(e, in->dt, s, flat | axes);
     if (!elements && shape_size(s) && (n->arg.i == OP_MAX || n->arg.i == OP_MIN))
         bad(e, n, RG_EVERIFY, "the %s of nothing has no value", op_info[n->arg.i].name);
-    struct walk outer, inner, w;
+    struct walk outer, inner;
     walk_start(&outer, s, flat | axes), walk_with(&outer, &r), walk_with(&outer, in);
     walk_start(&inner, in->shape, flat);
     for (uint32_t i = 0; i < s->n; i++)
         if (!(axes >> i & 1)) inner.size[i] = 1;
-    inner.more = elements > 0;
     walk_with(&inner, in);
+    int64_t count = row_size(&inner), step = row_step(&inner, 0);
+    bool plain = n->arg.i == OP_ADD && in->dt == DT_F32 && !e->bounds && times == 1;
     for (; outer.more; walk_next(&outer)) {
         struct fold f;
         fold_start(&f, (enum op)n->arg.i, in->dt, acc_of(in->dt), e->bounds);
-        w = inner;
-        int64_t count = row_size(&w), step = row_step(&w, 0);
-        bool plain = n->arg.i == OP_ADD && in->dt == DT_F32 && !e->bounds && times == 1;
-        for (w.at[0] = outer.at[1]; w.more; walk_row(&w))
+        inner.more = elements > 0; /* at its end a walk is where it began */
+        for (inner.at[0] = outer.at[1]; inner.more; walk_row(&inner))
             for (int64_t k = 0; k < count; k++)
                 if (plain)
-                    f.v.f += get(in, w.at[0] + k * step).v.f, f.n++;
+                    f.v.f += get(in, inner.at[0] + k * step).v.f, f.n++;
                 else
-                    fold_add(&f, get(in, w.at[0] + k * step), times);
+                    fold_add(&f, get(in, inner.at[0] + k * step), times);
         put(&r, outer.at[0], fold_end(&f));
     }
     return r;

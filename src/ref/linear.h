@@ -143,6 +143,7 @@ struct machine {
         seen; /* by threads, [waiter][arriver]: when the arriver last arrived at an mbarrier that the waiter waited for */
     uint32_t group;                 /* threads at a collective op */
     int (*layout[MMA_COUNT][3])[3]; /* of operands of MMA instructions, as they are used */
+    struct ref_tile *tile;          /* of an MMA of a CPU: a, b, d; made once */
     /* resolve only */
     struct map known; /* node id -> slot + 1 of its latest evaluation in an open scope */
     VEC(struct ref_undo) undo;

@@ -146,9 +146,12 @@ static void multiply_tiles(const struct mma_info *i, const struct ref_tile *a, c
 
 void lin_cpu_mma(struct machine *m, struct step *s) {
     const struct mma_info *i = &mma_info[s->u->arg.mma.instr];
-    struct ref_tile *t = arena_array(m->arena, struct ref_tile, 3);
+    if (!m->tile) m->tile = arena_array(m->arena, struct ref_tile, 3);
+    struct ref_tile *t = m->tile;
     unsigned steps = RG_MAX(s->u->arg.mma.rows[MMA_A], 1);
     if (!s->u->arg.mma.zero_init) gather_tile(m, s, MMA_D, 0, &t[MMA_D], false);
+    for (int y = 0; s->u->arg.mma.zero_init && y < i->size[MMA_M]; y++)
+        memset(t[MMA_D].e[y], 0, (size_t)i->size[MMA_N] * sizeof t[MMA_D].e[y][0]);
     for (unsigned k = 0; k < steps; k++) {
         gather_tile(m, s, MMA_A, k, &t[MMA_A], false);
         gather_tile(m, s, MMA_B, k, &t[MMA_B], false);
