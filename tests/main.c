@@ -2,9 +2,9 @@
  * output caught; only what a failed test wrote is shown. Shell scripts given with -x are tests too: exit
  * status 0 passes, 77 skips, and anything else fails.
  *
- *     ridge-test [-l] [-v] [-t] [-a] [-j N] [-s N] [-c FILE] [-x SCRIPT]... [SUBSTRING]...
+ *     ridge-test [-l] [-v] [-t] [-a] [-j N] [-n N] [-s N] [-c FILE] [-x SCRIPT]... [SUBSTRING]...
  *
- * -l lists, -v prints every test with its time, and every ten seconds what is under way, -t prints at the end which 30 tests
+ * -l lists, -v prints every test with its time, and every ten seconds what is under way, -t prints at the end which 30 tests (-n says how many)
  * took most CPU time (user and system, with the compilers they started), -a takes in the manual tests, -s multiplies time
  * limits (an emulated machine is slow). On a busy machine they are longer by its load a core: they find hangs, not slowness. The last line is always `N passed, M failed` with `, K skipped` where there were any; the exit status is 0
  * only if none failed and at least one ran.
@@ -313,11 +313,11 @@ static int by_cpu(const void *a, const void *b) {
 }
 
 /* Which tests cost most, and what share of all that is. */
-static void print_costs(void) {
+static void print_costs(int most_lines) {
     double all = 0, most = 0;
     for (int i = 0; i < run.n_cost; i++) all += run.cost[i].cpu;
     qsort(run.cost, (size_t)run.n_cost, sizeof *run.cost, by_cpu);
-    int n = run.n_cost < 30 ? run.n_cost : 30;
+    int n = run.n_cost < most_lines ? run.n_cost : most_lines;
     for (int i = 0; i < n; i++) {
         printf("%8.2f s  %s\n", run.cost[i].cpu, run.cost[i].test->name);
         most += run.cost[i].cpu;
@@ -352,19 +352,21 @@ static void own_tmp(char *path, size_t size) {
 int main(int argc, char **argv) {
     long jobs = sysconf(_SC_NPROCESSORS_ONLN);
     bool list = false, all = false, costs = false;
+    int lines = 30;
     const char *known = "tests/costs.txt";
-    for (int c; (c = getopt(argc, argv, "lvtaj:s:c:x:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "lvtaj:n:s:c:x:")) != -1;) {
         switch (c) {
         case 'l': list = true; break;
         case 'v': run.verbose = true; break;
         case 't': costs = true; break;
         case 'a': all = true; break;
         case 'j': jobs = strtol(optarg, NULL, 10); break;
+        case 'n': lines = atoi(optarg); break;
         case 's': run.slower = atoi(optarg); break;
         case 'c': known = optarg; break;
         case 'x': add_script(optarg); break;
         default:
-            fprintf(stderr, "ridge-test [-l] [-v] [-t] [-a] [-j N] [-s N] [-c FILE] [-x SCRIPT]... "
+            fprintf(stderr, "ridge-test [-l] [-v] [-t] [-a] [-j N] [-n N] [-s N] [-c FILE] [-x SCRIPT]... "
                             "[SUBSTRING]...\n");
             return 2;
         }
@@ -393,7 +395,7 @@ int main(int argc, char **argv) {
     run_all(chosen, n, (int)jobs);
     os_remove_tree(tmp);
     if (run.info) printf("%s", run.info);
-    if (costs) print_costs();
+    if (costs) print_costs(lines);
     printf("%d passed, %d failed", run.passed, run.failed);
     if (run.skipped) printf(", %d skipped", run.skipped);
     printf("\n");

@@ -34,7 +34,7 @@ static void block(uint32_t h[8], const uint8_t *p) {
     }
     memcpy(s, h, sizeof s);
     for (int i = 0; i < 64; i++) { /* a .. h stay where they are and change names: a is s[-i mod 8] */
-#define S(k) s[((k) - i) & 7]
+#define S(k) s[((k)-i) & 7]
         uint32_t e1 = rotr(S(4), 6) ^ rotr(S(4), 11) ^ rotr(S(4), 25);
         uint32_t ch = (S(4) & S(5)) ^ (~S(4) & S(6));
         uint32_t t1 = S(7) + e1 + ch + K[i] + w[i];

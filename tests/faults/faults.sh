@@ -89,7 +89,8 @@ done
 
 # ---- full disks ---------------------------------------------------------------------------------------------
 trap '' XFSZ
-for k in 0 1 8 40 200; do
+[ "$kills" -ge 100 ] && blocks="0 1 8 40 200" || blocks="0 8 200"
+for k in $blocks; do
     rm -rf "$here/full" && mkdir -m 700 "$here/full"
     (ulimit -f $k; export RIDGE_CACHE_DIR=$here/full; sane "files of at most $k blocks"; exit $bad) || bad=1
     said=$(ulimit -f $k; "$work" save "$here/save/x" 4 2>&1) && fail "4 MB were saved into $k blocks"
@@ -114,9 +115,10 @@ right "after a search"
 cp -a "$own" "$here/whole"
 restore() { rm -rf "$own" && cp -a "$here/whole" "$own"; }
 poke() { printf '\125' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
-[ "$kills" -ge 100 ] && ways="flip flip flip flip half empty text folder swap gone" || ways="flip swap"
+[ "$kills" -ge 100 ] && ways="flip flip flip flip half empty text folder swap gone" || ways=flip
 kinds=$(ls "$own" | sed -n 's/^\([a-z]*\)-.\{64\}$/\1/p' | sort -u)
 for kind in $kinds index lock CACHEDIR.TAG; do
+    [ "$kills" -ge 100 ] || case $ways in flip) ways=swap ;; *) ways=flip ;; esac
     for way in $ways; do
         restore
         files=$(ls -d "$own/$kind"-* 2>/dev/null || echo "$own/$kind")

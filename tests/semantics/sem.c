@@ -70,7 +70,7 @@ rg_usage sem_usage(rg_ctx *c) {
 
 /* ---- rows that share a process ------------------------------------------------------------------------------- */
 
-enum { EVERY = 8 }; /* row, in the order of their names */
+enum { EVERY = 16 }; /* row, in the order of their names */
 
 static struct sem_row *rows; /* by name */
 

@@ -251,46 +251,72 @@ static rg_tensor sorted(rg_tensor x, int64_t axis, int what) {
     }
 }
 
-static void both(const char *const device[2], rg_dtype dt, const void *data, int64_t rows, int64_t n,
-                 int what, void *const got[2], size_t bytes) {
-    for (int d = 0; d < 2; d++) {
-        rg_ctx *c = strcmp(device[d], "CUDA") ? rg_open(device[d]) : cuda_open();
-        rg_tensor y = sorted(rg_from(c, dt, data, RG_SHAPE(rows, n)), 1, what);
-        if (rg_read(y, got[d], bytes)) FAIL("%s", rg_error(c));
-        rg_close(c);
-    }
+static void sorted_by(rg_ctx *c, rg_dtype dt, const void *data, int64_t rows, int64_t n, int what, void *got,
+                      size_t bytes) {
+    RG_SCOPE(c);
+    rg_tensor y = sorted(rg_from(c, dt, data, RG_SHAPE(rows, n)), 1, what);
+    if (rg_read(y, got, bytes)) FAIL("%s", rg_error(c));
+}
+
+static bool is_indices(int what) { return what == 2 || what == 3 || what == 5 || what == 7; }
+
+/* How many numbers of a row it gives. */
+static int64_t results(int what, int64_t n) {
+    return what < 4 ? n : what == 4 ? (n + 9) / 10 : what == 5 ? (n + 2) / 3 : RG_MIN(n, what == 6 ? 2 : 3);
 }
 
 static size_t bytes_of(int what, rg_dtype dt, int64_t rows, int64_t n) {
-    int64_t k = what == 4 ? (n + 9) / 10 : what == 5 ? (n + 2) / 3 : what == 6 ? RG_MIN(n, 2) : n;
-    if (what == 7) k = RG_MIN(n, 3);
-    return (size_t)(rows * k) * (what == 2 || what == 3 || what == 5 || what == 7 ? 8 : rg_dtype_size(dt));
+    return (size_t)(rows * results(what, n)) * (is_indices(what) ? 8 : rg_dtype_size(dt));
 }
 
 struct sort_buffers {
     uint8_t *data;
-    void *got[2];
+    void *got, *want;
+    int64_t *order[2]; /* of the oracle: ascending, descending */
     uint64_t seed, rows;
+    rg_ctx *c, *ref;
 };
 
-static struct sort_buffers sort_buffers(size_t bytes, uint64_t seed) {
-    return (struct sort_buffers){malloc(bytes), {malloc(bytes), malloc(bytes)}, seed, 0};
+static struct sort_buffers sort_buffers(const char *device, size_t n, uint64_t seed) {
+    return (struct sort_buffers){.data = malloc(n * 8),
+                                 .got = malloc(n * 8),
+                                 .want = malloc(n * 8),
+                                 .order = {malloc(n * 8), malloc(n * 8)},
+                                 .seed = seed,
+                                 .c = strcmp(device, "CUDA") ? rg_open(device) : cuda_open(),
+                                 .ref = rg_open("REF")};
 }
 
 static void free_sorted(struct sort_buffers *b) {
     TEST_INFO("%llu rows sorted alike", (unsigned long long)b->rows);
-    free(b->data), free(b->got[0]), free(b->got[1]);
+    free(b->data), free(b->got), free(b->want), free(b->order[0]), free(b->order[1]);
+    rg_close(b->c), rg_close(b->ref);
 }
 
-static void rows_alike(struct sort_buffers *b, const char *device, rg_dtype dt, int64_t rows, int64_t n,
-                       enum kind kind) {
-    const char *const devices[2] = {device, "REF"};
+/* What a function must give, by the orders that the oracle found. */
+static void expect_sorted(struct sort_buffers *b, int what, rg_dtype dt, int64_t rows, int64_t n) {
+    int64_t k = results(what, n);
+    const int64_t *order = b->order[what == 1 || what == 3 || what == 4 || what == 7];
+    size_t size = rg_dtype_size(dt);
+    for (int64_t i = 0; i < rows * k; i++) {
+        int64_t at = order[i / k * n + i % k];
+        if (is_indices(what))
+            ((int64_t *)b->want)[i] = at;
+        else
+            memcpy((char *)b->want + (size_t)i * size, b->data + (size_t)(i / k * n + at) * size, size);
+    }
+}
+
+static void rows_alike(struct sort_buffers *b, rg_dtype dt, int64_t rows, int64_t n, enum kind kind) {
     fill(b->data, (size_t)(rows * n), rg_dtype_size(dt), kind, dt == RG_BOOL, &b->seed);
     one_nan(b->data, (size_t)(rows * n), dt);
+    for (int d = 0; d < 2; d++)
+        sorted_by(b->ref, dt, b->data, rows, n, 2 + d, b->order[d], bytes_of(2 + d, dt, rows, n));
     for (int what = 0; what < 8; what++) {
         size_t bytes = bytes_of(what, dt, rows, n);
-        both(devices, dt, b->data, rows, n, what, b->got, bytes);
-        if (memcmp(b->got[0], b->got[1], bytes))
+        sorted_by(b->c, dt, b->data, rows, n, what, b->got, bytes);
+        expect_sorted(b, what, dt, rows, n);
+        if (memcmp(b->got, b->want, bytes))
             FAIL("%s, %lld rows of %lld, function %d%s differ", rg_dtype_name(dt), (long long)rows,
                  (long long)n, what, kind ? " with ties" : "");
         b->rows += (uint64_t)rows;
@@ -300,27 +326,23 @@ static void rows_alike(struct sort_buffers *b, const char *device, rg_dtype dt, 
 /* Of all dtypes those from..to-1. */
 static void sorts_alike(const char *device, int from, int to) {
     static const int64_t size[] = {1, 2, 16, 17, 40, 41, 255, 4095, 4096, 5000, MOST};
-    struct sort_buffers b = sort_buffers((size_t)MOST * 8, 7 + (uint64_t)from);
+    struct sort_buffers b = sort_buffers(device, MOST, 7 + (uint64_t)from);
     for (int t = from; t < to; t++)
         for (size_t k = 0; k < RG_COUNT(size); k++)
             for (enum kind kind = RANDOM; kind <= RUNS; kind++)
-                rows_alike(&b, device, (rg_dtype)t,
-                           size[k] <= 255    ? 7
-                           : size[k] <= 5000 ? 2
-                                             : 1,
-                           size[k], kind);
+                rows_alike(&b, (rg_dtype)t, size[k] <= 255 ? 7 : size[k] <= 5000 ? 2 : 1, size[k], kind);
     free_sorted(&b);
 }
 
 /* Rows in SIMD lanes: lengths around powers of two and any other, fewer rows than lanes, one more, some batches. */
 TEST_SLOW(call_sorts_rows_side_by_side, 300) {
-    struct sort_buffers b = sort_buffers((size_t)150 * 1100 * 8, 11);
+    struct sort_buffers b = sort_buffers("CPU", (size_t)150 * 1100, 11);
     for (int t = 0; t <= RG_F64; t++)
         for (int i = 0; i < 9; i++) {
             uint64_t r = b.seed >> 20;
             int64_t n = i < 5 ? 2 + (int64_t)(r % 40) : ((int64_t)16 << (i - 5) * 2) + (int64_t)(r % 7) - 3;
             int64_t rows = 2 + (int64_t)((r >> 8) % (n > 300 ? 20 : 148));
-            rows_alike(&b, "CPU", (rg_dtype)t, rows, n, (enum kind)((r >> 16) % 3));
+            rows_alike(&b, (rg_dtype)t, rows, n, (enum kind)((r >> 16) % 3));
         }
     free_sorted(&b);
 }
@@ -330,21 +352,21 @@ static void columns_alike(struct sort_buffers *b, rg_dtype dt, int64_t outer, in
                           int what, bool transposed) {
     size_t all = (size_t)(outer * n * width), bytes = bytes_of(what, dt, outer * width, n);
     for (int d = 0; d < 2; d++) {
-        rg_ctx *c = rg_open(d ? "REF" : "CPU");
+        rg_ctx *c = d ? b->ref : b->c;
+        RG_SCOPE(c);
         rg_tensor x = rg_from(c, dt, b->data, RG_SHAPE(outer, n, width));
         rg_tensor y = transposed ? sorted(rg_transpose(x, 1, 2), 2, what) : sorted(x, 1, what);
-        if (rg_read(y, b->got[d], bytes)) FAIL("%s", rg_error(c));
-        rg_close(c);
+        if (rg_read(y, d ? b->want : b->got, bytes)) FAIL("%s", rg_error(c));
     }
     b->rows += all / (size_t)n;
-    if (memcmp(b->got[0], b->got[1], bytes))
+    if (memcmp(b->got, b->want, bytes))
         FAIL("%s, %lld x %lld x %lld, function %d%s differ", rg_dtype_name(dt), (long long)outer,
              (long long)n, (long long)width, what, transposed ? " of a transposed tensor" : "");
 }
 
 TEST_SLOW(call_sorts_columns_as_the_oracle, 300) {
     static const int64_t width[] = {8, 13, 16, 31, 64, 65, 100, 257, 300, 1030};
-    struct sort_buffers b = sort_buffers((size_t)300000 * 8, 41);
+    struct sort_buffers b = sort_buffers("CPU", 300000, 41);
     for (int t = 0; t <= RG_F64; t++)
         for (int i = 0; i < 10; i++) {
             rg_dtype dt = (rg_dtype)t;
@@ -404,7 +426,7 @@ TEST_SLOW(call_finds_few_as_the_oracle, 300) {
 
 /* Rows that are alone: in SIMD vectors from one vector on, by counting where elements are narrow. */
 TEST_SLOW(call_sorts_rows_alone, 300) {
-    struct sort_buffers b = sort_buffers((size_t)150000 * 8, 29);
+    struct sort_buffers b = sort_buffers("CPU", 160000, 29);
     for (int t = 0; t <= RG_F64; t++)
         for (int i = 0; i < 8; i++) {
             uint64_t r = b.seed >> 20;
@@ -412,7 +434,7 @@ TEST_SLOW(call_sorts_rows_alone, 300) {
                         : i < 7 ? 300 + (int64_t)(r % 9000)
                                 : 65536 + (int64_t)(r % 90000);
             if (i == 7 && rg_dtype_size((rg_dtype)t) != 2) continue;
-            rows_alike(&b, "CPU", (rg_dtype)t, 1, n, (enum kind)((r >> 16) % 3));
+            rows_alike(&b, (rg_dtype)t, 1, n, (enum kind)((r >> 16) % 3));
         }
     free_sorted(&b);
 }
@@ -584,8 +606,7 @@ TEST_MANUAL(cuda_gpu_call_sorts_3, 100) { gpu_sorts(3, 4); }
 /* Rows that are cut into many parts, and many rows; the CPU was held to the oracle above. */
 TEST_MANUAL(cuda_gpu_call_sorts_much, 100) {
     static const int64_t shape[][2] = {{1, 5000001}, {3, 700000}, {600, 9001}, {50000, 33}, {7000, 600}};
-    const char *const devices[2] = {"CUDA", "CPU"};
-    rg_ctx *c = gpu();
+    rg_ctx *c = gpu(), *cpu = rg_open("CPU");
     size_t most = (size_t)600 * 9001 * 8;
     uint8_t *data = malloc(most);
     void *got[2] = {malloc(most), malloc(most)};
@@ -598,7 +619,8 @@ TEST_MANUAL(cuda_gpu_call_sorts_much, 100) {
             one_nan(data, (size_t)(rows * len), (rg_dtype)t);
             for (int what = 1; what < 5; what++) {
                 size_t bytes = bytes_of(what, (rg_dtype)t, rows, len);
-                both(devices, (rg_dtype)t, data, rows, len, what, got, bytes);
+                sorted_by(c, (rg_dtype)t, data, rows, len, what, got[0], bytes);
+                sorted_by(cpu, (rg_dtype)t, data, rows, len, what, got[1], bytes);
                 if (memcmp(got[0], got[1], bytes))
                     FAIL("%s, %lld rows of %lld, function %d differ", rg_dtype_name((rg_dtype)t),
                          (long long)rows, (long long)len, what);
@@ -607,7 +629,7 @@ TEST_MANUAL(cuda_gpu_call_sorts_much, 100) {
         }
     TEST_INFO("%llu elements sorted as the CPU does", (unsigned long long)n);
     free(data), free(got[0]), free(got[1]);
-    rg_close(c);
+    rg_close(c), rg_close(cpu);
 }
 
 /* Masks of these lengths, with few and with no true elements; room for less than there are, and for more. */

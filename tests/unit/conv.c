@@ -200,7 +200,8 @@ static void run_file(const char *device, uint32_t every) {
 }
 
 TEST(conv_values_ref) { run_file("REF", 1); }
-TEST_SLOW(conv_values_cpu, 600) { run_file("CPU", 1); }
+TEST_SLOW(conv_values_cpu, 600) { run_file("CPU", 3); }
+TEST_MANUAL(conv_values_cpu_all, 1200) { run_file("CPU", 1); }
 
 /* ---- larger sizes, against plain loops ------------------------------------------------------------------------ */
 
@@ -418,7 +419,7 @@ TEST(conv_rows_as_the_oracle) {
     static const rg_dtype type[] = {RG_F32, RG_BF16, RG_F16, RG_F64};
     static double got[2][20000];
     const char *const device[2] = {"CPU", "REF"};
-    for (uint64_t seed = 1; seed <= 32; seed++) {
+    for (uint64_t seed = 1; seed <= 16; seed++) {
         uint64_t r = hash_u64(seed);
         int64_t images = 1 + (int64_t)(r % 2), in = 1 + (int64_t)((r >> 4) % 12),
                 n = 40 + (int64_t)((r >> 8) % 300), out = 15 + (int64_t)((r >> 20) % 20),
@@ -552,7 +553,7 @@ static double window_value(rg_dtype type, uint64_t r) {
 /* Windows of up to 27 elements are searched once, larger ones twice: indices, and where windows overlap gradients, against loops. */
 TEST(conv_indices_of_maxima_as_loops) {
     const char *const device[2] = {"CPU", "REF"};
-    for (uint64_t seed = 1; seed <= 24; seed++) {
+    for (uint64_t seed = 1; seed <= 12; seed++) {
         struct window_case w = window_case(seed);
         struct err err = {0};
         struct arena a;

@@ -83,7 +83,7 @@ static void compile_calls(size_t every) {
     TEST_COUNT(cuda_compile_texts(&t), "kernels of functions compiled by NVRTC");
     arena_free(&arena);
 }
-TEST_SLOW(cuda_compile_calls, 300) { compile_calls(5); }
+TEST_SLOW(cuda_compile_calls, 300) { compile_calls(9); }
 TEST_MANUAL(cuda_compile_calls_all, 1200) { compile_calls(1); }
 
 TEST(cuda_compile_error_has_words) {

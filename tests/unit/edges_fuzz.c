@@ -245,6 +245,6 @@ static void run_programs(uint64_t first, uint32_t n) {
     CHECK(compared > 20 * n);
     TEST_INFO("%u programs, %llu numbers compared", n, (unsigned long long)compared);
 }
-TEST_SLOW(edges_random_0, 300) { run_programs(1, 20); }
-TEST_SLOW(edges_random_1, 300) { run_programs(21, 20); }
+TEST_SLOW(edges_random_0, 300) { run_programs(1, 10); }
+TEST_SLOW(edges_random_1, 300) { run_programs(21, 10); }
 TEST_MANUAL(edges_random_many, 3000) { run_programs(1000, 1000); }

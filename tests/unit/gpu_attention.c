@@ -264,7 +264,7 @@ TEST_SLOW(attention_of_groups_that_end_apart, 300) {
 /* Lists that search may try in place of the heuristic's, of which it times some on the GPU: what is not refused gives the same
  * numbers, and no thread in it waits for ever. */
 TEST_SLOW(attention_of_lists_around, 300) {
-    enum { LISTS = 16 };
+    enum { LISTS = 8 };
     uint32_t n = 0;
     for (int causal = 0; causal < 2; causal++) {
         struct att base = {.heads = 1, .group = 1, .t = 384, .s = 384, .d = 64, .dt = "bf16", .opts = ""};

@@ -334,7 +334,7 @@ TEST_SLOW(attention_gradients_of_groups, 600) {
 /* Lists that search may try in place of the heuristic's: those that are programs wait for all that they read, and no thread writes
  * what another reads. Their numbers search compares itself. */
 TEST_SLOW(attention_gradients_of_lists_around, 300) {
-    enum { LISTS = 40 };
+    enum { LISTS = 16 };
     uint32_t tried = 0;
     for (int w = 0; w < 2; w++) {
         struct both base = {.write = w ? write_dkv : write_dq, .t = 192, .d = 64, .causal = true};

@@ -411,7 +411,7 @@ static int forms_of(size_t which, int capability, int64_t every) {
 }
 
 TEST_SLOW(block_forms, 300) {
-    int n = forms_of(1, 80, 23) + forms_of(2, 90, 41) + forms_of(3, 80, 37) + forms_of(5, 90, 61);
+    int n = forms_of(1, 80, 61) + forms_of(2, 90, 97) + forms_of(3, 80, 89) + forms_of(5, 90, 131);
     TEST_COUNT(n, "forms of products");
 }
 

@@ -216,7 +216,7 @@ static void draw(struct draw *d, struct config *x) {
 /* ---- 1: the interpreter --------------------------------------------------------------------------------------------- */
 
 TEST_SLOW(launches_interpreted, 300) {
-    enum { CONFIGS = 24 };
+    enum { CONFIGS = 14 };
     struct draw d = {.rng = 77, .capability = 90, .small = true};
     int specialized = 0;
     setenv("RIDGE_VERIFY", "1", 1);
@@ -366,7 +366,7 @@ struct opinion {
 /* Every `every`-th form of a product, from an offset; those that search would take first, which must compile without faults,
  * come first. */
 static void ask_compiler(struct sampled *s, const gpu_lists *forms, uint32_t every, struct opinion *all) {
-    enum { UNITS = 32, FIRST = 12 };
+    enum { UNITS = 32, FIRST = 8 };
     struct err e = {0};
     const char *text[UNITS];
     uint32_t number[UNITS], n = 0;
@@ -428,5 +428,5 @@ static void compile_forms(uint32_t every) {
 }
 
 /* Some of them wherever there is NVRTC, all of them as a manual test: minutes of all cores. Search leaves out those that spill. */
-TEST_SLOW(cuda_compile_forms, 300) { compile_forms(83); }
+TEST_SLOW(cuda_compile_forms, 300) { compile_forms(211); }
 TEST_MANUAL(cuda_compile_forms_all, 3000) { compile_forms(1); }

@@ -547,7 +547,7 @@ TEST_SLOW(math_half_arithmetic, 300) {
             "i)))))\n",
             vector[t], h->name, h->name, h->name, h->name);
         compile(&m);
-        for (int round = 0; round < 20; round++) {
+        for (int round = 0; round < 8; round++) {
             for (uint32_t k = 0; k < 1 << 16; k++) {
                 uint64_t u = math_random(&seed);
                 hx[k] = (uint16_t)u, hy[k] = (uint16_t)(u >> 16), hz[k] = (uint16_t)(u >> 32);

@@ -95,7 +95,7 @@ static rg_tensor two_products(const struct sim_case *s, rg_ctx *c, const rg_tens
 TEST_SLOW(simgpu_products_in_padded_rows, 300) {
     static const rg_dtype dt[] = {RG_F32, RG_BF16, RG_F32, RG_F16};
     struct sim_draw d = {5};
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 4; i++) {
         int64_t m = draw(&d, 128, 200), k = draw(&d, 33, 80), h = draw(&d, 33, 90), n = draw(&d, 33, 80);
         rg_dtype t = dt[i % 4];
         struct sim_case s = {.name = "two products",
@@ -103,7 +103,7 @@ TEST_SLOW(simgpu_products_in_padded_rows, 300) {
                              .in = {{t, {m, k}, 0}, {t, {k, h}, 0}, {t, {h, n}, 0}},
                              .most = t == RG_F32 ? 1e-4 : 2e-2,
                              .grads = i % 2};
-        check_seed(&s, "CPU SIM90S SIM90", (uint64_t)i);
+        check_seed(&s, i < 2 ? "CPU SIM90S" : "SIM90S SIM90", (uint64_t)i);
     }
     say(4, 0, 0, 0);
 }

@@ -583,6 +583,7 @@ TEST_SLOW(cuda_compile_ws, 300) {
     for (size_t i = 0; i < RG_COUNT(family); i++)
         for (int form = 0; form < 3;
              form++) { /* along k, across it, with results that something is done to */
+            if (form != (int)i % 3 && form != 2 * ((int)i % 2)) continue; /* each with most of the tiles */
             struct render_shape shape;
             struct dev_object o;
             cubin_vec code = {0};
