@@ -535,6 +535,7 @@ static void lift_offsets(struct kernel_builder *b, struct built *out) {
 }
 
 void kernel_build(struct rangeify *r, const uop *sink, struct built *out) {
+    if (r->g->checkpointed && !r->flat) sink = rangeify_parts(r, sink);
     struct kernel_builder b = {.r = r, .a = r->a, .sink = sink};
     axis_vec axes = {0};
     struct str text;

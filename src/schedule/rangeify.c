@@ -831,7 +831,9 @@ const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n,
         sink = write_kernel(r, unit, n, stored);
         memset(r->plain, 0, r->g->units);
     }
-    return sink && !r->illegal && !r->flat ? rangeify_parts(r, sink) : sink;
+    /* parts that have checkpoints are not priced together: they are computed one after the other */
+    bool later = r->flat || r->g->checkpointed;
+    return sink && !r->illegal && !later ? rangeify_parts(r, sink) : sink;
 }
 
 /* ---- the grid ------------------------------------------------------------------------------------------ */
