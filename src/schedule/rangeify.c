@@ -415,6 +415,12 @@ static uint64_t context_of(struct rangeify *r, const uop *const *at, uint32_t n)
     return context;
 }
 
+static bool is_one_value(const uop *const *at, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (at[i]->op != OP_CONST) return false;
+    return true;
+}
+
 static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     const struct shape *in = sg_shape(r->g, n->src[0]);
     const uop *to[SHAPE_MAX], *src[1 + SHAPE_MAX];
@@ -422,6 +428,7 @@ static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *cons
     enum op op = (enum op)n->arg.i;
     if (r->flat) return refuse(r, n, "a reduction");
     if (!shape_size(in)) return uop_identity(r->ir, op, (enum dtype)n->dt);
+    if (r->g->opts->gpu && is_one_value(at, in->n)) pred = NULL; /* whatever needs it, it is in bounds */
     uint64_t context = context_of(r, at, in->n) | (pred ? hash_u64(pred->id) : 0);
     for (uint32_t i = 0; i < in->n; i++) to[i] = at[i];
     for (uint32_t i = 1; i < n->nsrc; i++) {
@@ -845,7 +852,32 @@ static bool inside_row(struct rangeify *r, const uop *n) {
     return false;
 }
 
+/* A reduction of the whole kernel, short enough for every block of a GPU to compute it: the norm of a vector that a matrix is
+ * multiplied by. */
+static bool is_short_number(struct rangeify *r, const uop *n) {
+    double terms = 1;
+    for (uint32_t i = 1; n->op == OP_REDUCE && i < n->nsrc; i++) terms *= (double)n->src[i]->src[0]->hi;
+    return n->op == OP_REDUCE && terms <= REPEATED_MOST && !free_of(&r->fr, n)->n;
+}
+
+/* By node: the first 64 such numbers that other reductions read, which run once for each value of some range. */
+static const uint64_t *find_repeated(struct rangeify *r, const uop_vec *topo) {
+    uint64_t *below = NULL, read = 0;
+    uint32_t numbers = 0;
+    for (uint32_t k = 0; k < topo->n; k++) {
+        const uop *n = topo->p[k];
+        bool number = is_short_number(r, n);
+        if (number && !below) below = arena_array(r->a, uint64_t, r->ir->n);
+        for (uint32_t i = 0; i < n->nsrc && below; i++) below[n->id] |= below[n->src[i]->id];
+        if (n->op == OP_REDUCE && !number && below && free_of(&r->fr, n)->n) read |= below[n->id];
+        if (number && numbers < 64) below[n->id] |= 1ull << numbers++;
+    }
+    for (uint32_t k = 0; k < topo->n && below; k++) below[topo->p[k]->id] &= read;
+    return below;
+}
+
 void rangeify_grid(struct rangeify *r, const uop_vec *topo, bool grid[SHAPE_MAX]) {
+    const uint64_t *repeated = r->g->opts->gpu ? find_repeated(r, topo) : NULL;
     for (uint32_t i = 0; i < r->dims; i++) grid[i] = r->dim[i]->op == OP_RANGE;
     for (uint32_t k = 0; k < topo->n; k++) {
         const uop *n = topo->p[k], *of = n->op == OP_STORE ? n->src[0] : n;
@@ -856,6 +888,7 @@ void rangeify_grid(struct rangeify *r, const uop_vec *topo, bool grid[SHAPE_MAX]
         }
         if (!scan && n->op != OP_REDUCE && n->op != OP_STAGE && n->op != OP_STORE) continue;
         if (n->op == OP_REDUCE && inside_row(r, n)) continue; /* runs in the loop that fills the row */
+        if (repeated && repeated[n->id] && is_short_number(r, n)) continue;
         /* a store owns the elements of its index; a reduction runs once per value of the ranges it depends on */
         for (uint32_t i = 0; i < r->dims; i++)
             if (grid[i] && (scan ? n->src[1] == r->dim[i] : !free_has(&r->fr, of, r->dim[i])))

@@ -12,6 +12,7 @@
 enum {
     FEW_ROWS = 32,    /* skinny GEMM: its 8-bit matrix is dequantized in registers */
     UNPACK_STEPS = 6, /* ops of that dequantization */
+    NORM_STEPS = 12,  /* ops of a norm behind its sum */
     WALK_UNITS =
         64 /* units visited for each unit of a program to find sums that are compared with themselves */
 };
@@ -93,6 +94,37 @@ static bool dequantize_inline(struct sgraph *g, const uop *x) {
     return true;
 }
 
+/* Is a vector computed from one number, a sum or an extreme of others, as a norm is? on: by unit: is it on a path to
+ * that number? 0: not known. */
+enum { ON_PATH = 1, OFF_PATH };
+static bool is_normalized(struct sgraph *g, const uop *x, uint32_t steps, uint8_t *on) {
+    x = below_views(g, x);
+    uint32_t u = g->unit_of[x->id];
+    if (!u || g->unit[u - 1].forced == UNIT_FORCED || on[u - 1]) return u && on[u - 1] == ON_PATH;
+    bool any =
+        x->op == OP_REDUCE_AXES && g->unit[u - 1].hint == HINT_REDUCTION && shape_size(sg_shape(g, x)) == 1;
+    for (uint32_t i = 0; i < x->nsrc && steps && op_is_pure((enum op)x->op) && x->op != OP_REDUCE_AXES; i++)
+        any |= is_normalized(g, x->src[i], steps - 1, on);
+    on[u - 1] = any ? ON_PATH : OFF_PATH;
+    return any;
+}
+
+/* The vector of a GEMV on a GPU, a norm: each block may compute it anew, which can take less than a launch. It is stored or not, as
+ * predicted, but nothing on the way to it is. False: x is another operand. */
+static bool may_repeat(struct sgraph *g, const uop *x) {
+    x = below_views(g, x);
+    uint8_t *on = arena_array(g->a, uint8_t, g->units + 1);
+    uint32_t wide = mma_widens(g, x) ? g->unit_of[x->id] : 0;
+    if (wide) x = below_views(g, x->src[0]);
+    uint32_t stored = g->unit_of[x->id];
+    if (!g->opts->gpu || shape_size(sg_shape(g, x)) > REPEATED_MOST || !is_normalized(g, x, NORM_STEPS, on))
+        return false;
+    for (uint32_t u = 0; u < g->units; u++)
+        if ((on[u] == ON_PATH || u + 1 == wide) && u + 1 != stored && g->unit[u].forced == UNIT_FREE)
+            g->unit[u].forced = UNIT_NEVER;
+    return true;
+}
+
 static void mark_operands(struct sgraph *g, const uop *contraction) {
     const uop *m = contraction->src[0];
     for (; m->op != OP_MUL; m = m->src[0]) { /* casts and views */
@@ -105,6 +137,7 @@ static void mark_operands(struct sgraph *g, const uop *contraction) {
     product->row = 0;
     double work = (double)shape_size(sg_shape(g, m));
     for (int i = 0; i < 2; i++) {
+        if (work == elements_below(g, m->src[!i]) && may_repeat(g, m->src[i])) continue;
         bool few = g->opts->gpu && work <= FEW_ROWS * elements_below(g, m->src[i]);
         if (!few || !dequantize_inline(g, m->src[i])) store_operand(g, m->src[i]);
     }

@@ -3,6 +3,8 @@
 #include "planned.h"
 #include "test.h"
 
+#include <stdlib.h>
+
 struct gpu_case {
     struct err err;
     struct arena arena;
@@ -112,7 +114,7 @@ TEST(schedule_gpu_stores_16_bits_before_reducing) {
     arena_free(&c.arena);
 }
 
-/* Layers of a token that is decoded: x + W norm(x). A norm and a GEMV with its residual each; no layer sums those before it again. */
+/* Layers of a token that is decoded: x + W norm(x). A GEMV with its norm and residual each; no layer sums those before it again. */
 #define TOKEN "1 512"
 #define NORM(x) \
     HALF("(MUL " x " (EXPAND (RSQRT (ADD (REDUCE_AXES[ADD] (MUL " x " " x ") 1) 1.0)) " TOKEN "))")
@@ -125,10 +127,80 @@ TEST(schedule_gpu_residuals_of_gemv) {
                          .text = "kernel g\n(GRAPH " LAYER(
                              "3", LAYER("2", LAYER("1", "(CAST<f32> (BUFFER<bf16>[0] " TOKEN "))"))) ")\n"};
     plan(&c);
-    CHECK_EQ(c.run.sched.call.n, 6);
+    CHECK_EQ(c.run.sched.call.n, 3);
     for (uint32_t i = 0; i < c.run.sched.call.n; i++)
         CHECK(c.run.sched.prog.p[c.run.sched.call.p[i].prog].nbuf <= 4);
     arena_free(&c.arena);
+}
+
+static uint64_t state;
+static uint32_t rnd(uint32_t n) { return (uint32_t)(hash_u64(state += 0x9e3779b97f4a7c15u) >> 33) % n; }
+
+/* W f(x), V f(x) of vectors of any length, f a norm, a norm with a mean, a softmax: every block computes f(x) anew where that is
+ * predicted to take less than a launch, and values are right in any case. */
+TEST(schedule_gpu_norms_before_gemv) {
+    static const char *const norm[] = {
+        "(MUL x (EXPAND (RSQRT (ADD (REDUCE_AXES[ADD] (MUL x x) 1) 1.0)) 1 %d))",
+        "(MUL (SUB x m) (EXPAND (RSQRT (ADD (REDUCE_AXES[ADD] (MUL (SUB x m) (SUB x m)) 1) 1.0)) 1 %d))",
+        "(MUL (EXP (SUB x e)) (EXPAND (RECIP (REDUCE_AXES[ADD] (EXP (SUB x e)) 1)) 1 %d))"};
+    uint32_t joined = 0, count = getenv("SEEDS") ? (uint32_t)atoi(getenv("SEEDS")) : 12;
+    for (uint32_t seed = 0; seed < count; seed++) {
+        state = seed + (getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 1) * 1000;
+        int kind = (int)rnd(3), k = 64 + (int)rnd(3) * 64 + (rnd(3) ? 0 : (int)rnd(40)),
+            n = (1 << 18) / k + 1 + (int)rnd(40);
+        bool half = rnd(2), two = rnd(2), residual = rnd(2);
+        char f[200], x[1600], text[4000];
+        snprintf(f, sizeof f, norm[kind], k);
+        snprintf(
+            x, sizeof x,
+            "x = (CAST<f32> (BUFFER<%s>[0] 1 %d))\nm = (EXPAND (MUL (REDUCE_AXES[ADD] x 1) 0.015625) 1 %d)\n"
+            "e = (EXPAND (REDUCE_AXES[MAX] x 1) 1 %d)\nf = %s\n",
+            half ? "bf16" : "f32", k, k, k, f);
+        const char *rounded = half ? "(CAST<f32> (CAST<bf16> f))" : "f", *type = half ? "bf16" : "f32";
+        snprintf(text, sizeof text,
+                 "kernel g\n%sv = (EXPAND (RESHAPE %s 1 %d) %d %d)\n"
+                 "a = (REDUCE_AXES[ADD] (MUL v (CAST<f32> (BUFFER<%s>[1] %d %d))) 1)\n"
+                 "b = (REDUCE_AXES[ADD] (MUL v (CAST<f32> (BUFFER<%s>[2] %d %d))) 1)\n"
+                 "r = (BUFFER<f32>[3] %d 1)\n(GRAPH (ADD %s %s))\n",
+                 x, rounded, k, n, k, type, n, k, type, n, k, n, two ? "(MUL a b)" : "a",
+                 residual ? "r" : "1.0");
+        struct gpu_case c = {.values = true, .text = text};
+        plan(&c);
+        joined += c.run.sched.call.n == 1;
+        arena_free(&c.arena);
+    }
+    TEST_INFO("%u of %u programs are one kernel", joined, count);
+    CHECK(joined >= count / 2);
+}
+
+/* Rotary positions of heads of a product with a norm: one kernel, whose blocks compute the norm, and each row of the matrix is read
+ * once. */
+TEST(schedule_gpu_norm_before_rotation) {
+    for (int h = 16; h <= 48; h += 32) {
+        char text[1600];
+        snprintf(
+            text, sizeof text,
+            "kernel g\nx = (CAST<f32> (BUFFER<bf16>[1] 1 256))\n"
+            "f = (MUL x (EXPAND (RSQRT (ADD (REDUCE_AXES[ADD] (MUL x x) 1) 1.0)) 1 256))\n"
+            "w = (CAST<f32> (BUFFER<bf16>[0] %d 256))\n"
+            "y = (RESHAPE (REDUCE_AXES[ADD] (MUL w (EXPAND (CAST<f32> (CAST<bf16> f)) %d 256)) 1) %d 64)\n"
+            "a = (SHRINK y 0 %d 1 0 32 1)\nb = (SHRINK y 0 %d 1 32 32 1)\n"
+            "c = (EXPAND (BUFFER<f32>[2] 1 32) %d 32)\ns = (EXPAND (BUFFER<f32>[3] 1 32) %d 32)\n"
+            "(GRAPH (ADD (PAD (SUB (MUL a c) (MUL b s)) -0.0 0 0 0 0 32 0) "
+            "(PAD (ADD (MUL b c) (MUL a s)) -0.0 0 0 0 32 0 0)))\n",
+            64 * h, 64 * h, h, h, h, h, h);
+        struct gpu_case c = {.values = true, .text = text};
+        uint32_t sums = 0;
+        uop_vec topo = {0};
+        plan(&c);
+        CHECK_EQ(c.run.sched.call.n, 1);
+        const uop *sink = c.run.sched.prog.p[0].kernel.sink;
+        uop_topo(&c.arena, &sink, 1, &topo);
+        for (uint32_t i = 0; i < topo.n; i++) sums += topo.p[i]->op == OP_REDUCE;
+        CHECK_EQ(sums, 3); /* of the norm, of two rows */
+        CHECK_EQ(sink->nsrc, 2);
+        arena_free(&c.arena);
+    }
 }
 
 /* The gradient of a gather: 4096 rows added to 64, so each gets about 64. Sums of 64-bit integers, whatever the order. */

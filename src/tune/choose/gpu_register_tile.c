@@ -14,19 +14,23 @@
 #define STRIP 128    /* outputs that a strip is a multiple of: lines of bytes */
 #define K_VECTOR 4   /* terms that are loaded at once along k */
 
-const uop *gpu_product(const struct view *v) {
-    for (int i = 0; i < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); i++) {
-        const uop *x = v->reduce[i]->src[0];
-        while (x->op == OP_CAST) x = x->src[0];
-        if (v->reduce[i]->arg.i == OP_ADD && x->op == OP_MUL) return x;
-    }
-    return NULL;
-}
-
 static bool depends_on_grid(const struct view *v, const uop *n) {
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid && v->axis[i].most > 1 && view_depends(v, n, i)) return true;
     return false;
+}
+
+/* Of several sums the first that the blocks do not all compute alike. */
+const uop *gpu_product(const struct view *v) {
+    const uop *alike = NULL;
+    for (int i = 0; i < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); i++) {
+        const uop *x = v->reduce[i]->src[0];
+        while (x->op == OP_CAST) x = x->src[0];
+        if (v->reduce[i]->arg.i != OP_ADD || x->op != OP_MUL) continue;
+        if (depends_on_grid(v, v->reduce[i])) return x;
+        if (!alike) alike = x;
+    }
+    return alike;
 }
 
 /* The op that combines two operands, below functions of its result: a square, a magnitude. NULL: there is none. */
@@ -156,13 +160,21 @@ const char *gpu_register_tile(struct view *v) {
     return "";
 }
 
+/* Sums and extremes, but for those that every block computes alike. */
+static int own_reductions(const struct view *v) {
+    int n = v->reduces;
+    for (int i = 0; i < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); i++)
+        n -= !depends_on_grid(v, v->reduce[i]);
+    return n;
+}
+
 /* Few rows by a matrix, K-major: a block computes a tile of outputs, to reuse its loads. Returns how many. */
 int gpu_skinny_tile(struct view *v, struct str *out) {
     static const int most[2] = {8, 4};
     const uop *x = gpu_operands(v);
     double left = gpu_threads(v);
     int tile[2] = {1, 1}, axis[2] = {-1, -1};
-    if (!x || most[0] * most[1] * v->reduces > MAX_SUMS) return 1;
+    if (!x || most[0] * most[1] * own_reductions(v) > MAX_SUMS) return 1;
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
         if (!a->grid || a->fixed || a->size < 2 || !gpu_reuses(v, x, i)) continue;
