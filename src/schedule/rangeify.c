@@ -876,6 +876,13 @@ static const uint64_t *find_repeated(struct rangeify *r, const uop_vec *topo) {
     return below;
 }
 
+/* On a GPU, whose iterations add by atomics: integers; floats whose elements are named once, or where the order is left open. What
+ * is left on devices without ordered sums adds in the order of the index. */
+static bool adds_in_any_order(const struct rangeify *r, const uop *n) {
+    const struct sched_opts *o = r->g->opts;
+    return o->gpu && (!dt_is_float((enum dtype)n->src[1]->dt) || o->ordered || o->atomics);
+}
+
 void rangeify_grid(struct rangeify *r, const uop_vec *topo, bool grid[SHAPE_MAX]) {
     const uint64_t *repeated = r->g->opts->gpu ? find_repeated(r, topo) : NULL;
     for (uint32_t i = 0; i < r->dims; i++) grid[i] = r->dim[i]->op == OP_RANGE;
@@ -884,7 +891,10 @@ void rangeify_grid(struct rangeify *r, const uop_vec *topo, bool grid[SHAPE_MAX]
         bool scan = n->op == OP_SCAN;
         if (n->op == OP_STORE_ADD) { /* iterations collide unless the index is affine in the axis */
             struct affine at = affine_of(r->a, access_offset(n));
-            for (uint32_t i = 0; i < r->dims; i++) grid[i] = grid[i] && affine_coef(&at, r->dim[i]);
+            bool any = adds_in_any_order(r, n);
+            for (uint32_t i = 0; i < r->dims; i++)
+                grid[i] = grid[i] && (any ? free_has(&r->fr, access_offset(n), r->dim[i])
+                                          : affine_coef(&at, r->dim[i]) != 0);
         }
         if (!scan && n->op != OP_REDUCE && n->op != OP_STAGE && n->op != OP_STORE) continue;
         if (n->op == OP_REDUCE && inside_row(r, n)) continue; /* runs in the loop that fills the row */

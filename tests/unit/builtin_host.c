@@ -447,3 +447,23 @@ static void check_draws(uint64_t from, int n) {
 
 TEST(builtin_host_sorts) { check_draws(20261117, (int)RG_COUNT(kinds)); }
 TEST_MANUAL(builtin_host_sorts_much, 600) { check_draws((uint64_t)getpid(), 300); }
+
+/* Iterations of threads that share nothing: blocks of whole warps, one for each SM as long as none has more than 256 threads. */
+TEST(cuda_spreads_small_grids) {
+    struct cuda_device d = {.info.units = 132};
+    static const struct {
+        uint32_t grid;
+        unsigned blocks, threads;
+    } shape[] = {{1, 1, 32},     {973, 31, 32},     {132 * 32, 132, 32},
+                 {4225, 67, 64}, {33792, 132, 256}, {100000, 391, 256}};
+    for (size_t i = 0; i < RG_COUNT(shape); i++) {
+        struct dev_launch l = {.grid = shape[i].grid};
+        unsigned blocks, threads;
+        cuda_shape(&d, &l, &blocks, &threads);
+        CHECK_EQ(blocks, shape[i].blocks);
+        CHECK_EQ(threads, shape[i].threads);
+        l = (struct dev_launch){.grid = shape[i].grid, .areas = 64}; /* of scratch memory */
+        cuda_shape(&d, &l, &blocks, &threads);
+        CHECK(threads <= 64 && (blocks - 1) * threads < 64);
+    }
+}

@@ -351,9 +351,16 @@ static dev_fn *cuda_symbol(struct module *mod, const char *name) {
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
-/* A block is no larger than a small grid; a kernel with scratch memory has no more threads than areas. */
-void cuda_shape(const struct dev_launch *l, unsigned *blocks, unsigned *threads) {
-    *threads = l->block ? l->block : RG_MIN((l->grid + 31u) & ~31u, 256u);
+/* Of threads that share nothing: a small grid is spread over all SMs, in warps (tune/cost/gpu_count.c knows it). */
+static unsigned lone_threads(const struct cuda_device *d, uint32_t grid) {
+    unsigned warps = 32u * (unsigned)RG_MAX(d->info.units, 1);
+    return RG_MIN(RG_MAX((grid + warps - 1) / warps, 1u) * 32, 256u);
+}
+
+/* A kernel with scratch memory has no more threads than areas. */
+void cuda_shape(const struct cuda_device *d, const struct dev_launch *l, unsigned *blocks,
+                unsigned *threads) {
+    *threads = l->block ? l->block : lone_threads(d, l->grid);
     uint64_t each = l->block ? RG_MAX(l->per_block, 1u) : *threads, n = (l->grid + each - 1) / each;
     if (l->areas) {
         *threads = RG_MIN(*threads, l->areas);
@@ -426,7 +433,7 @@ static bool cuda_overlaps(struct device *dev, const struct dev_launch *l) {
     struct cuda_device *d = cuda_of(dev);
     enum { LIGHT = 8 << 20 }; /* bytes */
     unsigned blocks, threads;
-    cuda_shape(l, &blocks, &threads);
+    cuda_shape(d, l, &blocks, &threads);
     return l->waits && (l->block || l->bytes <= LIGHT) && blocks <= 2u * (unsigned)d->info.units &&
            d->cu->launch_with && d->info.major >= 9 && !cuda_call_of(l->fn);
 }
@@ -443,7 +450,7 @@ static int start(struct cuda_device *d, struct err *e, const struct dev_launch *
     struct cuda_told t;
     if (cuda_params(d, e, l, param)) return e->code;
     cuda_told(l, param, &t);
-    cuda_shape(l, &blocks, &threads);
+    cuda_shape(d, l, &blocks, &threads);
     TRY(cuda_shared(d, l), "asking for shared memory");
     cu_function fn = (cu_function)(uintptr_t)l->fn;
     struct cu_attribute pdl = {.id = CU_ATTR_PDL, .value = {.on = 1}};

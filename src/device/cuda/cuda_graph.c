@@ -124,7 +124,7 @@ static int add_node(struct dev_record *r, struct err *e, struct node *x, const s
     if (cuda_limits(d, e, l)) return e->code;
     CUDA_TRY(cuda_shared(d, l), "asking for shared memory");
     if (cuda_params(d, e, l, x->param)) return e->code;
-    cuda_shape(l, &x->blocks, &x->threads);
+    cuda_shape(d, l, &x->blocks, &x->threads);
     for (uint32_t k = 0; k < w->n; k++) w->node[k] = w->on[k]->node;
     struct cu_kernel_node p = told(x, l, &t);
     bool soon = may_overlap(d, w, x);
@@ -202,7 +202,7 @@ static int bring_up(struct dev_record *r, struct err *e, struct node *x, bool al
     struct cuda_told t;
     unsigned blocks, threads;
     if (cuda_params(d, e, l, r->now)) return e->code;
-    cuda_shape(l, &blocks, &threads);
+    cuda_shape(d, l, &blocks, &threads);
     if (!always && !memcmp(r->now, x->param, x->params * sizeof *r->now) && blocks == x->blocks &&
         threads == x->threads)
         return 0;

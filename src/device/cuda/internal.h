@@ -233,7 +233,7 @@ int cuda_limits(const struct cuda_device *, struct err *, const struct dev_launc
 int cuda_map(struct cuda_device *, struct err *, const struct dev_map *, void *at,
              uint64_t out[CUDA_MAP_WORDS]);
 /* Threads and blocks of a launch. */
-void cuda_shape(const struct dev_launch *, unsigned *blocks, unsigned *threads);
+void cuda_shape(const struct cuda_device *, const struct dev_launch *, unsigned *blocks, unsigned *threads);
 /* A CUresult: opts in to the shared memory that it needs. */
 int cuda_shared(struct cuda_device *, const struct dev_launch *);
 

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { WARP = 32, SECTOR = 32, MAX_DEPTH = 64, SHARED_UNROLL = 4 };
+enum { WARP = 32, SECTOR = 32, MAX_DEPTH = 64, SHARED_UNROLL = 4, LONE_WARPS = 8 };
 
 struct counter {
     const struct linear *l;
@@ -215,11 +215,12 @@ static void count_all(struct counter *c) {
 
 void gpu_work_of(struct arena *a, const struct linear *l, uint32_t threads, uint32_t iterations,
                  struct gpu_work *w) {
-    enum { DEFAULT_BLOCK = 256 }; /* threads of a block, one grid iteration each */
+    const struct gpu_spec *g = l->gpu ? l->gpu : gpu_spec_default();
     double grid = (double)RG_MAX(l->grid, 1);
     bool alone = !threads;
-    *w = (struct gpu_work){.threads = alone ? DEFAULT_BLOCK : (int)threads,
-                           .blocks = alone ? grid / DEFAULT_BLOCK : grid / RG_MAX(iterations, 1u),
+    int lone = (int)(WARP * RG_MIN(ceil(grid / (WARP * g->sms)), LONE_WARPS)); /* device/cuda/cuda.c */
+    *w = (struct gpu_work){.threads = alone ? lone : (int)threads,
+                           .blocks = grid / (alone ? lone : (double)RG_MAX(iterations, 1u)),
                            .shared = (int)l->shared,
                            .steps = 1,
                            .ahead = 1,
@@ -235,5 +236,5 @@ void gpu_work_of(struct arena *a, const struct linear *l, uint32_t threads, uint
     double *sum[] = {&w->mma, &w->fma, &w->special, &w->issue, &w->shared_bytes, &w->fill, &w->out};
     w->blocks = RG_MAX((double)(int64_t)(w->blocks + 0.999), 1);
     for (size_t i = 0; i < RG_COUNT(sum); i++) *sum[i] /= w->blocks;
-    w->chain *= (l->gpu ? l->gpu : gpu_spec_default())->ghz * 1e9;
+    w->chain *= g->ghz * 1e9;
 }
