@@ -3,7 +3,8 @@
  *   plan_graph.c       nodes and views, memory, the whole copy
  *   plan_copy_call.c   builtin kernels and scatters
  *   plan_copy_sum.c    sums, contractions and scans
- *   plan_units.c       units: what may be stored */
+ *   plan_units.c       units: what may be stored
+ *   store_order.c      .. in which order of axes */
 #ifndef RIDGE_PLAN_COPY_H
 #define RIDGE_PLAN_COPY_H
 
@@ -112,5 +113,10 @@ const uop *copy_byte_product(struct copy *c, const uop *n, const uop *const *src
 /* ---- plan_units.c ---- */
 
 void find_units(struct sgraph *g, struct copy *c);
+
+/* ---- store_order.c ---- */
+
+/* False: no value is stored in another order than that of its axes. */
+bool store_as_read(struct copy *c);
 
 #endif

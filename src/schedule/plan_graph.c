@@ -247,4 +247,5 @@ void sgraph_init(struct sgraph *g, struct arena *a, struct ir *from, const uop *
         if (!in_memory(t)) force(&c, t);
     }
     find_units(g, &c);
+    if (o->gpu && store_as_read(&c)) find_units(g, &c);
 }

@@ -120,6 +120,7 @@ static bool is_gemv(struct sgraph *g, const uop *n) {
 void find_units(struct sgraph *g, struct copy *c) {
     uop_vec topo = {0};
     uop_topo(g->a, &g->root, 1, &topo);
+    g->units = 0;
     g->unit = arena_array(g->a, struct plan_unit, topo.n);
     g->unit_of = arena_array(g->a, uint32_t, g->ir->n);
     uint8_t *number = arena_array(g->a, uint8_t, g->ir->n);

@@ -67,6 +67,38 @@ TEST_SLOW(simgpu_attention_of_square_keys, 300) {
     say(12, 12, 12, 0);
 }
 
+/* Heads side by side, multiplied: stored in the order in which the product reads them. n: rows of a batch are one axis. */
+static rg_tensor projected(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    int64_t b = s->in[0].d[0], h = s->in[0].d[1], t = s->in[0].d[2], w = s->in[0].d[3];
+    rg_tensor y = rg_transpose(attention(s, c, in), 1, 2);
+    return rg_matmul(rg_reshape(y, RG_SHAPE(b * t, h * w)), in[3]);
+}
+
+TEST_SLOW(simgpu_attention_projected, 300) {
+    const struct sim_case s[] = {
+        {"heads by a matrix", .fn = projected,
+         .in = {{RG_BF16, {2, 3, 70, 64}},
+                {RG_BF16, {2, 3, 70, 64}},
+                {RG_BF16, {2, 3, 70, 64}},
+                {RG_BF16, {192, 40}}},
+         .most = 3e-2},
+        {"heads by a matrix, causal", .fn = projected, .n = {CAUSAL},
+         .in = {{RG_BF16, {1, 2, 140, 64}},
+                {RG_BF16, {1, 2, 140, 64}},
+                {RG_BF16, {1, 2, 140, 64}},
+                {RG_BF16, {128, 40}}},
+         .most = 3e-2},
+        {"heads by a matrix, f32", .fn = projected,
+         .in = {{RG_F32, {2, 3, 21, 16}},
+                {RG_F32, {2, 3, 21, 16}},
+                {RG_F32, {2, 3, 21, 16}},
+                {RG_F32, {48, 24}}},
+         .most = 5e-5},
+    };
+    check_all(s, RG_COUNT(s), "SIM90");
+    say(2, 2, 2, 0);
+}
+
 /* No streaming form: GEMMs and a softmax over stored scores. */
 TEST_SLOW(simgpu_attention_plain, 300) {
     const struct sim_case s[] = {

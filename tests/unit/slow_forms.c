@@ -212,6 +212,35 @@ static rg_tensor odd_hidden(rg_tensor x) {
 }
 #define PADDED_ROWS "r_65536_288_288           opts: TILE("
 
+/* Heads are stored side by side, rows of images one after the other: the product has one axis of 8 x 197 rows. */
+static rg_tensor heads_of(rg_tensor x) {
+    int64_t w = rg_dim(x, 1);
+    return rg_transpose(rg_reshape(x, RG_SHAPE(8, rg_dim(x, 0) / 8, w / 64, 64)), 1, 2);
+}
+static rg_tensor heads(rg_tensor x) {
+    int64_t n = rg_dim(x, 0), width = rg_dim(x, 1);
+    rg_tensor k = rg_contiguous(rg_neg(x)), v = rg_contiguous(rg_exp(x)),
+              w = rg_contiguous(rg_cast(rg_rand(rg_ctx_of(x), RG_F32, RG_SHAPE(width, width)), RG_BF16));
+    rg_realize_all(RG_TENSORS(k, v, w));
+    rg_tensor y = rg_attention(heads_of(x), heads_of(k), heads_of(v));
+    return rg_matmul(rg_reshape(rg_transpose(y, 1, 2), RG_SHAPE(n, width)), w);
+}
+#define MERGED_ROWS "r_1576_192_192            opts: TILE("
+
+/* Patches are stored with their channels last, whose norm, behind that of a token before them, is one pass over rows. */
+static rg_tensor patches(rg_tensor x) {
+    rg_ctx *c = rg_ctx_of(x);
+    int64_t width = 384, n = rg_dim(x, 0);
+    rg_tensor w = rg_contiguous(rg_cast(rg_rand(c, RG_F32, RG_SHAPE(width, 3, 16, 16)), RG_BF16)),
+              token = rg_contiguous(rg_cast(rg_rand(c, RG_F32, RG_SHAPE(1, 1, width)), RG_BF16)),
+              scale = rg_contiguous(rg_cast(rg_rand(c, RG_F32, RG_SHAPE(width)), RG_BF16));
+    rg_realize_all(RG_TENSORS(w, token, scale));
+    rg_tensor y = rg_conv2d(rg_reshape(x, RG_SHAPE(n, 3, 80, 112)), w, .stride = RG_SHAPE(16));
+    y = rg_transpose(rg_flatten(y, 2, 3), 1, 2);
+    return rg_layernorm(rg_cat(RG_TENSORS(rg_expand(token, RG_SHAPE(n, 1, width)), y), 1), scale, RG_NONE);
+}
+#define CHANNELS_LAST "r_64_36_384               opts: RESIDENT(i2,loads) TILE(i2,8,i2_v) VEC(i2_v) COOP(i2)"
+
 #define FEW_COLUMNS "r_2_4096_20_1024          opts: TILE(i1,16,"
 
 static const struct {
@@ -260,6 +289,8 @@ static const struct {
     {"a convolution to one channel", one_filter, RG_BF16, 64, 105},
     {"product of 20 columns", few_columns, RG_F32, 4096, 2048},
     {"products of odd rows", odd_hidden, RG_F32, 65536, 257},
+    {"heads of odd rows", heads, RG_BF16, 8 * 197, 192},
+    {"norm of patches", patches, RG_BF16, 64, 3 * 80 * 112},
     {"layer norm, odd", layernorm, RG_F32, 100003, 65},
 };
 
@@ -308,7 +339,7 @@ TEST(slow_forms_none) {
     const char *few = strstr(text, "r_4_4_2_64_2_7_2 ");
     if (!strstr(text, FEW_SUMS)) FAIL("%.200s", few ? few : "no such kernel");
     CHECK(strstr(text, FEW_COLUMNS));
-    CHECK(strstr(text, PADDED_ROWS));
+    CHECK(strstr(text, PADDED_ROWS) && strstr(text, MERGED_ROWS) && strstr(text, CHANNELS_LAST));
     check_fast(text);
     arena_free(&arena);
 }

@@ -42,6 +42,7 @@ struct attention_kernel {
     int nrow_stats;
     const struct access_view *bias; /* or NULL */
     int inner, outer;               /* products */
+    const char *order;              /* opt that makes m the innermost axis of the grid; "": it is */
 };
 
 static int axis_of(const struct attention_kernel *r, const uop *range) { return view_axis_of(r->v, range); }
@@ -236,6 +237,23 @@ static bool find_products(struct attention_kernel *r) {
     return fits;
 }
 
+/* Makes m the innermost axis of the grid, as a result in which heads are side by side has not: tiles that stay depend on the others. */
+static void order_grid(struct attention_kernel *r) {
+    struct view *v = r->v;
+    const struct axis_view m = v->axis[r->m];
+    int last = gpu_inner_grid(v);
+    r->order = "";
+    for (int i = r->m; i <= last; i++)
+        if (!v->axis[i].grid) return;
+    if (r->m >= last) return;
+    for (; r->m < last; r->m++) {
+        v->axis[r->m] = v->axis[r->m + 1];
+        r->order = arena_printf(v->arena, "%s%s,", r->order, v->axis[r->m].name);
+    }
+    v->axis[r->m] = m;
+    r->order = arena_printf(v->arena, " ORDER(%s%s)", r->order, m.name);
+}
+
 /* ---- the list ------------------------------------------------------------------------------------------------ */
 
 static const char *name_of(const struct attention_kernel *r, int axis) { return r->v->axis[axis].name; }
@@ -414,6 +432,7 @@ static void write_attention(const struct attention_kernel *r, const struct atten
     int64_t size = v->axis[r->m].size, len = v->axis[r->row[0]].size, heads = 1;
     for (int i = 0; i < v->naxis && size <= s->m; i++)
         if (v->axis[i].grid && i != r->m && v->axis[i].size > 1) at = v->axis[i].name;
+    str_add(out, r->order);
     for (int i = 0; i <= r->nk; i++) {
         int axis = i < r->nk ? r->k[i] : r->cols;
         if (v->axis[axis].size % PANEL) str_printf(out, " PADTO(%s,%d)", name_of(r, axis), PANEL);
@@ -498,7 +517,7 @@ const char *gpu_attention(struct view *v) {
     struct attention_kernel r = {.v = v, .m = -1, .cols = -1, .dt = DT_VOID};
     const char *list = NULL;
     if (v->gpu->cc / 10 != 9 || !v->stages || !find_row_axes(&r) || !find_products(&r)) return "";
-    find_row_stats(&r), find_bias(&r);
+    find_row_stats(&r), find_bias(&r), order_grid(&r);
     for (size_t i = 0; i < RG_COUNT(specialized) && !list; i++)
         if (fits_config(&r, &specialized[i])) list = legal_list(&r, &specialized[i]);
     if (!list && is_few_blocks(&r, &few)) list = legal_list(&r, &few);
