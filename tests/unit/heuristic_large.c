@@ -577,6 +577,32 @@ TEST(heuristic_lanes_fill_a_register) {
     }
 }
 
+/* Registers of 64 bytes: as many lanes as one holds of the widest type, where those of 16 bytes take several for it. */
+TEST(heuristic_lanes_of_mixed_types) {
+    static const struct {
+        const char *from, *to;
+        int vec_bytes;
+        uint8_t lanes;
+    } row[] = {{"f64", "u8", 64, 8}, {"i32", "i64", 64, 8}, {"f32", "i64", 64, 8}, {"i16", "i64", 16, 8}};
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        struct trial *t = calloc(1, sizeof *t);
+        char text[400];
+        snprintf(text, sizeof text,
+                 "kernel p\na = (PARAM<%s>[0 a] 4096)\no = (PARAM<%s>[1 o] 4096)\ni = (RANGE[i GRID 0] "
+                 "4096)\n(SINK (STORE (INDEX o i) (CAST<%s> (LOAD (INDEX a i)))))\n",
+                 row[i].from, row[i].to, row[i].to);
+        t->vec_bytes = row[i].vec_bytes, t->threads = 2, t->keep_math = true;
+        trial_open(t, text, "lanes");
+        bool found = false;
+        for (uint32_t k = 0; k < t->fast[0].n; k++)
+            found |= t->fast[0].u[k]->op == OP_LOAD && t->fast[0].u[k]->lanes == row[i].lanes;
+        if (!found)
+            FAIL("%s to %s: no load of %d lanes under %s", row[i].from, row[i].to, row[i].lanes, t->opts[0]);
+        arena_free(&t->arena);
+        free(t);
+    }
+}
+
 /* ---- what it must not depend on -------------------------------------------------------------------------------- */
 
 /* Names of axes and buffers that clash with what the heuristic would call its own, or cannot stand in an opt. */

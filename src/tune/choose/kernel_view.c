@@ -236,8 +236,10 @@ int view_lanes(const struct view *v, int axis) {
         int bytes = dtype_info[n->dt].bytes;
         wide = RG_MAX(wide, dt_is_float((enum dtype)n->dt) ? bytes : RG_MIN(bytes, 4));
     }
-    /* 64-bit integers next to floats do not narrow the vectors, nor those of a result (argmax of columns) */
-    wide = RG_MAX(wide, floats ? RG_MIN(whole, 4) : whole);
+    /* 64-bit integers next to floats do not narrow the vectors, nor those of a result (argmax of columns); registers of 64 bytes hold
+     * enough of them, and gcc keeps two that are one vector in memory */
+    bool aside = floats && (v->vec_bytes < 64 || v->reduces);
+    wide = RG_MAX(wide, aside ? RG_MIN(whole, 4) : whole);
     int lanes = RG_MIN(v->vec_bytes / wide, MOST_LANES);
     return RG_MAX(lanes, 2);
 }
