@@ -152,6 +152,32 @@ TEST(cuda_fake_benchmark_times_a_busy_device) {
     check_empty(f);
 }
 
+/* What a result has in common with its operand is copied by a kernel: the driver's copy takes longer than a launch, and is no node of
+ * a graph. */
+static rg_status copies(void *user, const rg_tensor *in, rg_tensor *out) {
+    rg_ctx *c = user;
+    out[0] = rg_contiguous(in[0]);
+    out[1] = rg_reshape(in[0], RG_SHAPE(-1));
+    out[2] = rg_sort(rg_unsqueeze(in[0], 0), 0);
+    return rg_error(c)[0] ? RG_EINVAL : RG_OK;
+}
+
+TEST(cuda_fake_copies_by_kernels) {
+    struct fake *f = fake();
+    rg_ctx *c = fake_open(f);
+    rg_tensor x = rg_contiguous(rg_zeros(c, RG_F32, RG_SHAPE(33, 5))), y[3];
+    CHECK(!rg_realize(x));
+    rg_jit *j = rg_jit_new(c, copies, c, 3);
+    for (int k = 0; k < 2; k++)
+        if (rg_jit_call(j, (rg_tensors){&x, 1}, y)) FAIL("%s", rg_error(c));
+    uint32_t copied = f->copies, launched = f->launches + f->launched_nodes;
+    if (rg_jit_call(j, (rg_tensors){&x, 1}, y)) FAIL("%s", rg_error(c));
+    CHECK_EQ(f->copies, copied);
+    CHECK(f->launches + f->launched_nodes > launched);
+    rg_close(c);
+    check_empty(f);
+}
+
 /* One kernel is started by itself, if it has few blocks before what it waits for is done; two are a graph .. */
 static rg_status chain(void *user, const rg_tensor *in, rg_tensor *out) {
     const int *kernels = user;
