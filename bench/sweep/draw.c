@@ -153,8 +153,9 @@ static void put(char *out, size_t room, size_t *at, const char *format, ...) {
     *at += n > 0 ? (size_t)n : 0;
 }
 
+const char *const layout_mark[] = {"", "T", "s", "/2", "b"};
+
 void draw_describe(const struct draw *d, char *out, size_t room) {
-    static const char *const mark[] = {"", "T", "s", "/2", "b"};
     size_t at = 0;
     put(out, room, &at, "%s%s %s", d->row->name, d->grad ? "+grad" : "", rg_dtype_name(d->dt));
     for (int i = 0; i < d->n; i++) {
@@ -162,8 +163,9 @@ void draw_describe(const struct draw *d, char *out, size_t room) {
         put(out, room, &at, " ");
         for (int k = 0; k < x->rank; k++) put(out, room, &at, "%s%lld", k ? "x" : "", (long long)x->dim[k]);
         if (!x->rank) put(out, room, &at, "()");
-        put(out, room, &at, "%s", mark[x->layout]);
-        if (x->layout && x->layout != TRANSPOSED) put(out, room, &at, "%d", x->axis);
+        put(out, room, &at, "%s", layout_mark[x->layout]);
+        if (x->layout && (x->layout != TRANSPOSED || x->axis != x->rank - 2))
+            put(out, room, &at, "%d", x->axis);
     }
     if (d->np) put(out, room, &at, " (");
     for (int i = 0; i < d->np; i++) put(out, room, &at, "%s%lld", i ? "," : "", (long long)d->p[i]);

@@ -24,19 +24,29 @@ static rg_dtype type_of(const char *name) {
     return (rg_dtype)t;
 }
 
-/* 64x128x28x28, of a transposed operand 28x64T. */
+/* 64x128x28x28, of a transposed operand 28x64T, of one that is sliced along its first axis 28x64s0: as draw_describe() says it. */
+static bool parse_layout(const char *text, struct operand *x) {
+    size_t n = 0;
+    x->layout = PLAIN, x->axis = RG_MAX(x->rank - 2, 0);
+    for (int i = TRANSPOSED; i < LAYOUTS; i++)
+        if (!strncmp(text, layout_mark[i], strlen(layout_mark[i])))
+            x->layout = (enum layout)i, n = strlen(layout_mark[i]);
+    if (!text[n]) return x->layout == PLAIN || x->layout == TRANSPOSED;
+    x->axis = text[n] - '0';
+    return x->layout && x->axis >= 0 && x->axis < x->rank && !text[n + 1];
+}
+
 static bool parse_operand(const char *text, struct operand *x) {
     char *end = (char *)text;
     x->rank = 0;
+    if (!strcmp(text, "()")) return parse_layout("", x);
     do {
         if (x->rank == RANK_MOST) return false;
         x->dim[x->rank++] = strtoll(text, &end, 10);
         if (end == text) return false;
         text = end + 1;
     } while (*end == 'x');
-    x->layout = *end == 'T' ? TRANSPOSED : PLAIN;
-    x->axis = RG_MAX(x->rank - 2, 0);
-    return !end[*end == 'T'];
+    return parse_layout(end, x);
 }
 
 /* False: no numbers, or too many of them. */
@@ -62,10 +72,12 @@ static bool params_fit(const struct draw *d) {
 }
 
 static bool parse_line(char *text, struct draw *d) {
-    char *part = strchr(text, '('), *word = strtok(text, " ");
+    char *part = strrchr(text, '('), *word;
+    if (part && part[1] == ')') part = NULL; /* an operand without axes */
+    if (part) part[-1] = 0;
+    word = strtok(text, " ");
     char *plus = word ? strchr(word, '+') : NULL;
     int n = 0;
-    if (part) part[-1] = 0;
     if (plus) *plus = 0, d->grad = true;
     d->row = word ? row_of(word) : NULL;
     d->dt = (word = strtok(NULL, " ")) ? type_of(word) : RG_DTYPES;

@@ -25,7 +25,8 @@ enum function {
 };
 #define BIT(name) (1u << FN_##name)
 
-enum layout { PLAIN, TRANSPOSED, SLICED, STEPPED, BROADCAST };
+enum layout { PLAIN, TRANSPOSED, SLICED, STEPPED, BROADCAST, LAYOUTS };
+extern const char *const layout_mark[]; /* in the text of an operand, before the number of its axis */
 enum values { ANY, POSITIVE, UNIT, ABOVE_ONE, NEAR_ONE, PROBABILITY, TRUTH, INDEX };
 
 struct operand {
