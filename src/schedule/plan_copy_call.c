@@ -238,10 +238,12 @@ const uop *copy_scatter(struct copy *c, const uop *n, const uop *const *src) {
     return scatter_to_float(ir, sh, &f, sum, (enum dtype)n->dt);
 }
 
-/* 16-bit floats are added in f32 and rounded once, as in any other sum: a bf16 that ones are added to ends at 256. */
+/* 16-bit floats are added in f32 and rounded once, as in any other sum: a bf16 that ones are added to ends at 256. Short integers are
+ * added in i32 on a GPU, which has no shorter atomics. */
 const uop *copy_wide_scatter(struct copy *c, const uop *n, const uop *const *src) {
-    const uop *wide[] = {own_copy(c, cast_as(c, src[0], DT_F32)), src[1], cast_as(c, src[2], DT_F32)};
-    return cast_as(c, uop_new(c->g->ir, OP_SCATTER, DT_F32, 1, wide, 3, n->arg), (enum dtype)n->dt);
+    enum dtype dt = dt_is_float((enum dtype)n->dt) ? DT_F32 : DT_I32;
+    const uop *wide[] = {own_copy(c, cast_as(c, src[0], dt)), src[1], cast_as(c, src[2], dt)};
+    return cast_as(c, uop_new(c->g->ir, OP_SCATTER, dt, 1, wide, 3, n->arg), (enum dtype)n->dt);
 }
 
 /* The indices of a sort, or of the first k, name an element of their row once: sums of one term have no order. */

@@ -104,6 +104,13 @@ static const uop *copy_view(struct copy *c, const uop *n, const uop **src) {
     return merged && same && !in_memory(src[0]) ? src[0] : x;
 }
 
+/* 16-bit floats on a CPU; short integers on a GPU, if there are enough for a copy of what they are added to. */
+static bool adds_wide(const struct copy *c, const uop *n, const uop *const *src) {
+    struct shapes *sh = &c->g->shapes;
+    if (dtype_info[n->dt].bytes > 2 || c->g->opts->gpu == dt_is_float((enum dtype)n->dt)) return false;
+    return !c->g->opts->gpu || 2 * shape_size(shape_of(sh, src[1])) >= shape_size(shape_of(sh, src[0]));
+}
+
 static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n) {
     struct ir *ir = c->g->ir;
     const uop **src = arena_array(c->g->a, const uop *, n->nsrc + 1);
@@ -156,8 +163,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         }
         if (c->g->opts->gpu && !c->g->opts->atomics && scatter_is_inexact(src[0], (enum dtype)n->dt))
             return copy_scatter(c, n, src);
-        if (!c->g->opts->gpu && dt_is_float((enum dtype)n->dt) && dtype_info[n->dt].bytes == 2)
-            return copy_wide_scatter(c, n, src);
+        if (adds_wide(c, n, src)) return copy_wide_scatter(c, n, src);
         src[0] = own_copy(c, src[0]); /* the destination */
         break;
     case OP_CAST: {

@@ -220,7 +220,7 @@ static uint32_t loops_of(const struct gpu_case *c, int64_t size) {
 /* The gradient of a gather: 4096 rows added to 64, so each gets about 64. Sums of 64-bit integers, whatever the order: each row is an
  * iteration of the grid. f64 has no such sums; a device that adds floats in order has only those here whose elements meet once. */
 TEST(schedule_gpu_scatter_is_of_integers) {
-    static const char *const type[] = {"f32", "bf16", "f16", "f64", "i32"};
+    static const char *const type[] = {"f32", "bf16", "f16", "f64", "i32", "i8", "u16"};
     for (size_t i = 0; i < RG_COUNT(type); i++) {
         char text[400];
         snprintf(text, sizeof text,
@@ -230,6 +230,7 @@ TEST(schedule_gpu_scatter_is_of_integers) {
         struct gpu_case c = {.text = text, .values = true};
         plan(&c);
         CHECK_EQ(buffers(&c, DT_I64, 64 * 16) > 0, i < 3);
+        CHECK_EQ(buffers(&c, DT_I32, 64 * 16) > 1, i >= 4); /* the index is one */
         CHECK_EQ(loops_of(&c, 4096), i == 3);
         arena_free(&c.arena);
     }

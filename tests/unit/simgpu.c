@@ -103,6 +103,14 @@ TEST_SLOW(simgpu_tensor_cores, 300) {
         {"f64 nt odd", .fn = gemm, .n = {0, 1}, .in = {{RG_F64, {259, 75}, 9}, {RG_F64, {131, 75}, 9}}},
     };
     check_all(s, RG_COUNT(s), "SIM80 SIM90 SIM90S");
+    for (uint64_t i = 0; i < 4; i++) { /* few terms */
+        struct sim_draw d = {i};
+        int64_t k = draw(&d, 17, 63), m = draw(&d, 300, 500), n = draw(&d, 8, 40), t = draw(&d, 0, 1);
+        rg_dtype dt = i % 2 ? RG_BF16 : RG_F16;
+        struct sim_case few = {"few terms", .fn = gemm, .n = {0, t},
+                               .in = {{dt, {m, k}}, {dt, {t ? n : k, t ? k : n}}}, .most = 1e-2};
+        check_seed(&few, "SIM90S", i);
+    }
     say(8, 10, 3, 3);
 }
 

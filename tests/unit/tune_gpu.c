@@ -254,6 +254,27 @@ TEST(heuristic_gpu_f64_gemm) {
     }
 }
 
+/* 16-bit floats of few terms, by few columns: tiles of two steps of tensor cores or more, the last padded. */
+TEST(heuristic_gpu_gemm_of_few_terms) {
+    static const int terms[] = {17, 24, 32, 48, 63};
+    for (size_t i = 0; i < RG_COUNT(terms); i++) {
+        struct ir_test t;
+        char text[512];
+        int m = 70000, n = 17, k = terms[i];
+        ir_test_open(&t);
+        snprintf(text, sizeof text,
+                 "kernel mm\na = (PARAM<bf16>[0 a] %d)\nb = (PARAM<bf16>[1 b] %d)\no = (PARAM<f32>[2 o] %d)\n"
+                 "m = (RANGE[m GRID 0 0] %d)\nn = (RANGE[n GRID 1 0] %d)\nk = (RANGE[k REDUCE 2 0] %d)\n"
+                 "x = (CAST<f32> (LOAD (INDEX a (ADD (MUL m %d) k))))\n"
+                 "y = (CAST<f32> (LOAD (INDEX b (ADD (MUL n %d) k))))\n"
+                 "(SINK (STORE (INDEX o (ADD (MUL m %d) n)) (REDUCE[ADD] (MUL x y) k)))\n",
+                 m * k, n * k, m * n, m, n, k, k, k, n);
+        const char *list = opts_heuristic_gpu(&t.ir, parse(&t, text), GPU_OF_CC(90));
+        if (!strstr(list, " TC(") || !strstr(list, " PIPE(b,k,")) FAIL("%d: %s", k, list);
+        ir_test_close(&t);
+    }
+}
+
 /* The reduction of split-K has few blocks, so that PDL starts it early, and vectors along its rows. */
 TEST(heuristic_gpu_splitk_reduce) {
     static const struct {

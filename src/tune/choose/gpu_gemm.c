@@ -146,9 +146,11 @@ static bool has_one_k_tile(const struct gemm *x) {
 static bool fit_k(struct gemm *x) {
     if (x->wgmma || x->i8)
         x->f.t.k = x->f.t.k * 2 / x->elem_bytes; /* 128-byte rows; the tables count 16-bit elements */
-    while (x->f.t.k > (x->i8 ? 1 : 2) * x->k_step && x->k.size < 2.0 * x->f.t.k && !x->wgmma) x->f.t.k /= 2;
+    int least = x->i8 || (x->mma && x->elem_bytes == 2) ? 1 : 2;
+    while (x->f.t.k > least * x->k_step && x->k.size < 2.0 * x->f.t.k && !x->wgmma) x->f.t.k /= 2;
     if (x->mma && !x->wgmma && x->elem_bytes > 2) x->f.t.k = RG_MIN(x->f.t.k, 128 / x->elem_bytes);
-    return (block_k(x) >= 2.0 * x->f.t.k || has_one_k_tile(x)) && fits_cluster(x);
+    bool padded = least == 1 && !x->i8 && x->f.t.k == x->k_step && block_k(x) > x->f.t.k;
+    return (block_k(x) >= 2.0 * x->f.t.k || padded || has_one_k_tile(x)) && fits_cluster(x);
 }
 
 /* Independent GEMMs. */
