@@ -98,6 +98,28 @@ TEST(work_gpu_counts_products) {
     ir_test_close(&t);
 }
 
+/* Rows of an axis that is read by digits and dealt out as warpgroups by rows: neighbouring threads have chunks of one row, not a row
+ * each, of which every sector would be fetched for its half. */
+TEST(work_gpu_counts_gathered_rows) {
+    static const char windows[] =
+        "kernel windows\na = (PARAM<bf16>[0 a] 2949120)\nb = (PARAM<bf16>[1 b] 32768)\n"
+        "o = (PARAM<bf16>[2 o] 344064)\n"
+        "m = (RANGE[m GRID 0 0] 5376)\nn = (RANGE[n GRID 1 0] 64)\nk = (RANGE[k REDUCE 2 0] 512)\n"
+        "x = (CAST<f32> (LOAD (INDEX a (ADD (ADD (MUL (MOD m 28) 512) (MUL (IDIV m 28) 15360)) k))))\n"
+        "y = (CAST<f32> (LOAD (INDEX b (ADD (MUL n 512) k))))\n"
+        "(SINK (STORE (INDEX o (ADD (MUL m 64) n)) (CAST<bf16> (REDUCE[ADD] (MUL x y) k))))\n";
+    struct ir_test t;
+    ir_test_open(&t);
+    struct gpu_work w =
+        work(&t, windows,
+             "TILE(m,192,m1) TILE(m1,64,m3) TILE(n,64,n3) TILE(k,64,k1) TILE(k1,16,k2) "
+             "TC(m3,n3,k2,WBF16_64) THREAD(m1) UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,n3,k1+k2) "
+             "TILE(a.k1,8,a.v) VEC(a.v) TILE(b.k1,8,b.v) VEC(b.v) PIPE(a,k,4) PIPE(b,k,4)",
+             384, 1);
+    CHECK(w.fill < 1.5 * (192 + 64) * 512 * 2); /* stages of the pipeline that nothing reads are counted too */
+    ir_test_close(&t);
+}
+
 TEST(predict_gpu_room) {
     struct gpu_work w = {.threads = 128, .registers = 32, .shared = 0};
     CHECK_EQ(predict_gpu_resident(&w, gpu_spec_default()), 16); /* 2048 threads */

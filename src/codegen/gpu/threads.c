@@ -106,14 +106,15 @@ static void find_lanes(struct thread_cx *b, const uop *tree) {
 
 /* ---- shared fills ------------------------------------------------------------------------------------ */
 
-/* Stride of a range that is read by digits, as an axis joined of several is: that of the fastest digit. 0: it is not. */
-static int64_t digit_step(struct arena *a, const struct affine *f, const uop *range) {
-    int64_t least = 0;
-    for (uint32_t i = 0; i < f->n; i++) {
-        const uop *atom = f->t[i].atom;
-        if (atom->op != OP_MOD) continue;
-        struct affine in = affine_of(a, atom->src[0]);
-        int64_t c = affine_coef(&in, range) * f->t[i].coef;
+/* Stride of a range in an index: its coefficient, or, where it is read by digits, as an axis is that several were joined to and is tiled
+ * again, that of the fastest digit. 0: it is not known. */
+static int64_t step_in(struct arena *a, const uop *index, const uop *range) {
+    struct affine f = affine_of(a, index);
+    int64_t c = affine_coef(&f, range), least = 0;
+    if (c) return c < 0 ? -c : c;
+    for (uint32_t i = 0; i < f.n; i++) {
+        if (f.t[i].atom->op != OP_MOD) continue;
+        c = step_in(a, f.t[i].atom->src[0], range) * f.t[i].coef;
         if (c < 0) c = -c;
         if (c && (!least || c < least)) least = c;
     }
@@ -129,10 +130,8 @@ static int64_t source_step(struct arena *a, const uop *stmt, const uop *range) {
         if (n->op != OP_INDEX || n->src[0]->op != OP_PARAM) continue;
         const uop *at = index_offset(n);
         if (at->op == OP_WHERE) at = at->src[1];
-        struct affine f = affine_of(a, at);
-        int64_t c = affine_coef(&f, range);
-        if (!c) c = digit_step(a, &f, range);
-        if (c) return c < 0 ? -c : c;
+        int64_t c = step_in(a, at, range);
+        if (c) return c;
     }
     return 0;
 }
