@@ -501,20 +501,37 @@ int ascending(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-/* One round of flips of marked nodes: single ones, or adjacent pairs. */
+/* Is a value not stored that only a value of at most its bytes reads? To store that one saves more. */
+static bool is_dominated(const struct fusion_search *s, uint32_t v) {
+    uint32_t u = s->p->use[v][0];
+    if (s->stored[v] || u == NONE || s->p->use[v][1] != NONE) return false;
+    return is_free(s, u) && s->p->bytes[u] <= s->p->bytes[v];
+}
+
+/* One round of flips of marked nodes: single ones, those that are dominated only if no other gains, or adjacent pairs. */
 static uint32_t flip_round(struct search_run *r, bool pairs) {
     struct fusion_search *s = &r->s;
     u32_vec *list = pairs ? &r->two : &r->single;
     uint8_t bit = pairs ? 2 : 1;
+    uint32_t left = 0, n = list->n;
     r->moves.n = 0;
-    if (list->n) qsort(list->p, list->n, sizeof *list->p, ascending);
-    for (uint32_t i = 0; i < list->n && !spent(s); i++)
+    if (n) qsort(list->p, n, sizeof *list->p, ascending);
+    for (uint32_t i = 0; i < n && !spent(s); i++)
         if (pairs)
             consider_pairs(r, list->p[i]);
-        else
+        else if (!is_dominated(s, list->p[i]))
             consider(r, list->p[i], NONE, 1);
-    for (uint32_t i = 0; i < list->n; i++) r->dirty[list->p[i]] &= (uint8_t)~bit;
-    list->n = 0;
+    bool some = !pairs && r->moves.n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t v = list->p[i];
+        if (some && is_dominated(s, v)) {
+            list->p[left++] = v;
+            continue;
+        }
+        if (!pairs && !some && is_dominated(s, v) && !spent(s)) consider(r, v, NONE, 1);
+        r->dirty[v] &= (uint8_t)~bit;
+    }
+    list->n = left;
     return make_moves(r);
 }
 
@@ -529,6 +546,19 @@ static uint32_t shift_round(struct search_run *r) {
     return make_moves(r);
 }
 
+/* Stored values of which the only reader is smaller, a sum that is rounded, say: the reader is stored instead. First of all moves:
+ * they are few, and a large region may have none left for pairs. */
+static uint32_t narrow_round(struct search_run *r) {
+    struct fusion_search *s = &r->s;
+    r->moves.n = 0;
+    for (uint32_t v = 0; v < s->n && !spent(s); v++) {
+        uint32_t u = s->p->use[v][0];
+        if (!s->stored[v] || !is_free(s, v) || u == NONE || s->p->use[v][1] != NONE) continue;
+        if (is_free(s, u) && !s->stored[u] && s->p->bytes[u] < s->p->bytes[v]) consider(r, v, u, 2);
+    }
+    return make_moves(r);
+}
+
 static void note_all(struct search_run *r) {
     r->single.n = r->two.n = 0;
     memset(r->dirty, 0, r->s.n);
@@ -539,6 +569,7 @@ static void note_all(struct search_run *r) {
 void local(struct search_run *r) {
     note_all(r);
     while (!spent(&r->s)) {
+        if (narrow_round(r)) continue;
         if (flip_round(r, false)) continue;
         uint32_t round = r->s.round;
         if (group(r, false)) {

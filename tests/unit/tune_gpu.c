@@ -116,7 +116,8 @@ TEST(work_gpu_counts_gathered_rows) {
              "TC(m3,n3,k2,WBF16_64) THREAD(m1) UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,n3,k1+k2) "
              "TILE(a.k1,8,a.v) VEC(a.v) TILE(b.k1,8,b.v) VEC(b.v) PIPE(a,k,4) PIPE(b,k,4)",
              384, 1);
-    CHECK(w.fill < 1.5 * (192 + 64) * 512 * 2); /* stages of the pipeline that nothing reads are counted too */
+    CHECK(w.fill <
+          1.5 * (192 + 64) * 512 * 2); /* stages of the pipeline that nothing reads are counted too */
     ir_test_close(&t);
 }
 
