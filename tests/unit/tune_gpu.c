@@ -51,11 +51,12 @@ TEST(work_gpu_counts_sectors) {
     CHECK_NEAR(w.blocks, 1024, 0);
     CHECK_NEAR(w.fill, 256 * 16, 0);
     CHECK_NEAR(w.flight, 16, 0);
-    w = work(&t, column, "", 0, 0); /* a sector per loaded element; stores are coalesced */
-    CHECK_NEAR(w.fill, 256 * 32, 0);
-    CHECK_NEAR(w.out, 256 * 4, 0);
+    w = work(&t, column, "", 0, 0); /* a sector per loaded element; stores are coalesced; blocks of a warp */
+    CHECK_NEAR(w.blocks, 32, 0);
+    CHECK_NEAR(w.fill, 32 * 32, 0);
+    CHECK_NEAR(w.out, 32 * 4, 0);
     w = work(&t, rows, "", 0, 0); /* threads down the column: each a sector of its own, again and again */
-    CHECK_NEAR(w.fill, 256.0 * 1024 * 32, 0);
+    CHECK_NEAR(w.fill, 32.0 * 1024 * 32, 0);
     w = work(&t, rows, "COOP(k)", 256, 1); /* a block along the row */
     CHECK_NEAR(w.blocks, 1024, 0);
     CHECK_NEAR(w.fill, 1024 * 4, 0);
