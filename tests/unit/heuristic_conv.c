@@ -239,6 +239,32 @@ TEST(heuristic_conv_packs_windows_of_long_rows) {
     }
 }
 
+/* Filters of one column, o[c, i, j] = sum of x[k, i + s, j] * f[c, k, s]: vectors along the rows, which have no window. */
+static void one_column(void *arg) {
+    struct conv_case *c = arg;
+    struct program prog;
+    const char *text =
+        "kernel column\no = (PARAM<f32>[0 o] 401897)\nx = (PARAM<f32>[1 x] 76959)\nf = (PARAM<f32>[2 f] "
+        "255)\nc = (RANGE[c GRID 0] 17)\ni = (RANGE[i GRID 1] 47)\nj = (RANGE[j GRID 2] 503)\n"
+        "k = (RANGE[k REDUCE 3] 3)\ns = (RANGE[s REDUCE 4] 5)\n"
+        "a = (ADD j (ADD (MUL (ADD i s) 503) (MUL k 25653)))\n"
+        "r = (REDUCE[ADD] (MUL (LOAD (INDEX x a)) (LOAD (INDEX f (ADD s (ADD (MUL k 5) (MUL c 15)))))) k s)\n"
+        "(SINK (STORE (INDEX o (ADD j (ADD (MUL i 503) (MUL c 23641)))) r))\n";
+    ir_init(&c->ir, &c->arena);
+    ir_parse(&c->ir, text, strlen(text), "column", &prog);
+    c->opts = opts_heuristic(&c->ir, &prog.kernel.p[0], (int)c->cols, c->threads);
+}
+
+TEST(heuristic_conv_of_one_column_has_vectors_along_rows) {
+    for (int bytes = 16; bytes <= 64; bytes *= 2) {
+        struct conv_case c = {.cols = bytes, .threads = 1};
+        arena_init(&c.arena, &c.err);
+        if (err_guard(&c.err, one_column, &c)) FAIL("%s", c.err.msg);
+        if (!strstr(c.opts, "VEC(j_v)")) FAIL("%d bytes: %s", bytes, c.opts);
+        arena_free(&c.arena);
+    }
+}
+
 /* Steps of x = x * x + y of transposed operands. A body of many statements is not unrolled for a tile of 16 x 16 (a list that
  * makes too long a program is dropped, and every element is a grid iteration). */
 static void transposed_steps(void *arg) {
