@@ -299,6 +299,50 @@ TEST(heuristic_gpu_gemm_of_few_terms) {
     }
 }
 
+/* Few results of many terms: a block for each, or a tile of them where few blocks have threads enough; not a loop in each thread. */
+TEST(heuristic_gpu_few_results) {
+    static const struct {
+        const char *text, *opts;
+    } cases[] = {
+        /* the gradient of few filters, and what is left of its positions */
+        {"kernel g\no = (PARAM<f32>[0 o] 864)\nx = (PARAM<bf16>[1 x] 9000000)\ny = (PARAM<bf16>[2 y] 31680)\n"
+         "p = (PARAM<f32>[3 p] 288)\ni = (RANGE[i GRID 0 0] 288)\nj = (RANGE[j LOOP 1 0] 3)\n"
+         "k = (RANGE[k REDUCE 2 0] 24)\nl = (RANGE[l REDUCE 3 0] 24)\nm = (RANGE[m REDUCE 4 0] 18)\n"
+         "at = (ADD (MUL k 259296) (MUL l 333))\nrow = (ADD (MUL k 1320) (MUL l 55))\n"
+         "a = (CAST<f32> (LOAD (INDEX x (ADD (MUL m 2) (ADD at (ADD i (MUL j 36)))))))\n"
+         "b = (CAST<f32> (LOAD (INDEX y (ADD m (ADD row (MUL j 18))))))\n"
+         "c = (MUL (CAST<f32> (LOAD (INDEX x (ADD at i)))) (CAST<f32> (LOAD (INDEX y (ADD row 54)))))\n"
+         "(SINK (STORE (INDEX o (ADD j (MUL i 3))) (REDUCE[ADD] (MUL a b) k l m))\n"
+         "      (STORE (INDEX p i) (REDUCE[ADD] c k l)))\n",
+         "JOIN(k,l,"},
+        /* .. of one filter, with taps outside of the images */
+        {"kernel g\no = (PARAM<f32>[0 o] 4851)\nx = (PARAM<f32>[1 x] 376992)\ny = (PARAM<f32>[2 y] 731808)\n"
+         "i = (RANGE[i GRID 0 0] 33)\nj = (RANGE[j GRID 1 0] 21)\nn = (RANGE[n GRID 2 0] 7)\n"
+         "k = (RANGE[k REDUCE 3 0] 32)\nl = (RANGE[l REDUCE 4 0] 17)\nm = (RANGE[m REDUCE 5 0] 21)\n"
+         "at = (ADD m (ADD n (ADD (MUL l 42) (ADD (MUL k 22869) (MUL i 693)))))\n"
+         "b = (LOAD (INDEX y (WHERE (LT (ADD n m) 21) at (INVALID<idx>))))\n"
+         "a = (LOAD (INDEX x (ADD m (ADD (MUL l 21) (ADD (MUL i 357) (MUL k 11781))))))\n"
+         "c = (MUL a (WHERE (LT (ADD n m) 21) b 0.0))\n"
+         "(SINK (STORE (INDEX o (ADD n (ADD (MUL i 147) (MUL j 7)))) (REDUCE[ADD] c k l m)))\n",
+         "JOIN(k_j,m,k_j_j) COOP(k_j_j)"},
+        {"kernel g\no = (PARAM<f32>[0 o] 6400)\nx = (PARAM<f32>[1 x] 53780480)\ny = (PARAM<f32>[2 y] "
+         "53780480)\n"
+         "p = (RANGE[p GRID 0 0] 256)\ni = (RANGE[i GRID 1 0] 5)\nj = (RANGE[j GRID 2 0] 5)\n"
+         "k = (RANGE[k REDUCE 3 0] 42016)\n"
+         "a = (LOAD (INDEX x (ADD k (ADD (MUL p 42016) (MUL i 10756096)))))\n"
+         "b = (LOAD (INDEX y (ADD j (MUL (ADD k (MUL p 42016)) 5))))\n"
+         "(SINK (STORE (INDEX o (ADD j (ADD (MUL i 5) (MUL p 25)))) (REDUCE[ADD] (MUL a b) k)))\n",
+         "TILE(i,5,i_r) REG(i_r) TILE(j,5,j_r) REG(j_r)"},
+    };
+    for (size_t i = 0; i < RG_COUNT(cases); i++) {
+        struct ir_test t;
+        ir_test_open(&t);
+        const char *list = opts_heuristic_gpu(&t.ir, parse(&t, cases[i].text), GPU_OF_CC(90));
+        if (!strstr(list, cases[i].opts) || !strstr(list, "COOP(k")) FAIL("%zu: %s", i, list);
+        ir_test_close(&t);
+    }
+}
+
 /* The reduction of split-K has few blocks, so that PDL starts it early, and vectors along its rows. */
 TEST(heuristic_gpu_splitk_reduce) {
     static const struct {

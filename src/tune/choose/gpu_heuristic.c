@@ -37,6 +37,7 @@
 #define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
 #define MANY_SUMS 4       /* of a tile: vectors of them take too many registers */
 #define FEW_SUMS 8.0      /* per SM: a block for each .. */
+#define TERM_CLOCKS 4.0   /* of a warp of a full SM for a term: loads, a product, addresses */
 #define FEW_TERMS 256.0   /* .. of as many terms: a thread takes 20 ns for one */
 
 /* Threads that fill the GPU; threads of a kernel that PDL can start early. */
@@ -722,6 +723,13 @@ static const char *long_contraction(struct view *v) {
     return is_legal(v, &s) ? s.p + 1 : "";
 }
 
+/* Would a block for each of these sums take less time than a thread, which waits for its loads in a row? */
+static bool blocks_are_faster(const struct view *v, double terms) {
+    double n = gpu_threads(v), sms = v->gpu->sms, waves = ceil(n / (sms * v->gpu->max_threads_sm));
+    double block = terms / 32 * TERM_CLOCKS / (v->gpu->ghz * 1e9) + gpu_cost.block_reduction / FEW_SUMS;
+    return 2 * ceil(n / sms) * block < waves * terms * gpu_cost.thread_term;
+}
+
 /* Few sums, a block for each: a thread for each, or few that share one of its loops, would wait for its loads in a row. "" if there are
  * more, or others; `several`: of several loops. */
 static const char *few_sums(struct view *v, bool several) {
@@ -729,14 +737,15 @@ static const char *few_sums(struct view *v, bool several) {
     int loop = -1;
     struct str s;
     str_init(&s, v->arena);
-    if (v->reduces != 1 || v->scans || v->stages || gpu_threads(v) > FEW_SUMS * v->gpu->sms) return "";
+    if (v->reduces != 1 || v->scans || v->stages) return "";
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
         if (a->grid) continue;
         if (!a->reduce || a->fixed || a->size < 1 || a->members > 1) return "";
         loop = i, depth *= (double)a->size;
     }
-    if (loop < 0 || depth < FEW_TERMS || (several && (double)v->axis[loop].size == depth)) return "";
+    bool few = gpu_threads(v) <= FEW_SUMS * v->gpu->sms || (!several && blocks_are_faster(v, depth));
+    if (!few || loop < 0 || depth < FEW_TERMS || (several && (double)v->axis[loop].size == depth)) return "";
     const char *joined = join_loops(v, loop, &s);
     str_printf(&s, " COOP(%s)", joined);
     return is_legal(v, &s) ? s.p + 1 : "";
@@ -818,7 +827,8 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
     struct coop before = coop_axis(v);
     int coop = before.axis;
     bool rows = before.lanes == 1 && !before.columns;
-    if (x && inner >= 0 && gpu_reuses(v, x, inner)) return NULL; /* a window or a tile */
+    if (x && inner >= 0 && gpu_reuses(v, x, inner) && 4 * gpu_threads(v) >= gpu_full_threads(v))
+        return NULL; /* a window or a tile */
     for (int i = 0; i + 1 < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i], *b = &v->axis[i + 1];
         if (a->grid || b->grid || a->scan || b->scan || a->fixed || b->fixed || a->members < b->members)

@@ -7,12 +7,14 @@
  * Tests: tests/unit/simgpu.c (simgpu_forms), tests/unit/cuda.c */
 #include "tune/choose/choose.h"
 
-#define MAX_WHOLE 24 /* rows of a register tile that have no divisor */
-#define MAX_TILE 36  /* accumulators of a register tile */
-#define MAX_SUMS 64  /* accumulators that a block reduces across its threads (gpu_coop.c) */
-#define WASTE 32     /* a tile may be padded by a part in as many */
-#define STRIP 128    /* outputs that a strip is a multiple of: lines of bytes */
-#define K_VECTOR 4   /* terms that are loaded at once along k */
+#define MAX_WHOLE 24      /* rows of a register tile that have no divisor */
+#define MAX_TILE 36       /* accumulators of a register tile */
+#define MAX_SUMS 64       /* accumulators that a block reduces across its threads (gpu_coop.c) */
+#define WASTE 32          /* a tile may be padded by a part in as many */
+#define STRIP 128         /* outputs that a strip is a multiple of: lines of bytes */
+#define K_VECTOR 4        /* terms that are loaded at once along k */
+#define LONG_TERMS 64     /* of a sum that a block shares: terms of a thread, several vectors .. */
+#define BLOCK_THREADS 512 /* .. and its threads, at most */
 
 static bool depends_on_grid(const struct view *v, const uop *n) {
     for (int i = 0; i < v->naxis; i++)
@@ -168,13 +170,22 @@ static int own_reductions(const struct view *v) {
     return n;
 }
 
+/* Do n blocks that share the terms of a sum keep the GPU busy? */
+static bool are_enough(const struct view *v, double n) {
+    double terms = 1;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce) terms = RG_MAX(terms, v->axis[i].most);
+    return n >= gpu_whole(v->gpu, gpu_cost.blocks_coop) ||
+           n * RG_MIN(terms / LONG_TERMS, BLOCK_THREADS) >= gpu_full_threads(v) / 2;
+}
+
 /* Few rows by a matrix, K-major: a block computes a tile of outputs, to reuse its loads. Returns how many. */
 int gpu_skinny_tile(struct view *v, struct str *out) {
-    static const int most[2] = {8, 4};
+    enum { SIDE = 8, TILE = 40 };
     const uop *x = gpu_operands(v);
     double left = gpu_threads(v);
-    int tile[2] = {1, 1}, axis[2] = {-1, -1};
-    if (!x || most[0] * most[1] * own_reductions(v) > MAX_SUMS) return 1;
+    int tile[2] = {1, 1}, axis[2] = {-1, -1}, most = RG_MIN(MAX_SUMS / RG_MAX(own_reductions(v), 1), TILE);
+    if (!x || most < MAX_SUMS / 2) return 1;
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
         if (!a->grid || a->fixed || a->size < 2 || !gpu_reuses(v, x, i)) continue;
@@ -187,9 +198,8 @@ int gpu_skinny_tile(struct view *v, struct str *out) {
     }
     for (int k = 0; k < 2; k++) {
         if (axis[k] < 0) continue;
-        int n = gpu_divisor(v->axis[axis[k]].size, axis[0] < 0 ? 2 : most[k]);
-        while (n > 1 && (left / n < gpu_whole(v->gpu, gpu_cost.blocks_coop) || v->axis[axis[k]].size % n))
-            n--;
+        int n = gpu_divisor(v->axis[axis[k]].size, axis[0] < 0 ? 2 : k ? RG_MIN(most / tile[0], SIDE) : SIDE);
+        while (n > 1 && (!are_enough(v, left / n) || v->axis[axis[k]].size % n)) n--;
         tile[k] = n, left /= n;
     }
     for (int k = 0; k < 2; k++)
