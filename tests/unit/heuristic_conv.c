@@ -198,6 +198,37 @@ TEST(heuristic_conv_packs_every_phase) {
     }
 }
 
+/* The data gradient of a convolution with steps of two, padded, of an odd number of rows: the last has one phase, and no tap behind it. */
+static void odd_phases(void *arg) {
+    struct conv_case *c = arg;
+    struct program prog;
+    const char *text =
+        "kernel odd\no = (PARAM<f32>[0 o] 67600)\ng = (PARAM<f32>[1 g] 36465)\nf = (PARAM<f32>[2 f] 1224)\n"
+        "c = (RANGE[c GRID 0] 8)\ni = (RANGE[i GRID 1] 65)\nj = (RANGE[j GRID 2] 130)\n"
+        "k = (RANGE[k REDUCE 3] 17)\ns = (RANGE[s REDUCE 4] 2)\nt = (RANGE[t REDUCE 5] 2)\n"
+        "x = (ADD j 1)\ny = (ADD i 1)\nu = (IDIV x 2)\nv = (IDIV y 2)\n"
+        "p = (AND (AND (LT t (ADD u 1)) (LT s (ADD v 1))) (LT u (ADD t 65)))\n"
+        "a = (ADD (MUL v 65) (ADD u (ADD (MUL t -1) (ADD (MUL s -65) (MUL k 2145)))))\n"
+        "w = (AND (LT (ADD (MUL t 2) (MOD x 2)) 3) (LT (ADD (MUL s 2) (MOD y 2)) 3))\n"
+        "b = (ADD (MUL (MOD y 2) 3) (ADD (MOD x 2) (ADD (MUL t 2) (ADD (MUL s 6) (ADD (MUL k 72) (MUL c "
+        "9))))))\n"
+        "l = (WHERE p (LOAD (INDEX g (WHERE p a (INVALID<idx>)))) 0.0)\n"
+        "m = (WHERE w (LOAD (INDEX f (WHERE w b (INVALID<idx>)))) 0.0)\n"
+        "r = (REDUCE[ADD] (MUL l m) k s t)\n"
+        "(SINK (STORE (INDEX o (ADD j (ADD (MUL i 130) (MUL c 8450)))) r))\n";
+    ir_init(&c->ir, &c->arena);
+    ir_parse(&c->ir, text, strlen(text), "odd", &prog);
+    c->opts = opts_heuristic(&c->ir, &prog.kernel.p[0], 64, 1);
+}
+
+TEST(heuristic_conv_packs_phases_of_odd_rows) {
+    struct conv_case c = {.threads = 1};
+    arena_init(&c.arena, &c.err);
+    if (err_guard(&c.err, odd_phases, &c)) FAIL("%s", c.err.msg);
+    if (!strstr(c.opts, "STAGE(g,")) FAIL("%s", c.opts);
+    arena_free(&c.arena);
+}
+
 /* A strided 1-D convolution of one image; all of its rows are one axis. */
 static const char *row_text(struct conv_case *c, int stride) {
     long long ch = c->channels, n = c->cols, in = c->inputs, wide = n * stride + 4;

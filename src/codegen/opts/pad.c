@@ -101,6 +101,35 @@ static bool stays_inside(struct pad_opt *p, const uop *index) {
     return verify_is_inside(p->s->ir, uop1(p->s->ir, OP_LOAD, mk_index(p->s->ir, buf, at, index->lanes)));
 }
 
+/* The index of a load that has of the range a quotient (the phases of a convolution with steps), with a predicate of the position that
+ * the quotient gives with what is added to it: a window is packed by position. NULL: it has no such, or the load would not stay
+ * inside. */
+static const uop *index_by_position(struct pad_opt *p, const uop *index) {
+    struct ir *ir = p->s->ir;
+    const uop *at = index->src[1], *quotient = NULL;
+    struct affine f = affine_of(ir->arena, at->op == OP_WHERE ? at->src[1] : at);
+    int64_t step = 0, most = 0;
+    if (p->shift || index->src[0]->op != OP_PARAM || is_stored(p, index->src[0])) return NULL;
+    for (uint32_t k = 0; k < f.n; k++)
+        for (uint32_t i = 0; i < p->old.n; i++) {
+            if (!free_has(&p->fr, f.t[k].atom, p->old.p[i])) continue;
+            if (quotient || f.t[k].atom->op != OP_IDIV) return NULL;
+            quotient = f.t[k].atom, step = f.t[k].coef;
+        }
+    struct affine y = {.t = arena_array(ir->arena, struct term, f.n + 1)};
+    for (uint32_t k = 0; k < f.n && quotient; k++) {
+        const uop *x = f.t[k].atom;
+        if (f.t[k].coef != step && f.t[k].coef != -step) continue;
+        y.t[y.n++] = (struct term){x, f.t[k].coef / step};
+        most += f.t[k].coef == step ? x->hi : -x->lo;
+    }
+    if (!quotient) return NULL;
+    const uop *position = rw_subst(&p->s->rw, affine_build(ir, &y, DT_IDX), p->old.p, p->fresh.p, p->old.n);
+    const uop *valid = rw2(&p->s->rw, OP_LT, position, uop_idx(ir, most + 1));
+    const uop *now = pad_index(p, index, valid, false);
+    return verify_is_inside(ir, uop1(ir, OP_LOAD, now)) ? now : NULL;
+}
+
 /* What n combines, where valid; elsewhere what changes nothing. */
 static const uop *pad_term(struct pad_opt *p, const uop *n, const uop *x, const uop *valid) {
     struct ir *ir = p->s->ir;
@@ -125,8 +154,10 @@ static const uop *pad_node(struct pad_opt *p, const uop *n) {
     const uop *valid = NULL;
     if (n->op == OP_LOAD && !grows(p, access_buf(n)) &&
         (p->shift || !sees_nothing_new(p, access_offset(n))) && !stays_inside(p, n->src[0]) &&
-        (valid = pad_valid(p, access_offset(n))))
-        src.p[0] = pad_index(p, n->src[0], valid, false);
+        (valid = pad_valid(p, access_offset(n)))) {
+        const uop *by_position = index_by_position(p, n->src[0]);
+        src.p[0] = by_position ? by_position : pad_index(p, n->src[0], valid, false);
+    }
     if ((n->op == OP_STORE || n->op == OP_STORE_ADD) && (valid = pad_valid(p, n)))
         src.p[0] = pad_index(p, n->src[0], valid, true);
     if (n->op == OP_REDUCE || n->op == OP_SCAN) {
