@@ -439,6 +439,17 @@ TEST(heuristic_argmax_of_columns_has_wide_lanes) {
                true, "TILE(j,16,j_v) VEC(j_v)");
 }
 
+/* Weight gradient of one tap with a step: no operand has vectors along results, one has every third element along the sum. A register
+ * tile shares them. */
+TEST(heuristic_strided_sums_have_register_tiles) {
+    CHECK_LIST("kernel steps\n"
+               "o = (PARAM<f32>[0 o] 96)\ng = (PARAM<f32>[1 g] 2184)\nx = (PARAM<f32>[2 x] 9836)\n"
+               "c = (RANGE[c GRID 0] 8)\ni = (RANGE[i GRID 1] 12)\np = (RANGE[p REDUCE 2] 273)\n"
+               "a = (LOAD (INDEX g (ADD p (MUL c 273))))\nb = (LOAD (INDEX x (ADD (MUL p 3) (MUL i 819))))\n"
+               "(SINK (STORE (INDEX o (ADD i (MUL c 12))) (REDUCE[ADD] (MUL a b) p)))\n",
+               true, "VEC(p_v)", "UNROLL(c_r)", "UNROLL(i_r)");
+}
+
 /* A transposed convolution whose stride is its taps has no window: vectors of equal phase. */
 TEST(heuristic_phases_without_windows_are_unrolled) {
     CHECK_LIST("kernel phases\n"

@@ -210,6 +210,7 @@ void tile_columns(struct view *, struct contraction *, struct str *out, const ch
                   const char **lane);
 /* The reduced axis along which both operands have stride 1, or -1; the tile of mr by nr accumulators with vectors along it. */
 int dot_axis(const struct view *, const struct contraction *);
+int near_dot_axis(const struct view *, const struct contraction *);
 void tile_dot(struct view *, struct contraction *, struct str *out, int k, int64_t mr, int64_t nr);
 void price_packing(const struct view *, struct contraction *); /* pack_a, pack_b */
 /* How many grid tiles in each direction, of mt x nt register tiles; returns their time, relative. */

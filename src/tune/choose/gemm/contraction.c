@@ -188,6 +188,20 @@ int dot_axis(const struct view *v, const struct contraction *c) {
     return -1;
 }
 
+/* One along which an operand is strided, as the image of a strided convolution's weight gradient: few vectors are loaded for one, which
+ * all rows of the register tile share. */
+int near_dot_axis(const struct view *v, const struct contraction *c) {
+    enum { MOST_STRIDE = 4, LEAST_VECTORS = 4 };
+    for (uint32_t i = 1; i < c->reduce->nsrc && c->a.access && c->b.access; i++) {
+        int k = view_axis_of(v, c->reduce->src[i]);
+        int64_t a = stride_of(v, c->a.access, k), b = stride_of(v, c->b.access, k);
+        if (v->axis[k].size >= LEAST_VECTORS * view_lanes(v, k) && a && b && RG_MIN(a, b) == 1 &&
+            RG_MAX(a, b) <= MOST_STRIDE)
+            return k;
+    }
+    return -1;
+}
+
 /* ---- packing ------------------------------------------------------------------------------------------------ */
 
 bool may_stage(const struct view *v, const struct operand_view *s) {

@@ -21,8 +21,9 @@ enum {
     GRID_PER_THREAD = 8, /* grid iterations per thread for balance */
     DOT_REDUCE = 8,      /* terms per lane that the horizontal reduction costs */
 };
-#define STRIDED_B 0.3 /* of the FMA rate, with gathered vectors of b */
-#define L2_SHARE 0.6  /* of L2 that a loop may fill with b */
+#define STRIDED_B 0.3   /* of the FMA rate, with gathered vectors of b */
+#define STRIDED_DOT 0.5 /* .. with vectors of every second to fourth element of an operand */
+#define L2_SHARE 0.6    /* of L2 that a loop may fill with b */
 
 /* ---- direct --------------------------------------------------------------------------------------------------- */
 
@@ -296,10 +297,12 @@ bool recipe_gemm(struct view *v, int level, struct str *out) {
     double outer = tile_of(v, m->size, n->size, c.lanes, BROADCAST_COST, false, &c.mr, &c.nv), dot = 0;
     bool unit = c.b.access && access_stride(v, c.b.access, c.n, c.lanes) == 1;
     int k = dot_axis(v, &c);
+    bool near = k < 0 && !unit;
+    if (near) k = near_dot_axis(v, &c);
     if (k >= 0) {
         dot = tile_of(v, m->size, n->size, 1, 1, true, &dot_m, &dot_n) *
               filled(v->axis[k].size, view_lanes(v, k));
-        dot *= c.depth / (c.depth + DOT_REDUCE * view_lanes(v, k));
+        dot *= c.depth / (c.depth + DOT_REDUCE * view_lanes(v, k)) * (near ? STRIDED_DOT : 1);
     }
     bool pack = level < 1 && should_pack(v, &c, unit);
     bool window = level < 1 && can_window(v, &c) && (!unit || c.b.access->pred) && m->size >= WINDOW_ROWS;
