@@ -78,7 +78,7 @@ enum {
     CPU_WGRAD_PARTS = 64,
 };
 
-#define SECOND_KERNEL 3e-6 /* seconds of a kernel for partial results */
+#define SECOND_KERNEL 3e-6 /* seconds of a kernel for partial results: a thread has a short sum before that */
 
 struct split_state {
     struct ir *ir;
@@ -731,6 +731,8 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
         gpu ? taps && wgrad_parts(gpu, n, in, taps, cut) : cpu_wgrad_parts(n, in, total, results, cut);
     if (!wgrad && terms < LONG_TAPS) taps = 0;
     if (total < WORTH_IT || (results >= many && !columns && parts < 2 && !taps && !wgrad)) return NULL;
+    bool plain = gpu && parts < 2 && !taps && !wgrad && results > 1;
+    if (plain && (double)terms * gpu_cost.thread_term < SECOND_KERNEL) return NULL;
     enum op op = (enum op)n->arg.i;
     bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
     const uop *x = half ? uop_cast(ir, n->src[0], DT_F32) : n->src[0], *r;

@@ -236,6 +236,23 @@ TEST(schedule_gpu_scatter_is_of_integers) {
     }
 }
 
+/* Sums of products that keep few threads busy: what a thread adds up sooner than a second kernel starts is one kernel. */
+TEST(schedule_gpu_short_sums_are_whole) {
+    static const int terms[] = {80, 200};
+    for (size_t i = 0; i < RG_COUNT(terms); i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (RESHAPE (BUFFER<f64>[0] 8 16 %d) 8 16 1 "
+                 "%d) 8 16 "
+                 "16 %d) (EXPAND (RESHAPE (BUFFER<f64>[1] 8 16 %d) 8 1 16 %d) 8 16 16 %d)) 3))\n",
+                 terms[i], terms[i], terms[i], terms[i], terms[i], terms[i]);
+        struct gpu_case c = {.text = text};
+        plan(&c);
+        CHECK_EQ(c.run.sched.call.n, i + 1);
+        arena_free(&c.arena);
+    }
+}
+
 /* A product of two tensors, rounded, is a result and is summed down its columns, in parts: it is computed once, and the sum reads it. */
 TEST(schedule_gpu_partial_sums_read_what_is_stored) {
 #define ROUNDED "(CAST<bf16> (MUL (BUFFER<f32>[0] 16384 4096) (EXP (BUFFER<f32>[1] 16384 4096))))"
