@@ -236,7 +236,7 @@ TEST(schedule_gpu_scatter_is_of_integers) {
     }
 }
 
-/* Sums of products that keep few threads busy: what a thread adds up sooner than a second kernel starts is one kernel. */
+/* Sums of products that keep few threads busy: what a thread has summed before a second kernel starts is one kernel. */
 TEST(schedule_gpu_short_sums_are_whole) {
     static const int terms[] = {80, 200};
     for (size_t i = 0; i < RG_COUNT(terms); i++) {
