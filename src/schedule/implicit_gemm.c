@@ -29,8 +29,7 @@ enum {
     MOST_PIECES = SHAPE_MAX - 2, /* axes of the product, splits twice */
     WGMMA_CHANNELS = 64,         /* of tune/choose/gpu_conv.c: multiples of it, .. */
     WGMMA_POSITIONS = 8,         /* .. and of columns in the gradient of the weights; .. */
-    WGMMA_COLUMNS = 12,          /* .. fewer fill too little of the 16 that it computes; .. */
-    WGMMA_BLOCKS = 2,            /* .. of two blocks of channels by filters: more share what a copy costs */
+    WGMMA_COLUMNS = 12,          /* .. fewer fill too little of the 16 that it computes */
 };
 
 /* An index of one axis of the source: off + sum of c[i] * (axis i of the product). */
@@ -347,7 +346,7 @@ static bool has_wgmma_form(const struct conv_gemm *g) {
     bool weights = g->side[last_axis(g, 1)] == CONV_N;
     int64_t channels = g->shape->d[last_axis(g, 1)], filters = g->total[CONV_M];
     return channels % WGMMA_CHANNELS == 0 && filters % WGMMA_CHANNELS == 0 &&
-           channels * filters <= WGMMA_BLOCKS * WGMMA_CHANNELS * WGMMA_CHANNELS &&
+           channels * filters <= WGMMA_IN_PLACE &&
            (weights ? cols % WGMMA_POSITIONS == 0 : cols >= WGMMA_COLUMNS);
 }
 

@@ -233,6 +233,8 @@ const uop *rangeify_parts(struct rangeify *, const uop *sink);
 /* Which ranges of the domain may be the grid: those that every store, reduction and kept row depends on. topo: all nodes
  * of the kernel. */
 enum { REPEATED_MOST = 8192 }; /* terms of a sum that every block of a GPU may compute anew */
+/* Channels by filters of a convolution that tune/choose/gpu_conv.c reads in place: two blocks; more share what a copy costs. */
+enum { WGMMA_IN_PLACE = 2 * 64 * 64 };
 void rangeify_grid(struct rangeify *, const uop_vec *topo, bool grid[SHAPE_MAX]);
 /* Axes as a RESHAPE matches them: from *i of out and *j of in the shortest runs of equal size. False: there are none. */
 bool reshape_group(const struct shape *out, uint32_t *i, const struct shape *in, uint32_t *j);

@@ -3,6 +3,7 @@
  *   plan_graph.c       nodes and views, memory, the whole copy
  *   plan_copy_call.c   builtin kernels and scatters
  *   plan_copy_sum.c    sums, contractions and scans
+ *   plan_copy_order.c  orders of axes
  *   plan_units.c       units: what may be stored
  *   store_order.c      .. in which order of axes */
 #ifndef RIDGE_PLAN_COPY_H
@@ -21,6 +22,7 @@ struct copy {
     uop_vec topo;       /* the caller's nodes; ids are below `nodes` */
     uint8_t *broadcast; /* caller's node id: see is_broadcast() */
     uint32_t *uses;     /* caller's node id: mentions as a source */
+    uint8_t *last;      /* caller's node id: axis + 1 that our copy has last; see find_orders() */
     uint32_t nodes;
     struct uop_memo not_inline; /* our nodes: see from_inline() */
     uint8_t *mark;              /* our node id: MARK_.. */
@@ -33,7 +35,8 @@ enum {
     MARK_INLINE = 2, /* INLINE */
     MARK_CUT = 4,    /* in memory between two kernels */
     MARK_PADDED = 8, /* a sum with padded rows (repack.c) */
-    MARK_ONCE = 16   /* indices that name an element of a row once */
+    MARK_ONCE = 16,  /* indices that name an element of a row once */
+    MARK_ORDER = 32  /* a PERMUTE of a value whose axes are in an order of our own */
 };
 
 static inline void mark(struct copy *c, const uop *n, uint8_t how) {
@@ -109,6 +112,12 @@ const uop *copy_identity(struct copy *c, const uop *x);
 const uop *distribute_sum(struct copy *c, const uop *n, const uop *x);
 bool is_byte_product(const struct copy *c, const uop *n, const uop *const *src);
 const uop *copy_byte_product(struct copy *c, const uop *n, const uop *const *src);
+
+/* ---- plan_copy_order.c ---- */
+
+void find_orders(struct copy *c, struct ir *from);
+/* The caller's n, an elementwise op of these, with axes in an order of our own; NULL: they stay. */
+const uop *copy_in_order(struct copy *c, const uop *n, const uop *const *src);
 
 /* ---- plan_units.c ---- */
 

@@ -183,6 +183,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     }
     if (is_byte_product(c, n, src)) return copy_byte_product(c, n, src);
     if (n->op == OP_CAST && is_scan_in_blocks(c, src[0])) return cast_blocks(c, n, src[0]);
+    if ((other = copy_in_order(c, n, src))) return other;
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
     if (n->op == OP_SCAN_AXIS) return copy_scan(c, x);
     if (n->op != OP_REDUCE_AXES) return x;
@@ -206,6 +207,7 @@ static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
     c->viewed = arena_array(c->g->a, const uop *, from->n);
     c->overwritten = arena_array(c->g->a, uint8_t, from->n);
     c->in_rows = sums_in_rows(c->g->a, &topo, from->n);
+    find_orders(c, from);
     for (uint32_t i = 0; i < topo.n; i++)
         if (topo.p[i]->op == OP_ASSIGN) c->overwritten[topo.p[i]->src[0]->id] = 1;
     for (uint32_t i = 0; i < topo.n; i++) {

@@ -41,6 +41,36 @@ TEST_SLOW(simgpu_conv_forms, 300) { /* as large as tensor cores ask for; unsplit
     say(6, 3, 3, 0);
 }
 
+/* Rows of 49 positions: values between convolutions have their channels last, also where they are added, sliced or a result. */
+static rg_tensor residuals(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)s, (void)c;
+    rg_tensor x = rg_relu(rg_conv2d(in[0], in[1])), y = rg_relu(rg_conv2d(x, in[2], .padding = RG_SHAPE(1)));
+    y = rg_relu(rg_add(x, rg_conv2d(y, in[3])));
+    rg_tensor z = rg_conv2d(y, in[1], .stride = RG_SHAPE(2)),
+              mean = rg_mean(y, .axes = RG_SHAPE(2, 3), .keep = true);
+    return rg_add(rg_mul(rg_add(y, rg_conv2d(y, in[3])), mean),
+                  rg_max(z, .axes = RG_SHAPE(2, 3), .keep = true));
+}
+
+TEST_SLOW(simgpu_conv_channels_last, 300) {
+    const struct sim_case s[] = {
+        {"residuals of 7 x 7", .fn = residuals,
+         .in = {{RG_BF16, {2, 32, 7, 7}},
+                {RG_BF16, {32, 32, 1, 1}, 0.2},
+                {RG_BF16, {32, 32, 3, 3}, 0.1},
+                {RG_BF16, {32, 32, 1, 1}, 0.2}},
+         .most = 3e-2},
+        {"residuals of 5 x 7, float16, other channels", .fn = residuals, .jit = true,
+         .in = {{RG_F16, {1, 24, 5, 7}},
+                {RG_F16, {24, 24, 1, 1}, 0.2},
+                {RG_F16, {24, 24, 3, 3}, 0.1},
+                {RG_F16, {24, 24, 1, 1}, 0.2}},
+         .most = 1e-2},
+    };
+    check_all(s, RG_COUNT(s), "SIM80 SIM90S");
+    say(0, 4, 0, 0);
+}
+
 /* f32 where no direct convolution fits: implicit GEMM by FMAs, of gathered operands. */
 /* A product or a convolution whose channels are stored as rows (channels, images x positions), padded by n[5] and n[3] (no
  * convolution has both): as the operand of a GEMM after it is. */

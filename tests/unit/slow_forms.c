@@ -268,6 +268,23 @@ static rg_tensor shortcut(rg_tensor x) {
 }
 #define WIDE_SUM "b0 f32[12845056]"
 
+/* Rows of 196 positions are not aligned: between convolutions channels are last, and images and positions one axis of 12,544 rows. */
+static rg_tensor residuals(rg_tensor x) {
+    rg_ctx *c = rg_ctx_of(x);
+    rg_tensor w[3], y = rg_reshape(x, RG_SHAPE(64, 256, 14, 14)), z = rg_relu(rg_add(y, 1));
+    for (int i = 0; i < 3; i++) {
+        int64_t taps = i == 1 ? 3 : 1;
+        w[i] = rg_cast(rg_rand(c, RG_F32, RG_SHAPE(i == 2 ? 256 : 128, i ? 128 : 256, taps, taps)), RG_BF16);
+        rg_realize(w[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        y = rg_relu(rg_conv2d(rg_relu(rg_conv2d(z, w[0])), w[1], .padding = RG_SHAPE(1)));
+        z = rg_relu(rg_add(z, rg_conv2d(y, w[2])));
+    }
+    return z;
+}
+#define ROWS_OF_CHANNELS "r_12544_128_256           opts: TILE(i0,"
+
 #define FEW_COLUMNS "r_2_4096_20_1024          opts: TILE(i1,16,"
 
 static const struct {
@@ -317,6 +334,7 @@ static const struct {
     {"product of 20 columns", few_columns, RG_F32, 4096, 2048},
     {"products of odd rows", odd_hidden, RG_F32, 65536, 257},
     {"shortcut with norms", shortcut, RG_BF16, 64, 64 * 784},
+    {"residuals of 14 x 14", residuals, RG_BF16, 64 * 256, 196},
     {"heads of odd rows", heads, RG_BF16, 8 * 197, 192},
     {"norm of patches", patches, RG_BF16, 64, 3 * 80 * 112},
     {"layer norm, odd", layernorm, RG_F32, 100003, 65},
@@ -366,7 +384,7 @@ TEST(slow_forms_none) {
     CHECK(strstr(text, FEW_TILES));
     const char *few = strstr(text, "r_4_4_2_64_2_7_2 ");
     if (!strstr(text, FEW_SUMS)) FAIL("%.200s", few ? few : "no such kernel");
-    CHECK(strstr(text, FEW_COLUMNS) && !strstr(text, WIDE_SUM));
+    CHECK(strstr(text, FEW_COLUMNS) && !strstr(text, WIDE_SUM) && strstr(text, ROWS_OF_CHANNELS));
     CHECK(strstr(text, PADDED_ROWS) && strstr(text, MERGED_ROWS) && strstr(text, CHANNELS_LAST));
     check_fast(text);
     arena_free(&arena);
