@@ -193,8 +193,7 @@ static rg_tensor one_filter(rg_tensor x) {
     return rg_conv3d(rg_reshape(x, RG_SHAPE(1, 64, 5, 7, 3)), w, .stride = RG_INTS(1, 2, 1),
                      .padding = RG_INTS(0, 3, 0));
 }
-#define FEW_SUMS \
-    "r_4_4_2_64_2_7_2          opts: JOIN(k5,k6,k5_j) JOIN(k4,k5_j,k4_j) JOIN(k3,k4_j,k3_j) COOP(k3_j)"
+#define FEW_SUMS "r_4_4_2_64_2_7_2          opts: JOIN("
 
 /* 20 columns are padded to a tile: a thread would load 1,024 terms. */
 static rg_tensor few_columns(rg_tensor x) {
