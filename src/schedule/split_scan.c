@@ -140,7 +140,7 @@ static const uop *split(struct split_scan *s, const uop *n) {
     uint32_t axis = (uint32_t)n->src[1]->arg.i;
     int64_t size = in->d[axis], outer = 1, inner = 1, d[SHAPE_MAX];
     for (uint32_t i = 0; i < in->n; i++) *(i < axis ? &outer : &inner) *= i == axis ? 1 : in->d[i];
-    bool decays = n->nsrc > 2;
+    bool decays = n->nsrc > 2, apart = false;
     bool ordered = decays || !uop_any_order((enum op)n->arg.i, (enum dtype)n->dt);
     int64_t length = block_length(s, size, outer, inner, ordered);
     if (!length || in->n + 1 > SHAPE_MAX) return n;
@@ -162,12 +162,15 @@ static const uop *split(struct split_scan *s, const uop *n) {
         const uop *before = before_blocks(s, x, whole > size ? part : NULL, axis, n->arg);
         before = graph_shaped(s->ir, OP_EXPAND, before, shape_of(s->sh, x)->d, in->n + 1);
         x = uop2(s->ir, (enum op)n->arg.i, before, part);
-        vec_push(s->arena, s->stored, x);
+        apart = whole > size;
+        if (!apart) vec_push(s->arena, s->stored, x);
     }
     memcpy(d, in->d, in->n * sizeof *d);
     d[axis] = whole;
     x = graph_shaped(s->ir, OP_RESHAPE, x, d, in->n);
-    return whole > size ? graph_slice(s->ir, s->sh, x, axis, 0, size) : x;
+    if (whole > size) x = graph_slice(s->ir, s->sh, x, axis, 0, size);
+    if (apart) vec_push(s->arena, s->stored, x); /* without what pads it: no copy is left */
+    return x;
 }
 
 const uop *split_scan(struct ir *ir, struct shapes *sh, const uop *n, const struct gpu_spec *gpu,

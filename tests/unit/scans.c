@@ -131,7 +131,7 @@ TEST(scans_along_lanes_cpu) {
     CHECK(!rg_close(c));
 }
 
-/* Blocks of a CPU divide odd lengths, too: nothing is padded, and no kernel copies the result. */
+/* Blocks of a CPU divide odd lengths, too: nothing is padded, and no kernel copies the result, nor that of maxima of a prime number. */
 TEST(scans_blocks_of_odd_lengths_cpu) {
     static const int64_t n[] = {257 * 509, 1031 * 263, 3 * 41 * 1009};
     rg_ctx *c = rg_open("CPU");
@@ -144,6 +144,13 @@ TEST(scans_blocks_of_odd_lengths_cpu) {
         CHECK_EQ(s.kernels, 3);
         check(c, (enum scan)(i % SCANS), i ? RG_F32 : RG_I32, 1, n[i], 1);
     }
+    RG_SCOPE(c);
+    rg_plan_stats s = {0};
+    rg_tensor x = rg_contiguous(rg_full(c, RG_F32, 1, RG_SHAPE(1000003))); /* padded; stored without it */
+    rg_realize(x);
+    CHECK_EQ(rg_schedule_stats(RG_TENSORS(rg_cummax(x, 0)), &s), RG_OK);
+    CHECK_EQ(s.kernels, 3);
+    check_lanes(c, MAX, RG_F32, 1, 300007);
     CHECK(!rg_close(c));
 }
 
