@@ -439,6 +439,21 @@ TEST(heuristic_argmax_of_columns_has_wide_lanes) {
                true, "TILE(j,16,j_v) VEC(j_v)");
 }
 
+/* Data gradient of one tap with a step of three, whose last position has no phase behind it: vectors along the positions, which the
+ * predicate of the filters has, too, and not along the channels, a row apart. */
+TEST(heuristic_phases_with_predicates_have_vectors_along_positions) {
+    CHECK_LIST("kernel phases\n"
+               "o = (PARAM<f32>[0 o] 8280)\nw = (PARAM<f32>[1 w] 96)\ng = (PARAM<f32>[2 g] 1840)\n"
+               "n = (RANGE[n GRID 0] 5)\nc = (RANGE[c GRID 1] 12)\ni = (RANGE[i GRID 2] 138)\n"
+               "k = (RANGE[k REDUCE 3] 8)\n"
+               "p = (AND (LT i 136) (EQ (MOD i 3) 0))\n"
+               "a = (LOAD (INDEX w (WHERE p (ADD c (MUL k 12)) (INVALID<idx>))))\n"
+               "b = (LOAD (INDEX g (WHERE p (ADD (IDIV i 3) (ADD (MUL k 46) (MUL n 368))) (INVALID<idx>))))\n"
+               "(SINK (STORE (INDEX o (ADD i (ADD (MUL c 138) (MUL n 1656)))) (WHERE p (REDUCE[ADD] (MUL a "
+               "b) k) 0.0)))\n",
+               true, "TILE(i,3,i_p)", "VEC(i_v)");
+}
+
 /* Weight gradient of one tap with a step: no operand has vectors along results, one has every third element along the sum. A register
  * tile shares them. */
 TEST(heuristic_strided_sums_have_register_tiles) {
