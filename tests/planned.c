@@ -40,6 +40,7 @@ void planned_plan(struct planned_run *r) {
     r->list = arena_array(r->arena, const char *, r->sched.prog.n + 1);
     for (uint32_t i = 0; i < r->sched.prog.n; i++) {
         struct sched_prog *p = &r->sched.prog.p[i];
+        if (p->builtin) continue; /* nothing to lower */
         verify_kernel(p->ir, &p->kernel);
         const char *opts = "";
         if (r->from == OPTS_HEURISTIC) opts = opts_heuristic(p->ir, &p->kernel, 16, 4);

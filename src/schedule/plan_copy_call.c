@@ -44,15 +44,21 @@ static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *s
     x = graph_shaped(ir, OP_RESHAPE, x, d, in->n + 1);
     need_stored(c, x);
     d[last] = chunks * k;
-    const uop *of_chunk[] = {x, src[1], src[2]}, *few = call(c, "topk", dt, of_chunk, 3);
+    const uop *of_chunk[] = {x, src[1], src[2]}, *where = NULL, *few;
+    if (id == CALL_topk_index) { /* values are those of the indices: a chunk is read by one call */
+        where = call(c, "topk_index", DT_I64, of_chunk, 3);
+        few = uop_new(ir, OP_GATHER, dt, 1, (const uop *[]){x, where}, 2, ARG_INT(in->n));
+    } else {
+        few = call(c, "topk", dt, of_chunk, 3);
+    }
     few = graph_shaped(ir, OP_RESHAPE, few, d, in->n);
     const uop *of_few[] = {few, src[1], src[2]};
     const uop *which = copy_topk(c, id, of_few, TOP_AGAIN);
     if (!which)
-        which = call(c, id == CALL_topk ? "topk" : "topk_index", id == CALL_topk ? dt : DT_I64, of_few, 3);
+        need_stored(c, few), which = call(c, id == CALL_topk ? "topk" : "topk_index",
+                                          id == CALL_topk ? dt : DT_I64, of_few, 3);
     if (id == CALL_topk) return which;
-    const uop *where = graph_shaped(ir, OP_RESHAPE, call(c, "topk_index", DT_I64, of_chunk, 3), d, in->n),
-              *at[] = {where, which};
+    const uop *at[] = {graph_shaped(ir, OP_RESHAPE, where, d, in->n), which};
     where = uop_new(ir, OP_GATHER, DT_I64, 1, at, 2, ARG_INT(last));
     const uop *chunk = uop2(ir, OP_IDIV, which, uop_int(ir, DT_I64, k));
     where = uop2(ir, OP_ADD, where, uop2(ir, OP_MUL, chunk, uop_int(ir, DT_I64, each)));
@@ -200,27 +206,31 @@ static bool has_twin(const struct copy *c, const struct ir *from, const uop *n, 
     return id <= CALL_topk_index && has_call(c, from, n, twin[id]);
 }
 
+/* The elements of rows x that indices name, stored: rows as they are; another order of axes is a copy. */
+static const uop *values_at(struct copy *c, const uop *x, const uop *index) {
+    uint32_t last = shape_of(&c->g->shapes, x)->n - 1;
+    x = uop_new(c->g->ir, OP_GATHER, (enum dtype)x->dt, 1, (const uop *[]){x, index}, 2, ARG_INT(last));
+    return force(c, x), x;
+}
+
 const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const uop *const *src) {
     const char *name = ir_name(from, (uint32_t)n->arg.u);
     enum call_id id = call_of(from, n);
+    bool twin = has_twin(c, from, n, id);
     if (c->g->opts->gpu && (id == CALL_topk || id == CALL_topk_index)) {
-        const uop *split = copy_topk(c, id, src, TOP_LENGTH);
-        if (split) return split;
+        const uop *split = copy_topk(c, twin ? CALL_topk_index : id, src, TOP_LENGTH);
+        if (split) return twin && id == CALL_topk ? values_at(c, src[0], split) : split;
     }
     const uop *dense =
         c->g->opts->gpu ? scatter_call_dense(c->g->ir, &c->g->shapes, id, (enum dtype)n->dt, src) : NULL;
     if (dense) return dense;
-    bool twin = has_twin(c, from, n, id);
     const uop *view = twin ? NULL : copy_sorted_view(c, n, id, src);
     if (view) return view;
     for (uint32_t i = 0; i < call_values(from, n); i++) need_stored(c, src[i]);
     if (twin &&
         (id == CALL_sort || id == CALL_topk)) { /* as for a gradient: values are gathered by the indices */
-        const uop *at = call(c, id == CALL_sort ? "argsort" : "topk_index", DT_I64, src, n->nsrc);
-        uint32_t last = shape_of(&c->g->shapes, src[0])->n - 1;
-        const uop *x =
-            uop_new(c->g->ir, OP_GATHER, (enum dtype)n->dt, 1, (const uop *[]){src[0], at}, 2, ARG_INT(last));
-        return force(c, x), x; /* rows as they are; another order of axes is a copy */
+        return values_at(c, src[0],
+                         call(c, id == CALL_sort ? "argsort" : "topk_index", DT_I64, src, n->nsrc));
     }
     return call(c, name, (enum dtype)n->dt, src, n->nsrc);
 }

@@ -236,6 +236,24 @@ TEST(schedule_gpu_scatter_is_of_integers) {
     }
 }
 
+/* The indices of the first of a long row, with and without their values: each chunk of the row is read by one call. */
+TEST(schedule_gpu_chunks_of_topk_are_read_once) {
+    static const char *const text[] = {
+        "kernel g\n(GRAPH (CALL<i64>[topk_index] (BUFFER<f32>[0] 2 200000) 1 7))\n",
+        "kernel g\n(GRAPH (CALL<f32>[topk] (BUFFER<f32>[0] 2 200000) 1 7) (CALL<i64>[topk_index] "
+        "(BUFFER<f32>[0] 2 200000) "
+        "1 7))\n"};
+    for (size_t i = 0; i < RG_COUNT(text); i++) {
+        struct gpu_case c = {.text = text[i]};
+        uint32_t calls = 0;
+        plan(&c);
+        for (uint32_t k = 0; k < c.run.sched.call.n; k++)
+            calls += c.run.sched.prog.p[c.run.sched.call.p[k].prog].builtin != NULL;
+        CHECK_EQ(calls, 2); /* of the chunks, of what they found */
+        arena_free(&c.arena);
+    }
+}
+
 /* Sums of products that keep few threads busy: what a thread has summed before a second kernel starts is one kernel. */
 TEST(schedule_gpu_short_sums_are_whole) {
     static const int terms[] = {80, 200};
