@@ -256,7 +256,7 @@ static bool write_unrolled_phases(struct view *v, const struct phased *p, struct
     struct contraction c = {0};
     str_init(&tiled, v->arena);
     /* a predicate of the positions hides them from a product, which then has vectors along the channels and strided stores */
-    bool along = terms_find(v, &c) && !strcmp(v->axis[c.n].name, p->axis[p->n - 1]);
+    bool along = contraction_find(v, &c) && !strcmp(v->axis[c.n].name, p->axis[p->n - 1]);
     if (p->level || !along || !recipe_gemm(v, 1, &tiled)) return recipe_elementwise(v, p->level, out);
     str_printf(out, "%s", tiled.p);
     return true;
