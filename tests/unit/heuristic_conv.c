@@ -198,6 +198,31 @@ TEST(heuristic_conv_packs_every_phase) {
     }
 }
 
+/* Few positions in a row, and a prime number of images: filters are packed once for several rows that no window moves along. */
+static void short_rows(void *arg) {
+    struct conv_case *c = arg;
+    struct program prog;
+    const char *text = "kernel rows\no = (PARAM<f32>[0 o] 65280)\nx = (PARAM<f32>[1 x] 652800)\nf = "
+                       "(PARAM<f32>[2 f] 49152)\n"
+                       "n = (RANGE[n GRID 0] 17)\nc = (RANGE[c GRID 1] 64)\ni = (RANGE[i GRID 2] 15)\n"
+                       "j = (RANGE[j GRID 3] 4)\nk = (RANGE[k REDUCE 4] 256)\nt = (RANGE[t REDUCE 5] 3)\n"
+                       "a = (ADD (ADD t (MUL j 2)) (ADD (MUL i 10) (ADD (MUL k 150) (MUL n 38400))))\n"
+                       "b = (ADD t (ADD (MUL k 3) (MUL c 768)))\n"
+                       "r = (REDUCE[ADD] (MUL (LOAD (INDEX x a)) (LOAD (INDEX f b))) k t)\n"
+                       "(SINK (STORE (INDEX o (ADD (ADD j (MUL i 4)) (ADD (MUL c 60) (MUL n 3840)))) r))\n";
+    ir_init(&c->ir, &c->arena);
+    ir_parse(&c->ir, text, strlen(text), "rows", &prog);
+    c->opts = opts_heuristic(&c->ir, &prog.kernel.p[0], 64, 1);
+}
+
+TEST(heuristic_conv_packs_filters_for_several_rows) {
+    struct conv_case c = {.threads = 1};
+    arena_init(&c.arena, &c.err);
+    if (err_guard(&c.err, short_rows, &c)) FAIL("%s", c.err.msg);
+    if (!strstr(c.opts, "TILE(i,5,") || !strstr(c.opts, "STAGE(f,")) FAIL("%s", c.opts);
+    arena_free(&c.arena);
+}
+
 /* The data gradient of a convolution with steps of two, padded, of an odd number of rows: the last has one phase, and no tap behind it. */
 static void odd_phases(void *arg) {
     struct conv_case *c = arg;

@@ -90,18 +90,32 @@ static int64_t even_rows(const struct view *v, const struct cpu_conv *k, bool co
     return conv_divisor(n, RG_MAX(RG_MIN(n / want, most), 1));
 }
 
-/* Several images per grid iteration amortize the packing of filters. Returns the loop over them. */
-static const char *tile_batch(struct view *v, struct cpu_conv *k, struct str *out, int64_t most) {
+/* The axis of images, or of rows that no window moves along, of which most can be in a grid iteration; *n: how many. -1: of none two. */
+static int batch_axis(const struct view *v, const struct cpu_conv *k, int64_t most, int64_t *n) {
+    int best = -1;
+    *n = 1;
+    for (int i = 0; i < v->naxis; i++) {
+        int64_t all = (int64_t)k->c.in_grid[i], part = conv_divisor(all, RG_MIN(most, all - 1));
+        if (!v->axis[i].grid || has_axis(v, k->filter.mask, i) || conv_window_of(k, i) >= 0) continue;
+        if (part > *n || (part == *n && i == k->batch && part > 1)) best = i, *n = part;
+    }
+    return best;
+}
+
+/* Several images per grid iteration amortize the packing of filters. Returns the loop over them. any: or several rows, where images
+ * have no divisor. */
+static const char *tile_batch(struct view *v, struct cpu_conv *k, struct str *out, int64_t most, bool any) {
     struct contraction *c = &k->c;
-    if (k->batch < 0 || c->in_grid[k->batch] <= 1 || v->finer >= FINER_JOINED) return NULL;
-    double spare = tiles_in_grid(v, k, true) / (8.0 * v->threads);
-    most =
-        RG_MIN(RG_MIN(most, (int64_t)spare), (int64_t)c->in_grid[k->batch] - 1); /* keep some in the grid */
-    int64_t n = conv_divisor((int64_t)c->in_grid[k->batch], most);
-    if (n < 2) return NULL;
-    const char *loop = view_new_axis(v, v->axis[k->batch].name, "l");
-    str_printf(out, " TILE(%s,%lld,%s)", v->axis[k->batch].name, (long long)n, loop);
-    c->in_grid[k->batch] /= (double)n;
+    if (k->batch < 0 || v->finer >= FINER_JOINED) return NULL;
+    int64_t spare = (int64_t)(tiles_in_grid(v, k, true) / (8.0 * v->threads)),
+            part = (int64_t)c->in_grid[k->batch], n = 1;
+    int axis = k->batch;
+    if (part > 1) n = conv_divisor(part, RG_MIN(RG_MIN(most, spare), part - 1)); /* keep some in the grid */
+    if (n < 2 && any) axis = batch_axis(v, k, RG_MIN(most, spare), &n);
+    if (n < 2 || axis < 0) return NULL;
+    const char *loop = view_new_axis(v, v->axis[axis].name, "l");
+    str_printf(out, " TILE(%s,%lld,%s)", v->axis[axis].name, (long long)n, loop);
+    c->in_grid[axis] /= (double)n;
     return loop;
 }
 
@@ -188,12 +202,12 @@ bool conv_write_forward(struct view *v, struct cpu_conv *k, struct str *out, boo
     if (copy) loop_channels(v, k, out, priced, best.channels);
     if (k->block)
         at = loop_blocks(v, k, out, cut);
-    else if (copy && !(at = tile_batch(v, k, out, 8)) && !(at = conv_grid_axis(v, c)))
+    else if (copy && !(at = tile_batch(v, k, out, 8, false)) && !(at = conv_grid_axis(v, c)))
         return false;
     if (copy)
         conv_stage_image(v, k, out, at, cut);
     else
-        tile_batch(v, k, out, 64);
+        tile_batch(v, k, out, 64, true);
     bool looped = c->in_grid[k->channel] <= 1;
     v->axis[inner].size += k->more, v->axis[k->channel].size += few;
     struct tiled_axis rows = conv_tile(v, c, out, true), cols = conv_tile(v, c, out, false);
