@@ -236,6 +236,20 @@ TEST(schedule_gpu_scatter_is_of_integers) {
     }
 }
 
+/* A few rows of a transposed matrix are columns of memory: two blocks of them would wait, so that they are in parts. */
+TEST(schedule_gpu_few_columns_are_split) {
+    static const char *const order[] = {"(BUFFER<f32>[0] 71 28201)",
+                                        "(PERMUTE (BUFFER<f32>[0] 28201 71) 1 0)"};
+    for (size_t i = 0; i < RG_COUNT(order); i++) {
+        char text[200];
+        snprintf(text, sizeof text, "kernel g\n(GRAPH (REDUCE_AXES[MAX] %s 1))\n", order[i]);
+        struct gpu_case c = {.text = text};
+        plan(&c);
+        CHECK_EQ(c.run.sched.call.n, i + 1);
+        arena_free(&c.arena);
+    }
+}
+
 /* The indices of the first of a long row, with and without their values: each chunk of the row is read by one call. */
 TEST(schedule_gpu_chunks_of_topk_are_read_once) {
     static const char *const text[] = {
