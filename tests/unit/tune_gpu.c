@@ -343,6 +343,26 @@ TEST(heuristic_gpu_few_results) {
     }
 }
 
+/* Rows of 24: threads share them where there are many; a thread has a row where it takes no time. */
+TEST(heuristic_gpu_many_short_rows) {
+    static const int many[] = {200000, 500};
+    for (size_t i = 0; i < RG_COUNT(many); i++) {
+        struct ir_test t;
+        char text[512];
+        int n = many[i];
+        ir_test_open(&t);
+        snprintf(text, sizeof text,
+                 "kernel norm\nx = (PARAM<f32>[0 x] %d)\no = (PARAM<f32>[1 o] %d)\n"
+                 "i = (RANGE[i GRID 0 0] %d)\nj = (RANGE[j LOOP 1 0] 24)\nk = (RANGE[k REDUCE 1 1] 24)\n"
+                 "s = (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL i 24) k))) k)\n"
+                 "(SINK (STORE (INDEX o (ADD (MUL i 24) j)) (SUB (LOAD (INDEX x (ADD (MUL i 24) j))) s)))\n",
+                 24 * n, 24 * n, n);
+        const char *list = opts_heuristic_gpu(&t.ir, parse(&t, text), GPU_OF_CC(90));
+        if (!!strstr(list, "COOP(") == (i == 1)) FAIL("%d: %s", n, list);
+        ir_test_close(&t);
+    }
+}
+
 /* The reduction of split-K has few blocks, so that PDL starts it early, and vectors along its rows. */
 TEST(heuristic_gpu_splitk_reduce) {
     static const struct {

@@ -12,7 +12,9 @@
 #include <math.h>
 
 #define SECTOR 32.0
-#define MIN_COOP 32       /* iterations of a loop worth a block */
+#define MIN_COOP 32      /* iterations of a loop worth a block */
+#define MIN_COOP_MANY 17 /* .. and of rows that are more than registers of a thread, if there are many */
+#define MANY_SHORT (1 << 19)
 #define MAX_GRID 1e9      /* iterations of the grid; 2^31 is the limit */
 #define MAX_COOP 512.0    /* threads of a block, four elements each */
 #define BLOCKED_SUM 32768 /* iterations of a cooperative sum that block_sums.c cuts, so that passes differ */
@@ -44,7 +46,10 @@
 double gpu_full_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_full; }
 static double early_threads(const struct view *v) { return v->gpu->sms * gpu_cost.threads_early; }
 
-static bool is_shareable(const struct axis_view *a) { return !a->grid && !a->fixed && a->most >= MIN_COOP; }
+static bool is_shareable(const struct view *v, const struct axis_view *a) {
+    double least = gpu_threads(v) * a->most >= MANY_SHORT ? MIN_COOP_MANY : MIN_COOP;
+    return !a->grid && !a->fixed && a->most >= least;
+}
 
 /* Is an access in an output loop that threads which share the reduced axis do not share? They run it one value at a time. */
 static bool is_serial(const struct view *v, const struct access_view *s, int axis) {
@@ -226,7 +231,7 @@ static struct coop coop_axis(const struct view *v) {
     for (int i = 0; i < v->naccess; i++)
         all_bytes += loads_of(v, &v->access[i]) * v->access[i].bytes, adds |= v->access[i].add;
     for (int i = 0; i < v->naxis; i++) {
-        if (!is_shareable(&v->axis[i])) continue;
+        if (!is_shareable(v, &v->axis[i])) continue;
         double most = v->axis[i].most, more = reducing(v, i);
         double share = gpu_cost.coop_traffic * longer(shared_traffic(v, i, i, GPU_BLOCK_THREADS),
                                                       waiting(v, i, RG_MIN(most, GPU_BLOCK_THREADS)));
@@ -320,12 +325,12 @@ static int coop_width(const struct view *v, int axis) {
 
 /* Passes over one row may have axes of their own (a mean, then a variance): all are cooperative. */
 static bool is_same_pass(const struct view *v, int i, int axis) {
-    return i == axis || (is_shareable(&v->axis[i]) && v->axis[i].size == v->axis[axis].size);
+    return i == axis || (is_shareable(v, &v->axis[i]) && v->axis[i].size == v->axis[axis].size);
 }
 
 /* A reduction beside the one along `axis`, not around or inside it: what is left of the blocks of a long sum. */
 static bool is_other_pass(const struct view *v, int i, int axis) {
-    if (i == axis || !is_shareable(&v->axis[i]) || !v->axis[i].reduce) return false;
+    if (i == axis || !is_shareable(v, &v->axis[i]) || !v->axis[i].reduce) return false;
     for (int k = 0; k < v->naccess; k++)
         if (has_axis(v, v->access[k].mask, i) && has_axis(v, v->access[k].mask, axis)) return false;
     return true;
