@@ -631,8 +631,8 @@ static void count_gathers(const struct gemm *x, struct gpu_work *w, double depth
         double elements = depth * (i ? t->n : t->m);
         if (!is_aligned(x, side, i ? &x->n : &x->m))
             w->issue += each * elements / 32;
-        else if (transposed) /* 16-byte chunks along k: two-way bank conflicts */
-            w->transposed += elements / 32 * RG_MAX(t->k / 8, 1);
+        else if (transposed) /* 16-byte chunks along k: the more, the more threads of a warp meet in a bank */
+            w->transposed += elements / 32 * RG_MAX(t->k * t->k / 64, 1);
     }
 }
 
