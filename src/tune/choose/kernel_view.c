@@ -11,8 +11,12 @@
 /* Rough rates of one core: only to decide how much work a grid iteration needs. */
 enum { CORE_FLOP_PER_NS = 30, CORE_BYTES_PER_NS = 20 };
 enum { DEFAULT_L1 = 32 << 10, DEFAULT_L2 = 512 << 10 }; /* bytes, where the OS does not tell */
-#define FEWEST_LATE 0.4             /* of most_late, by few threads: a foreign process on one of the cores */
-enum { MOST_LANES = 16, RARE = 8 }; /* RARE: times that other accesses happen more often */
+#define FEWEST_LATE 0.4 /* of most_late, by few threads: a foreign process on one of the cores */
+enum {
+    MOST_LANES = 16,
+    RARE = 8,
+    LITTLE_WORK = 8
+}; /* RARE: times that other accesses happen more often; LITTLE_WORK: operations */
 enum {
     TASK_NS = 20000,
     TASKS_PER_THREAD = 2
@@ -223,6 +227,7 @@ int view_lanes(const struct view *v, int axis) {
     int wide = 1, whole = 1; /* bytes of computed values, and of integers in memory */
     double often = most_times(v, axis) / RARE;
     bool floats = false;
+    int work = 0; /* with floats */
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         int *most = dt_is_float((enum dtype)s->buf->dt) ? &wide : &whole;
@@ -234,11 +239,12 @@ int view_lanes(const struct view *v, int axis) {
         const uop *n = v->topo.p[i];
         if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX || !view_depends(v, n, axis)) continue;
         int bytes = dtype_info[n->dt].bytes;
+        work += dt_is_float((enum dtype)n->dt);
         wide = RG_MAX(wide, dt_is_float((enum dtype)n->dt) ? bytes : RG_MIN(bytes, 4));
     }
     /* 64-bit integers next to floats do not narrow the vectors, nor those of a result (argmax of columns); registers of 64 bytes hold
-     * enough of them, and gcc keeps two that are one vector in memory */
-    bool aside = floats && (v->vec_bytes < 64 || v->reduces);
+     * enough of them, and gcc keeps two that are one vector in memory, if little is computed beside (a window's maximum: 4.5 ms, 5.7) */
+    bool aside = floats && (v->vec_bytes < 64 || v->reduces || work > LITTLE_WORK);
     wide = RG_MAX(wide, aside ? RG_MIN(whole, 4) : whole);
     int lanes = RG_MIN(v->vec_bytes / wide, MOST_LANES);
     return RG_MAX(lanes, 2);
