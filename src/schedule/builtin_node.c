@@ -11,6 +11,9 @@
 /* RESHAPE does not move elements. */
 const uop *plan_operand(struct sgraph *g, const uop *n) {
     while (n->op == OP_RESHAPE && !g->unit_of[n->id]) n = n->src[0];
+    if (op_is_movement((enum op)n->op) && !g->unit_of[n->id])
+        err_throw(g->ir->err, RG_EINTERNAL, "schedule: a builtin kernel reads a %s that is not in memory",
+                  op_info[n->op].name);
     return sg_memory(g, n);
 }
 

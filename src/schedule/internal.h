@@ -109,7 +109,8 @@ struct running_log scan_find_log(const uop *n);
 /* *call: its source must be stored. */
 const uop *scan_log_call(struct ir *, struct shapes *, const uop *x, int64_t axis, const uop **call);
 /* A SCAN_AXIS as a CALL; splits: else it would be in blocks. NULL: it stays. */
-const uop *scan_call(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu, bool splits);
+const uop *scan_call(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu, bool splits,
+                     const uop **call);
 /* Such a call, perhaps permuted, cast: one that gives this dtype. NULL: n is none. */
 const uop *scan_cast(struct ir *, const uop *n, enum dtype);
 /* scatter_fixed_point.c: deterministic scatter-adds onto zeros on a GPU, by atomics on 64-bit integers. */

@@ -126,9 +126,10 @@ const uop *copy_scan(struct copy *c, const uop *x) {
     uop_vec parts = {0};
     if (c->g->opts->no_split || from_inline(c, x->src[0])) return x;
     const uop *split = split_scan(c->g->ir, &c->g->shapes, x, gpu_of(c), c->g->a, &parts);
-    const uop *row =
-        c->g->opts->ordered ? scan_call(c->g->ir, &c->g->shapes, x, gpu_of(c), split != x) : NULL;
-    if (row) return need_stored(c, row->src[0]), row;
+    const uop *call, *row = c->g->opts->ordered
+                                ? scan_call(c->g->ir, &c->g->shapes, x, gpu_of(c), split != x, &call)
+                                : NULL;
+    if (row) return need_stored(c, call->src[0]), row;
     for (uint32_t i = 0; i < parts.n; i++)
         mark(c, parts.p[i], MARK_FORCED | (c->g->opts->gpu ? MARK_CUT : 0));
     return split;

@@ -90,8 +90,8 @@ const uop *scan_log_call(struct ir *ir, struct shapes *sh, const uop *x, int64_t
     return along(ir, sh, "scan_lse", x, axis, call);
 }
 
-const uop *scan_call(struct ir *ir, struct shapes *sh, const uop *n, const struct gpu_spec *gpu,
-                     bool splits) {
+const uop *scan_call(struct ir *ir, struct shapes *sh, const uop *n, const struct gpu_spec *gpu, bool splits,
+                     const uop **call) {
     const struct shape *s = shape_of(sh, n);
     const char *name = n->arg.i == OP_ADD   ? "scan_add"
                        : n->arg.i == OP_MUL ? "scan_mul"
@@ -104,8 +104,7 @@ const uop *scan_call(struct ir *ir, struct shapes *sh, const uop *n, const struc
     int64_t len = s->d[axis], least = len % ODD_DIVISOR ? ODD_ROW : ROW_TILES;
     bool near = len > 1 && len <= SHORT_ROW && rows * len >= SHORT_ROWS;
     if (!splits && !near && (rows >= 2 * gpu->sms || len < least)) return NULL;
-    const uop *call;
-    return along(ir, sh, name, n->src[0], axis, &call);
+    return along(ir, sh, name, n->src[0], axis, call);
 }
 
 static bool scan_is_call(const struct ir *ir, const uop *n) {

@@ -340,6 +340,44 @@ TEST(scans_by_call_simgpu) {
     CHECK(!rg_close(c));
 }
 
+/* Running sums and maxima of a view of (3, n, ones ..), read into y. */
+static void scan_view(rg_ctx *c, int kind, int ones, int64_t n, const int32_t *x, int64_t *y, int32_t *z) {
+    RG_SCOPE(c);
+    rg_tensor t = rg_from(c, RG_I32, x, RG_SHAPE(3, 2 * n)), v;
+    switch (kind) {
+    case 0: v = rg_flip(rg_narrow(t, 1, 0, n), RG_AXES(1)); break;
+    case 1: v = rg_slice(t, RG_SLICES(RG_WHOLE, RG_STEP(0, RG_END, 2))); break;
+    case 2: v = rg_narrow(t, 1, n / 2, n); break;
+    case 3: v = rg_reshape(rg_transpose(rg_reshape(t, RG_SHAPE(6, n)), 0, 1), RG_SHAPE(6, n)); break;
+    case 4: v = rg_expand(rg_narrow(rg_narrow(t, 0, 1, 1), 1, 5, n), RG_SHAPE(3, n)); break;
+    default: v = rg_roll(rg_narrow(t, 1, 0, n), RG_AXES(7), RG_AXES(1)); break;
+    }
+    for (int i = 0; i < ones; i++) v = rg_unsqueeze(v, -1);
+    rg_tensor sum = rg_cumsum(v, 1), most = rg_cummax(v, 1);
+    if (rg_realize_all(RG_TENSORS(sum, most)) || rg_read(sum, y, (size_t)rg_bytes(sum)) ||
+        rg_read(most, z, (size_t)rg_bytes(most)))
+        FAIL("%s", rg_error(c));
+}
+
+/* A builtin kernel reads rows of memory: a view is stored first, also if axes of one element follow the scanned one. */
+TEST(scans_by_call_of_views_simgpu) {
+    enum { MOST = 9000 };
+    int32_t *x = calloc(6 * MOST, 4), *z[2];
+    int64_t *y[2];
+    for (int k = 0; k < 2; k++) y[k] = calloc(6 * MOST, 8), z[k] = calloc(6 * MOST, 4);
+    for (int i = 0; i < 6 * MOST; i++) x[i] = (int32_t)(bits() % 2001) - 1000;
+    simgpu_add();
+    rg_ctx *c[2] = {rg_open("SIM90"), rg_open("CPU")};
+    for (int i = 0; i < 18; i++) {
+        int64_t n = 8500 + (int64_t)(bits() % 200), rows = i % 6 == 3 ? 6 : 3;
+        for (int k = 0; k < 2; k++) scan_view(c[k], i % 6, i / 6, n, x, y[k], z[k]);
+        if (memcmp(y[0], y[1], (size_t)(rows * n) * 8) || memcmp(z[0], z[1], (size_t)(rows * n) * 4))
+            FAIL("view %d with %d axes of one element, n %lld", i % 6, i / 6, (long long)n);
+    }
+    for (int k = 0; k < 2; k++) free(y[k]), free(z[k]), rg_close(c[k]);
+    free(x);
+}
+
 /* logcumsumexp of a type along an axis, alone and with a gradient in one program, which reads what the call would have hidden. */
 static void check_log_scan(rg_ctx *c, rg_dtype dt, int64_t outer, int64_t n, int64_t inner, bool grad) {
     RG_SCOPE(c);
