@@ -91,9 +91,14 @@ const uop *scatter_dense(struct ir *, struct shapes *, const uop *const src[3], 
 const uop *scatter_call_dense(struct ir *, struct shapes *, enum call_id, enum dtype, const uop *const *src);
 
 /* split.c: two-level reductions and split-K. NULL: n stays as it is. *stored: the partial result that must be stored, or NULL. */
-/* Gpu NULL: a CPU. */
+/* Gpu NULL: a CPU. in_order: nodes that are stored whatever the plan; NULL: not known. */
+struct marked_nodes { /* by node id, those with this bit */
+    const uint8_t *mark;
+    uint32_t n;
+    uint8_t bit;
+};
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu,
-                           const uop **stored);
+                           const struct marked_nodes *in_order, const uop **stored);
 /* By node of the graph: sums that a kernel keeps in rows; never split. */
 uint8_t *sums_in_rows(struct arena *, const uop_vec *topo, uint32_t nodes);
 /* split_scan.c: long scans in blocks; n itself: it stays as it is. stored: block results that must be. */

@@ -170,7 +170,8 @@ const uop *cast_blocks(struct copy *c, const uop *n, const uop *x) {
 const uop *copy_reduction(struct copy *c, const uop *x) {
     const uop *part = NULL;
     if (c->g->opts->no_split || from_inline(c, x->src[0])) return x;
-    const uop *split = split_reduction(c->g->ir, &c->g->shapes, x, gpu_of(c), &part);
+    struct marked_nodes forced = {c->mark, c->marks, MARK_FORCED};
+    const uop *split = split_reduction(c->g->ir, &c->g->shapes, x, gpu_of(c), &forced, &part);
     if (split && part) mark(c, stored_for(part), MARK_FORCED | (c->g->opts->gpu ? MARK_CUT : 0));
     return split ? split : x;
 }

@@ -596,7 +596,7 @@ bool repack_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct sc
     const uop *sum = uop_mk(ir, OP_REDUCE_AXES, (const uop *[]){uop2(ir, OP_MUL, a, b), uop_idx(ir, last)}, 2,
                             (union arg){.i = OP_ADD});
     const struct gpu_spec *gpu = o->spec ? o->spec : gpu_spec_default();
-    const uop *split = o->no_split ? NULL : split_reduction(ir, sh, sum, gpu, &out->stored[2]);
+    const uop *split = o->no_split ? NULL : split_reduction(ir, sh, sum, gpu, NULL, &out->stored[2]);
     if (split) sum = split;
     out->padded = r.n_padded != r.size[SIDE_N] ? sum : NULL;
     out->sum = restore_axes(&r, first_of(&r, sum, 1, r.size[SIDE_N]), shape_of(sh, n));

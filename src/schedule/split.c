@@ -85,6 +85,7 @@ struct split_state {
     struct shapes *sh;
     const uop *stored;          /* the partial result that must be materialized, or NULL */
     const struct gpu_spec *gpu; /* NULL: a CPU */
+    const struct marked_nodes *in_order;
 };
 
 static const uop *reduce(struct split_state *s, enum op op, const uop *n, const int64_t *axes, uint32_t k) {
@@ -461,7 +462,9 @@ static int64_t memory_axis(struct split_state *s, const uop *n, int depth) {
     for (uint32_t i = 0; i < to->n; i++)
         if (to->d[i] > 1) last = i;
     if (!depth) return -1;
-    if (n->op == OP_BUFFER || n->op == OP_REDUCE_AXES) return last;
+    const struct marked_nodes *m = s->in_order;
+    bool stored = m && n->id < m->n && m->mark[n->id] & m->bit;
+    if (stored || n->op == OP_BUFFER || n->op == OP_REDUCE_AXES) return last;
     if (n->op == OP_PERMUTE) {
         a = memory_axis(s, n->src[0], depth - 1);
         for (uint32_t i = 0; i < to->n; i++)
@@ -720,8 +723,8 @@ static bool is_flat(struct split_state *s, const uop *n, int depth) {
 }
 
 const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const struct gpu_spec *gpu,
-                           const uop **stored) {
-    struct split_state s = {.ir = ir, .sh = sh, .gpu = gpu};
+                           const struct marked_nodes *in_order, const uop **stored) {
+    struct split_state s = {.ir = ir, .sh = sh, .gpu = gpu, .in_order = in_order};
     const struct shape *in = shape_of(sh, n->src[0]), *out = shape_of(sh, n);
     int64_t total = shape_size(in), results = shape_size(out);
     int64_t many = gpu ? many_on_gpu(&s, n, in) : MANY_RESULTS;
