@@ -312,6 +312,8 @@ TEST(cuda_shares_scans) {
     CHECK_EQ(count_of(l->cuda.p, "shfl_up<f64>"), 2);
     CHECK_EQ(count_of(l->cuda.p, "*(piece<f32, 4> *)(b1"), 2);
     CHECK_EQ(count_of(l->cuda.p, "__syncthreads();"), 1); /* one per round */
+    l = lowered(scan_of("f32", "MAX", 1024, 3939), NULL); /* rows of any length: 16 bytes, one by one */
+    CHECK_STR(l->opts, "TILE(k,4,k_u) UNROLL(k_u) COOP(k)");
     l = lowered(scan_of("i64", "MAX", 1024, 8191), NULL);
     CHECK_STR(l->opts, "COOP(k)");
     CHECK(l->shape.block > 32 && strstr(l->cuda.p, "shfl_up<i64>") && strstr(l->cuda.p, "if (live"));

@@ -442,8 +442,8 @@ static void write_columns(struct view *v, int axis, int columns, struct str *out
     write_coop_rows(v, axis, out);
 }
 
-/* A block scan: unrolled by 32 bytes of the narrowest contiguous type, 64 of the widest; not where the running value decays, whose
- * threads combine an element each. */
+/* A block scan: unrolled by 32 bytes of the narrowest contiguous type, 64 of the widest; a row of 4-byte elements that this does not
+ * divide by 16 bytes, one by one. Not where the running value decays, whose threads combine an element each. */
 static void write_coop_scan(struct view *v, int axis, struct str *out) {
     int least = 16, most = 1;
     for (int i = 0; i < v->naccess; i++) {
@@ -451,7 +451,8 @@ static void write_coop_scan(struct view *v, int axis, struct str *out) {
         least = RG_MIN(least, v->access[i].bytes), most = RG_MAX(most, v->access[i].bytes);
     }
     int n = v->axis[axis].decays ? 1 : RG_MIN(RG_MIN(32 / least, 64 / most), MAX_SCANNED);
-    while (n > 1 && (v->axis[axis].size % n || v->axis[axis].most < 16.0 * n)) n /= 2;
+    int any = least == 4 && most == 4 ? RG_MIN(n, 4) : 1; /* of a row of any length */
+    while (n > 1 && ((n > any && v->axis[axis].size % n) || v->axis[axis].most < 16.0 * n)) n /= 2;
     const char *name = v->axis[axis].name, *inner = view_new_axis(v, name, "u");
     if (n > 1) str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", name, n, inner, inner);
     str_printf(out, " COOP(%s)", name);
