@@ -90,13 +90,13 @@ struct ordered_sum ordered_sum(struct ir *, struct shapes *, const uop *const sr
 const uop *scatter_dense(struct ir *, struct shapes *, const uop *const src[3], int64_t axis);
 const uop *scatter_call_dense(struct ir *, struct shapes *, enum call_id, enum dtype, const uop *const *src);
 
-/* split.c: two-level reductions and split-K. NULL: n stays as it is. *stored: the partial result that must be stored, or NULL. */
-/* Gpu NULL: a CPU. in_order: nodes that are stored whatever the plan; NULL: not known. */
-struct marked_nodes { /* by node id, those with this bit */
+struct marked_nodes { /* those with this bit, by node id */
     const uint8_t *mark;
     uint32_t n;
     uint8_t bit;
 };
+/* split.c: two-level reductions and split-K. NULL: n stays as it is. gpu NULL: a CPU. in_order: nodes that are stored whatever the
+ * plan; NULL: not known. *stored: the partial result that must be stored, or NULL. */
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu,
                            const struct marked_nodes *in_order, const uop **stored);
 /* By node of the graph: sums that a kernel keeps in rows; never split. */
