@@ -501,37 +501,20 @@ int ascending(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-/* Is a value not stored that only a value of at most its bytes reads? To store that one saves more. */
-static bool is_dominated(const struct fusion_search *s, uint32_t v) {
-    uint32_t u = s->p->use[v][0];
-    if (s->stored[v] || u == NONE || s->p->use[v][1] != NONE) return false;
-    return is_free(s, u) && s->p->bytes[u] <= s->p->bytes[v];
-}
-
-/* One round of flips of marked nodes: single ones, those that are dominated only if no other gains, or adjacent pairs. */
+/* One round of flips of marked nodes: single ones, or adjacent pairs. */
 static uint32_t flip_round(struct search_run *r, bool pairs) {
     struct fusion_search *s = &r->s;
     u32_vec *list = pairs ? &r->two : &r->single;
     uint8_t bit = pairs ? 2 : 1;
-    uint32_t left = 0, n = list->n;
     r->moves.n = 0;
-    if (n) qsort(list->p, n, sizeof *list->p, ascending);
-    for (uint32_t i = 0; i < n && !spent(s); i++)
+    if (list->n) qsort(list->p, list->n, sizeof *list->p, ascending);
+    for (uint32_t i = 0; i < list->n && !spent(s); i++)
         if (pairs)
             consider_pairs(r, list->p[i]);
-        else if (!is_dominated(s, list->p[i]))
+        else
             consider(r, list->p[i], NONE, 1);
-    bool some = !pairs && r->moves.n;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t v = list->p[i];
-        if (some && is_dominated(s, v)) {
-            list->p[left++] = v;
-            continue;
-        }
-        if (!pairs && !some && is_dominated(s, v) && !spent(s)) consider(r, v, NONE, 1);
-        r->dirty[v] &= (uint8_t)~bit;
-    }
-    list->n = left;
+    for (uint32_t i = 0; i < list->n; i++) r->dirty[list->p[i]] &= (uint8_t)~bit;
+    list->n = 0;
     return make_moves(r);
 }
 
