@@ -143,6 +143,10 @@ void find_orders(struct copy *c, struct ir *from) {
         for (uint32_t k = 0; k < (n->op == OP_RESHAPE ? 1 : n->nsrc) && through; k++)
             if (c->uses[n->src[k]->id] == 1) is[n->id] |= is[n->src[k]->id] & (EPILOGUE | ROWS);
     }
+    bool any = false; /* sums along two axes of a value: a gradient, whose program stays as it is */
+    for (uint32_t i = 0; i < c->topo.n; i++)
+        any |= is[c->topo.p[i]->id] & WANTED && c->last[c->topo.p[i]->id] == REFUSED;
+    if (any) memset(c->last, 0, from->n * sizeof *c->last);
     for (uint32_t i = c->topo.n; i-- > 0;) { /* users come before what they read */
         const uop *n = c->topo.p[i];
         bool stays = c->last[n->id] == REFUSED || (is[n->id] & (EPILOGUE | ROWS)) != EPILOGUE;

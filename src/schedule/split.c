@@ -680,8 +680,8 @@ static int64_t many_on_gpu(struct split_state *s, const uop *n, const struct sha
     for (uint32_t i = in->n; i-- > 0 && (in->d[i] == 1 || reduced >> i & 1) && !(product && row > 1);)
         row *= in->d[i];
     int64_t along = product ? -1 : memory_axis(s, n->src[0], 12);
-    if (along >= 0 && in->d[along] >= PIECE && !(reduced >> along & 1))
-        row = 1; /* lie down columns of memory */
+    if (along >= 0 && in->d[along] >= PIECE && in->d[along] < s->gpu->sms && !(reduced >> along & 1))
+        row = 1; /* a few that lie down columns of memory */
     if (row >= PIECE && !product) row = terms;
     if (row == terms && row <= SHORT_ROW && !product) return SHORT_ROWS;
     if (row < PIECE && !product && has_whole_columns(s, n, in)) return MANY_RESULTS;
