@@ -181,15 +181,14 @@ static const uop *copy_sorted_view(struct copy *c, const uop *n, enum call_id id
     const uop *call_src[3] = {x, src[1], n->nsrc > 2 ? src[2] : NULL}, *r;
     union arg name = {.u = ir_sym(ir, call_info[width > 1 ? CALL_columns : id].name,
                                   strlen(call_info[width > 1 ? CALL_columns : id].name))};
+    bool behind = axis + 1 < s->n; /* other axes, of one element each if there are no columns */
     d[axis] = len * width;
-    if (width > 1) {
-        call_src[0] = graph_shaped(ir, OP_RESHAPE, x, d, (uint32_t)axis + 1);
-        call_src[1] = uop_idx(ir, columns_pack(f)), call_src[2] = uop_idx(ir, k);
-    }
+    if (behind) call_src[0] = graph_shaped(ir, OP_RESHAPE, x, d, (uint32_t)axis + 1);
+    if (width > 1) call_src[1] = uop_idx(ir, columns_pack(f)), call_src[2] = uop_idx(ir, k);
     need_stored(c, call_src[0]);
     r = uop_new(ir, OP_CALL, (enum dtype)n->dt, 1, call_src, width > 1 ? 3 : n->nsrc, name);
     d[axis] = k;
-    if (width > 1) r = graph_shaped(ir, OP_RESHAPE, r, d, s->n);
+    if (behind) r = graph_shaped(ir, OP_RESHAPE, r, d, s->n);
     const uop *out[1 + SHAPE_MAX] = {r};
     memcpy(out + 1, p->src + 1, s->n * sizeof *out);
     r = uop_mk(ir, OP_PERMUTE, out, 1 + s->n, p->arg);

@@ -382,6 +382,25 @@ TEST_SLOW(call_sorts_columns_as_the_oracle, 300) {
     free_sorted(&b);
 }
 
+/* Along an axis that the memory has before axes of one element: rows as they lie. */
+TEST(call_sorts_rows_before_axes_of_one) {
+    rg_ctx *c = rg_open("CPU");
+    static float got[2][5000];
+    for (int i = 0; i < 2; i++) {
+        int64_t n = 4999 + i;
+        rg_tensor x = rg_contiguous(rg_rand(c, RG_F32, RG_SHAPE(n, 1, 1)));
+        rg_realize(x);
+        rg_tensor y = rg_transpose(x, 0, 2), z = rg_reshape(x, RG_SHAPE(n));
+        for (int k = 0; k < 2; k++) {
+            rg_tensor a = k ? rg_sort(y, 2) : rg_topk(y, 7, 2), b = k ? rg_sort(z, 0) : rg_topk(z, 7, 0);
+            if (rg_read(a, got[0], (size_t)rg_bytes(a)) || rg_read(b, got[1], (size_t)rg_bytes(b)))
+                FAIL("%s", rg_error(c));
+            CHECK(!memcmp(got[0], got[1], (size_t)rg_bytes(a)));
+        }
+    }
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
 /* One call, and no copy: of a middle axis, the first axis, a transposed tensor's last one. */
 TEST(call_sorts_columns_in_place) {
     rg_ctx *c = rg_open("CPU");
