@@ -23,7 +23,7 @@ static const struct kind {
     bool index, top;
     uint64_t inf; /* 0: integers */
     int64_t row;  /* not 0: short rows, of more than half of this .. */
-    bool few;     /* .. and at most a quarter of them is wanted */
+    bool few;     /* .. and at most an eighth of them is wanted */
     bool select;  /* 8 bytes, or long: the first few by topk_select */
 } kinds[] = {{"sort", "f32", 4, .inf = 0x7f800000},
              {"argsort", "f32", 4, .index = true, .inf = 0x7f800000},
@@ -44,7 +44,11 @@ static const struct kind {
              {"topk", "f16", 2, .top = true, .inf = 0x7c00, .row = CUDA_SORT_TILE},
              {"sort", "f64", 8, .inf = 0x7ff0000000000000, .row = CUDA_SORT_TILE / 2},
              {"argsort", "i64", 8, .index = true, .row = 700},
-             {"topk", "f64", 8, .top = true, .inf = 0x7ff0000000000000, .row = 1024, .select = true},
+             {"topk", "f64", 8, .top = true, .inf = 0x7ff0000000000000, .row = 2048, .select = true},
+             {"sort", "f64", 8, .inf = 0x7ff0000000000000, .row = 512},
+             {"argsort", "f64", 8, .index = true, .inf = 0x7ff0000000000000, .row = 64},
+             {"topk", "i64", 8, .top = true, .row = 16},
+             {"topk", "f16", 2, .top = true, .inf = 0x7c00, .row = 256},
              {"topk_index", "i32", 4, .index = true, .top = true, .row = 9000, .select = true}};
 
 static void add_kernels(struct str *s, size_t i, const struct dev_call *c, uint32_t most) {
@@ -230,7 +234,7 @@ static void check_draw(void *lib, size_t which) {
     int64_t num[3] = {len, k->top ? 1 + (int64_t)draw((uint64_t)RG_MIN(len, 2000)) : len, (int64_t)draw(2)};
     if (k->few)
         num[0] = len = k->row - (int64_t)draw(100),
-        num[1] = 1 + (int64_t)draw((uint64_t)RG_MIN(len / 4, 256));
+        num[1] = 1 + (int64_t)draw((uint64_t)RG_MIN(len / 8, 256));
     if (k->select) num[1] = 1 + (int64_t)draw((uint64_t)RG_MIN(len, 256));
     if (k->top && !k->select && (!k->row || k->row > CUDA_TOP_MOST))
         num[1] += 257 - RG_MIN(num[1], 257); /* fewer are selected, not sorted */

@@ -74,7 +74,7 @@ static bool is_scatter(enum builtin_kind w) { return w >= SCATTER; }
 enum { TOP_FORM = 1 << 16, BLOCK_FORM = 1 << 15, TILE_FORM = 1 << 14 };
 
 static uint32_t top_of(const struct cuda_call *c, const int64_t *num) {
-    return c->what == TOPK || c->what == TOPK_INDEX ? cuda_top_of(c->element, num) : 0;
+    return c->what == TOPK || c->what == TOPK_INDEX ? cuda_top_of(c->element, c->what == TOPK_INDEX, num) : 0;
 }
 
 /* One kernel: rows that shared memory holds, or the first few of each. */
@@ -180,7 +180,7 @@ int cuda_builtin(struct device *dev, struct err *e, const struct dev_call *c, de
     }
     struct cuda_row r = {0};
     bool block = want.what < WINNER && cuda_sorts_block(want.element, c->num);
-    if (want.what < WINNER) r = cuda_row_of(want.element, c->num[0]);
+    if (want.what < WINNER) r = cuda_row_of(c->num[0]);
     uint32_t top = top_of(&want, c->num);
     bool tiles = want.what == NONZERO && cuda_nonzero_tile(c->num[0]) > CUDA_NONZERO_TILE;
     *out = (struct dev_builtin){.fn = (dev_fn *)((uintptr_t)f | CUDA_CALL),
@@ -270,12 +270,13 @@ static void pass_step(const struct cuda_call *c, const struct builtin_plan *p, c
 
 static void select_step(const struct cuda_call *c, const struct dev_launch *l, struct cuda_step *s) {
     uint32_t threads = 32;
-    int64_t lanes = top_of(c, l->var) ? WARP : cuda_row_of(c->element, l->var[0]).lanes;
+    bool top = top_of(c, l->var);
+    uint32_t lanes = top ? WARP : cuda_row_of(l->var[0]).lanes, per = top ? THREADS : CUDA_ROW_THREADS;
     while (threads < SELECT_THREADS && 2 * threads < l->var[0]) threads *= 2;
     if (cuda_sorts_block(c->element, l->var))
         give(s, c->kernel[CUDA_ROWS], l->grid, CUDA_BLOCK_WARPS * WARP);
     else if (lanes)
-        give(s, c->kernel[CUDA_ROWS], (l->grid * lanes + THREADS - 1) / THREADS, THREADS);
+        give(s, c->kernel[CUDA_ROWS], ((int64_t)l->grid * lanes + per - 1) / per, per);
     else
         give(s, c->kernel[CUDA_SELECT], l->grid, threads);
     add_buf(s, l->buf[0]), add_buf(s, l->buf[1]);

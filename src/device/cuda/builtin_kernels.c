@@ -496,9 +496,17 @@ static void radix_texts(struct arena *a, const struct type *t, bool pairs,
 
 static struct dev_kernel_text rows_text(struct arena *a, const struct type *t, bool index,
                                         struct cuda_row r) {
-    struct macro w[] = {{"W", t->bytes > 2 ? "u64" : "u32"},   {"LOW", t->bytes > 2 ? "32" : "16"},
-                        {"OUT", index ? "i64" : t->bits},      {"INDEX", index ? "1" : "0"},
-                        {"E", arena_printf(a, "%uu", r.each)}, {"G", arena_printf(a, "%uu", r.lanes)}};
+    bool wide = t->bytes > 4, pair = index && wide; /* an index fits no word of a key of 8 bytes */
+    struct macro w[] = {{"W", index && t->bytes > 2 ? "u64" : t->key},
+                        {"LOW", !index || wide ? "0"
+                                : t->bytes > 2 ? "32"
+                                               : "16"},
+                        {"PAIR", pair ? "1" : "0"},
+                        {"SLOT", index ? "u16" : t->bits},
+                        {"OUT", index ? "i64" : t->bits},
+                        {"INDEX", index ? "1" : "0"},
+                        {"E", arena_printf(a, "%uu", r.each)},
+                        {"G", arena_printf(a, "%uu", r.lanes)}};
     return (struct dev_kernel_text){"sort_rows", with_keys(a, t, w, RG_COUNT(w), cuda_sort_rows)};
 }
 
@@ -515,14 +523,14 @@ static struct dev_kernel_text block_text(struct arena *a, const struct type *t, 
 static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
     const struct type *t = type_of(c->type[1]);
     bool index = !strcmp(c->name, "argsort") || !strcmp(c->name, "topk_index");
-    uint32_t top = strncmp(c->name, "topk", 4) ? 0 : cuda_top_of((uint32_t)t->bytes, c->num);
+    uint32_t top = strncmp(c->name, "topk", 4) ? 0 : cuda_top_of((uint32_t)t->bytes, index, c->num);
     struct macro w[] = {{"MOST", arena_printf(a, "%d", CUDA_SELECT_MOST)},
                         {"BITS", arena_printf(a, "%d", t->bytes * 8)},
                         {"OUT", index ? "i64" : t->bits},
                         {"RESULT(p)", index ? "(i64)(p)" : "row[p]"},
                         {"WANTED", arena_printf(a, "%d", CUDA_TOP_WANTED)},
                         {"E", arena_printf(a, "%uu", top)}};
-    struct cuda_row r = cuda_row_of((uint32_t)t->bytes, c->num ? c->num[0] : INT64_MAX);
+    struct cuda_row r = cuda_row_of(c->num ? c->num[0] : INT64_MAX);
     if (top) {
         out[CUDA_ROWS] =
             (struct dev_kernel_text){"topk_rows", with_keys(a, t, w, RG_COUNT(w), cuda_topk_rows)};

@@ -305,19 +305,25 @@ extern const char cuda_sort_clear[], cuda_sort_histogram[], cuda_sort_pass[], cu
 struct cuda_row {
     uint32_t lanes, each;
 };
-static inline struct cuda_row cuda_row_of(uint32_t bytes, int64_t len) {
+enum { CUDA_ROW_MOST = 1024, CUDA_ROW_THREADS = 128 };
+static inline struct cuda_row cuda_row_of(int64_t len) {
     struct cuda_row r = {1, 1};
-    if (bytes > 4 || len > 1024) return (struct cuda_row){0, 0};
-    while (r.lanes < 32 && r.lanes * 4 < len) r.lanes *= 2;
+    if (len > CUDA_ROW_MOST) return (struct cuda_row){0, 0};
+    while (r.lanes < 32 && r.lanes * 8 < len) r.lanes *= 2;
     while (r.lanes * r.each < len) r.each *= 2;
     return r;
 }
 
-/* The first few of such rows, and of longer ones, that a warp selects in registers: elements of a lane; 0: they are sorted. */
+/* The first few of such rows, and of longer ones, that a warp selects in registers: elements of a lane; 0: they are sorted, as
+ * values are that cost less to sort than their first ones to find. */
 enum { CUDA_TOP_WANTED = 256, CUDA_TOP_LEAST = 128, CUDA_TOP_MOST = 2048 };
-static inline uint32_t cuda_top_of(uint32_t bytes, const int64_t *num) {
+static inline uint32_t cuda_top_of(uint32_t bytes, bool index, const int64_t *num) {
     if (bytes > 4 || !num || num[0] <= CUDA_TOP_LEAST || num[0] > CUDA_TOP_MOST) return 0;
-    return num[1] > CUDA_TOP_WANTED || 2 * num[1] > num[0] ? 0 : ((uint32_t)num[0] + 127) / 128 * 4;
+    int64_t most = num[0] > CUDA_ROW_MOST ? CUDA_TOP_WANTED
+                   : index                ? num[0] / 4
+                   : num[0] > 256         ? num[0] / 8
+                                          : 0;
+    return num[1] > most ? 0 : ((uint32_t)num[0] + 127) / 128 * 4;
 }
 
 /* Longer rows, up to a tile, that a block sorts in shared memory; of 8-byte elements from fewer on, and half a tile. */
@@ -327,7 +333,7 @@ static inline uint32_t cuda_block_tile(uint32_t bytes) {
 }
 static inline bool cuda_sorts_block(uint32_t bytes, const int64_t *num) {
     bool few = !num || num[1] <= CUDA_TOP_WANTED;
-    return !few && num[0] > (bytes > 4 ? CUDA_TOP_WANTED : 1024) && num[0] <= cuda_block_tile(bytes);
+    return !few && num[0] > CUDA_ROW_MOST && num[0] <= cuda_block_tile(bytes);
 }
 
 /* fetch.c: device_ops.host_alloc .. fetched */
