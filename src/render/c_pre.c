@@ -17,6 +17,9 @@ static const char basics[] =
     "#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)\n" /* of -O2 what keeps accumulators in registers: cc.c */
     "#pragma GCC optimize(\"expensive-optimizations\", \"gcse\", \"cse-follow-jumps\", \"rerun-cse-after-loop\", \"schedule-insns2\", \"no-dse\")\n"
     "#endif\n"
+    "#if defined(__GNUC__) && !defined(__clang__)\n" /* no bounds of loops from each address in them: cubic in a loop's loads */
+    "#pragma GCC optimize(\"no-aggressive-loop-optimizations\")\n"
+    "#endif\n"
     "#define I static inline __attribute__((always_inline))\n"
     "#define BODY static __attribute__((noinline)) void\n"
     "#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)\n" /* -O1 of gcc does not schedule */

@@ -476,6 +476,17 @@ TEST(heuristic_phases_without_windows_are_unrolled) {
                true, "TILE(i,3,i_p)", "UNROLL(i_p)", "VEC(i_v)");
 }
 
+/* Phases are rows of the register tile, all of it in registers, and rows are a loop inside where no cache holds the image. */
+TEST(heuristic_phases_share_the_registers) {
+    CHECK_LIST("kernel phases\n"
+               "o = (PARAM<f32>[0 o] 3145728)\nx = (PARAM<f32>[1 x] 1572864)\nw = (PARAM<f32>[2 w] 1152)\n"
+               "c = (RANGE[c GRID 0] 24)\ni = (RANGE[i GRID 1] 131072)\nk = (RANGE[k REDUCE 2] 24)\n"
+               "a = (LOAD (INDEX x (ADD (MUL k 65536) (IDIV i 2))))\n"
+               "b = (LOAD (INDEX w (ADD (MOD i 2) (ADD (MUL c 2) (MUL k 48)))))\n"
+               "(SINK (STORE (INDEX o (ADD i (MUL c 131072))) (REDUCE[ADD] (MUL a b) k)))\n",
+               false, "TILE(i,2,i_p) UNROLL(i_p) TILE(c,4,c_r)", "LOOP(c)");
+}
+
 /* Products of rows of five: vectors along packed columns, no horizontal sums. */
 TEST(heuristic_short_sums_of_strided_operands_are_packed) {
     CHECK_LIST("kernel outer\n"

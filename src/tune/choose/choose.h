@@ -77,6 +77,7 @@ struct view {
     const uop *reduce[8]; /* the first ones */
     double ns;            /* of the whole kernel on one core, estimated */
     double tasks;         /* grid iterations that keep all threads busy */
+    int copies;           /* of each row of a register tile: phases that are unrolled beside it; 0: one */
     int finer;            /* enum finer: what a recipe gives up for more grid iterations */
     int refused;          /* GPU: lists that were tried and gave up their form */
     int new_axes;         /* names made so far */

@@ -248,9 +248,13 @@ static bool phases_vectors(const struct view *v, const struct phased *p) {
  * 24 terms in bf16 on NEON: 22 ms, 8.) */
 static bool write_unrolled_phases(struct view *v, const struct phased *p, struct str *out) {
     if (!phases_vectors(v, p)) return false;
+    v->copies = 1;
     for (int i = 0; i < p->n; i++) {
         str_printf(out, " UNROLL(%s)", p->phase[i]);
-        for (int k = 0; k < v->naxis; k++) v->axis[k].fixed |= !strcmp(v->axis[k].name, p->phase[i]);
+        for (int k = 0; k < v->naxis; k++) {
+            if (strcmp(v->axis[k].name, p->phase[i])) continue;
+            v->axis[k].fixed = true, v->copies *= (int)v->axis[k].size;
+        }
     }
     struct str tiled;
     struct contraction c = {0};

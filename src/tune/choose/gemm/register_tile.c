@@ -59,13 +59,13 @@ int64_t most_rows(const struct view *v) {
 double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
                int64_t *mr, int64_t *nv) {
     double best = 0;
-    int64_t sums = isa_accumulators(v->isa);
+    int64_t sums = isa_accumulators(v->isa), copies = RG_MAX(v->copies, 1);
     *mr = *nv = 1;
     for (int64_t y = 1; y <= MOST_TILE_VECTORS; y++)
-        for (int64_t x = 1; x <= most_rows(v) && x * y <= sums; x++) {
-            if (x > rows || (y > 1 && (y - 1) * lanes >= cols)) continue;
-            double e =
-                tile_score(v, rows, x, y, row_load, in_place) * filled(rows, x) * filled(cols, y * lanes);
+        for (int64_t x = 1; x == 1 || (x * copies <= most_rows(v) && x * copies * y <= sums); x++) {
+            if (x > rows || (y > 1 && ((y - 1) * lanes >= cols || copies * y > sums))) break;
+            double e = tile_score(v, rows * copies, x * copies, y, row_load, in_place) * filled(rows, x) *
+                       filled(cols, y * lanes);
             if (e > best * SCORE_MARGIN) best = e, *mr = x, *nv = y;
         }
     return best;
