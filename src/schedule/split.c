@@ -722,6 +722,29 @@ static bool is_flat(struct split_state *s, const uop *n, int depth) {
     return true;
 }
 
+/* Columns whose terms are several axes too short for parts that keep memory busy: the same sum down one axis, which has parts of any
+ * length. NULL: n is none. */
+static const uop *as_matrix(struct split_state *s, const uop *n, int64_t want) {
+    const struct shape *in = shape_of(s->sh, n->src[0]);
+    int64_t order[SHAPE_MAX], d[SHAPE_MAX], zero = 0, along = memory_axis(s, n->src[0], 12);
+    int64_t most = RG_MIN(want, in->d[longest_reduced(n, in)] / BLOCK_TERMS);
+    uint32_t reduced = 0, k = 0, kept = 1;
+    if (along < 0) along = in->n - 1;
+    d[0] = 1;
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        reduced |= 1u << n->src[i]->arg.i;
+        d[0] *= in->d[n->src[i]->arg.i];
+    }
+    if (n->nsrc < 3 || reduced >> along & 1 || in->d[along] < PIECE) return NULL;
+    if (most * (shape_size(in) / d[0]) >= (int64_t)BUSY_COLUMNS * s->gpu->sms) return NULL;
+    for (uint32_t i = 0; i < in->n; i++)
+        if (reduced >> i & 1) order[k++] = i;
+    for (uint32_t i = 0; i < in->n; i++)
+        if (!(reduced >> i & 1)) order[k++] = i, d[kept++] = in->d[i];
+    const uop *x = graph_shaped(s->ir, OP_PERMUTE, n->src[0], order, k);
+    return reduce(s, (enum op)n->arg.i, graph_shaped(s->ir, OP_RESHAPE, x, d, kept), &zero, 1);
+}
+
 const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const struct gpu_spec *gpu,
                            const struct marked_nodes *in_order, const uop **stored) {
     struct split_state s = {.ir = ir, .sh = sh, .gpu = gpu, .in_order = in_order};
@@ -758,6 +781,11 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
         bool rows = gpu && whole && !graph_contraction(sh, n); /* fused, parts would be reduced one by one */
         if (rows && !store && (4 * results >= 3 * gpu->sms || terms * dtype_info[n->dt].bytes <= WHOLE_ROW))
             return NULL;
+        const uop *matrix = plain && !whole ? as_matrix(&s, n, want) : NULL;
+        if (matrix) {
+            r = split_reduction(ir, sh, matrix, gpu, in_order, stored);
+            return r ? reshape_to(&s, r, out) : NULL;
+        }
         store |= rows;
         r = (whole ? split_even : split_blocks)(&s, n, x, in, want, columns, store);
     } else if (!(r = split_variance(&s, n)) && (gpu || n->nsrc < 3 || is_flat(&s, x, 12) ||

@@ -55,6 +55,17 @@ static uint32_t buffers(const struct gpu_case *c, enum dtype dt, int64_t least) 
     return n;
 }
 
+/* Column sums over several short axes are in as many parts as those of a matrix: the gradient of a bias, channels last. */
+TEST(schedule_gpu_splits_columns_of_images) {
+    struct gpu_case c = {
+        .text = "kernel g\n(GRAPH (REDUCE_AXES[ADD] (CAST<f32> (BUFFER<bf16>[0] 8 16 24 64)) 0 1 2))\n",
+        .values = true};
+    plan(&c);
+    CHECK_EQ(c.run.sched.call.n, 2);
+    CHECK_EQ(buffers(&c, DT_F32, 64 * 132), 2);
+    arena_free(&c.arena);
+}
+
 #define SIZE "4096 4096"
 #define HALF(x) "(CAST<f32> (CAST<bf16> " x "))"
 #define PRODUCT(a, b)                                     \
