@@ -362,7 +362,7 @@ PyObject *py_wrap(rg_tensor t, uint32_t flags) {
         return NULL;
     }
     o->t = t, o->ctx = (uint32_t)(t.id >> 56);
-    atomic_init(&o->flags, flags);
+    atomic_init(&o->flags, flags | (py_thread.in_jit ? PY_PASSING : 0));
     return (PyObject *)o;
 }
 

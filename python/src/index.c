@@ -139,17 +139,6 @@ PyObject *py_getitem(PyObject *x, PyObject *key) {
     return r;
 }
 
-/* What was computed gets memory of its own before a part of it is assigned to. */
-static int own_memory(struct py_call *k, PyObject *x) {
-    struct py_object *o = py_of(x);
-    if (o->flags & (PY_LEAF | PY_PARAM)) return 0;
-    rg_tensor c = rg_contiguous_at(k->file, k->line, o->t);
-    if (!(uint32_t)c.id) return py_raise(k->d), -1;
-    rg_free(o->t);
-    o->t = c, o->flags |= PY_LEAF;
-    return 0;
-}
-
 /* v broadcasts to the part without the axes that integers drop and with those that None adds; the library's part has all
  * axes of x and no others. */
 static int fit_value(struct py_call *k, const struct basic *b, rg_tensor *v) {
@@ -177,7 +166,7 @@ int py_setitem(PyObject *x, PyObject *key, PyObject *v) {
     int bad = begin(&k, &b, x) || read_key(&b, key) || py_operand(&k, v, &to);
     if (!bad && to.kind == 0) bad = fit_value(&k, &b, &to.t);
     py_lock(&k);
-    if (!bad) bad = own_memory(&k, x);
+    if (!bad) bad = py_own_memory(&k, x);
     if (!bad && rg_assign_slice_at(k.file, k.line, py_of(x)->t, to, (rg_ranges){b.part, (size_t)b.axes})) {
         py_raise(k.d);
         bad = -1;

@@ -118,6 +118,7 @@ static PyObject *do__keep(struct py_call *k, PyObject *const *v) {
     if (py_tensor(k, v[0], &x)) return NULL;
     py_lock(k);
     if (py_thread.in_jit && !(uint32_t)rg_keep_at(k->file, k->line, x).id) return py_raise(k->d);
+    py_of(v[0])->flags &= ~(uint32_t)PY_PASSING;
     return Py_NewRef(v[0]);
 }
 SIG(_keep, 1, 1, "x")

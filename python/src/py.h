@@ -36,7 +36,8 @@
 
 /* ---- objects --------------------------------------------------------------------------------------------- */
 
-enum { PY_LEAF = 1, PY_PARAM = 2, PY_REPLAYED = 4 }; /* leaf: += assigns to it; replayed: output of a jit */
+/* leaf: += assigns to it; replayed: output of a jit; passing: made in a jit's function, whose scope ends it */
+enum { PY_LEAF = 1, PY_PARAM = 2, PY_REPLAYED = 4, PY_PASSING = 8 };
 
 struct py_object {
     PyObject_HEAD rg_tensor t; /* under its device's lock */
@@ -109,6 +110,7 @@ PyObject *
 py_raise(struct py_device *); /* the context's error as an exception, which it is free of then; NULL */
 PyObject *py_raise_at(struct py_call *, int status, const char *fmt, ...);
 PyObject *py_wrap(rg_tensor, uint32_t flags);
+int py_own_memory(struct py_call *, PyObject *);
 struct py_device *py_open(const char *name); /* NULL: the default; NULL on error */
 struct py_device *py_device_at(PyObject *tensor);
 struct py_device *py_devices(int *n);

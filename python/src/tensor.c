@@ -107,11 +107,26 @@ static Py_hash_t hash(PyObject *o) { return (Py_hash_t)((uintptr_t)o >> 4); }
 
 /* ---- assignment ----------------------------------------------------------------------------------------------------- */
 
-/* The object denotes v from now on, in x's shape and dtype. A leaf is assigned to: parameters, state, data; what was computed
- * gets another handle, which needs no memory. */
+/* What was computed gets memory of its own before it or a part of it is assigned to. State from outside a jit's function
+ * keeps it when that ends. */
+int py_own_memory(struct py_call *k, PyObject *x) {
+    struct py_object *o = py_of(x);
+    if (o->flags & (PY_LEAF | PY_PARAM)) return 0;
+    rg_tensor c = rg_contiguous_at(k->file, k->line, o->t);
+    if (!(uint32_t)c.id) return py_raise(k->d), -1;
+    if (py_thread.in_jit && !(o->flags & PY_PASSING) && !(uint32_t)rg_keep_at(k->file, k->line, c).id)
+        return py_raise(k->d), -1;
+    rg_free(o->t);
+    o->t = c, o->flags |= PY_LEAF;
+    return 0;
+}
+
+/* The object denotes v from now on, in x's shape and dtype. A leaf is assigned to: parameters, state, data, and in a jit's
+ * function what comes from outside; what was computed otherwise gets another handle, which needs no memory. */
 static int become(struct py_call *k, PyObject *x, rg_tensor v) {
     struct py_object *o = py_of(x);
     py_lock(k);
+    if (py_thread.in_jit && !(o->flags & PY_PASSING) && py_own_memory(k, x)) return -1;
     if (o->flags & (PY_LEAF | PY_PARAM)) {
         if (!rg_assign_at(k->file, k->line, o->t, (rg_operand){.t = v})) return 0;
         py_raise(k->d);

@@ -63,6 +63,29 @@ class Jit(Case):
             self.assertEqual((f(x) == 0).sum().item(), 0)
         self.assertEqual(len(f.recordings), 2)
 
+    def test_state_that_was_computed(self):
+        """What comes from outside is assigned to, in the function too, whatever it was made by."""
+        half, view, part = ridge.zeros(2).to("bfloat16"), ridge.arange(4.0)[2:], ridge.ones(2) * 0
+
+        @ridge.jit
+        def f(x):
+            half.assign_(half + x)
+            nonlocal view
+            view += x
+            part[1:] = part[1:] + 1
+            y = x * 2
+            y += 1  # its own: no state
+            return y
+
+        for i in range(4):
+            self.assertEqual(f(ridge.ones(2)).tolist(), [3, 3])
+        self.assertEqual((half.tolist(), view.tolist(), part.tolist()), ([4, 4], [6, 7], [0, 4]))
+        norm = nn.BatchNorm2d(2).to("bfloat16")
+        train = ridge.jit(lambda x: norm(x))
+        for i in range(3):
+            train(ridge.ones(2, 2, 3, 3).to("bfloat16"))
+        self.assertAlmostEqual(norm.running_mean[0].item(), 1 - 0.9**3, delta=0.01)
+
     def test_exceptions_pass(self):
         @ridge.jit
         def f(x):
