@@ -396,6 +396,36 @@ TEST(attention_stages_of_few_queries) {
     }
 }
 
+/* A causal mask of at most a tile of keys leaves a loop without a second iteration: nothing is pipelined. */
+TEST(attention_of_one_causal_tile) {
+    const int64_t sizes[] = {64, 29};
+    char list[2048];
+    for (size_t i = 0; i < RG_COUNT(sizes); i++) {
+        struct att x = {.heads = 2,
+                        .group = 1,
+                        .t = sizes[i],
+                        .s = sizes[i],
+                        .d = 64,
+                        .causal = true,
+                        .dt = "bf16",
+                        .opts = ""};
+        arena_init(&x.arena, &x.err);
+        if (err_guard(&x.err, compile, &x)) FAIL("%s", x.err.msg);
+        snprintf(list, sizeof list, "%s", opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], GPU_OF_CC(90)));
+        CHECK(strstr(list, "TC(") && !strstr(list, "PIPE("));
+        arena_free(&x.arena);
+        struct att y = {.heads = 2,
+                        .group = 1,
+                        .t = sizes[i],
+                        .s = sizes[i],
+                        .d = 64,
+                        .causal = true,
+                        .dt = "bf16",
+                        .opts = list};
+        check(&y);
+    }
+}
+
 TEST(stream_says_why) {
     static const struct {
         const char *opts, *why;

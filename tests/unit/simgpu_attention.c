@@ -179,6 +179,8 @@ TEST_SLOW(simgpu_attention, 300) {
         {"attention bf16 odd", .fn = attention, .in = {QKV(RG_BF16, 2, 2, 70, 90, 64)}, .most = 2e-2},
         {"attention f16 128", .fn = attention, .n = {CAUSAL}, .in = {QKV(RG_F16, 1, 1, 64, 64, 128)},
          .most = 1e-2},
+        {"attention of few", .fn = attention, .n = {CAUSAL}, .grads = true,
+         .in = {QKV(RG_F16, 2, 1, 29, 29, 40)}, .most = 4e-2},
     };
     check_all(s, 3, "SIM80 SIM90"); /* of floats */
     check_all(s + 3, RG_COUNT(s) - 3, "SIM80 SIM90S");

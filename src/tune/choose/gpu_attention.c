@@ -43,6 +43,7 @@ struct attention_kernel {
     const struct access_view *bias; /* or NULL */
     int inner, outer;               /* products */
     const char *order;              /* opt that makes m the innermost axis of the grid; "": it is */
+    bool whole;                     /* a mask leaves one tile of the row: there is nothing to pipeline */
 };
 
 static int axis_of(const struct attention_kernel *r, const uop *range) { return view_axis_of(r->v, range); }
@@ -407,12 +408,14 @@ static void write_tiles(const struct attention_kernel *r, const struct attention
     for (int i = 0; i < r->nstreamed; i++) {
         bool named = false;
         for (int k = 0; k < i; k++) named |= r->streamed[k].access->buf == r->streamed[i].access->buf;
-        if (!named) str_printf(out, " PIPE(%s,%s,%d)", access_name(v, r->streamed[i].access), row, s->stages);
+        if (!named && !r->whole)
+            str_printf(out, " PIPE(%s,%s,%d)", access_name(v, r->streamed[i].access), row, s->stages);
     }
     if (r->bias && !s->specialized) {
         const char *name = access_name(v, r->bias);
-        str_printf(out, " STAGE(%s,%s,%s,%s) TILE(%s.%s,%d,%s_v) VEC(%s_v) PIPE(%s,%s,%d)", name, row, rows,
-                   n, name, n, 16 / r->bias->bytes, name, name, name, row, s->stages);
+        str_printf(out, " STAGE(%s,%s,%s,%s) TILE(%s.%s,%d,%s_v) VEC(%s_v)", name, row, rows, n, name, n,
+                   16 / r->bias->bytes, name, name);
+        if (!r->whole) str_printf(out, " PIPE(%s,%s,%d)", name, row, s->stages);
     }
     for (int i = 0; i < r->nrow_stats && s->specialized; i++) {
         const char *name = access_name(v, r->row_stats[i]);
@@ -466,15 +469,16 @@ static int resident_warpgroups(const struct attention_kernel *r, const struct at
 static const char *legal_list(struct attention_kernel *r, const struct attention_config *shape) {
     const struct access_view *bias = r->bias;
     const char *list = NULL;
+    bool one = !shape->specialized && r->v->axis[r->row[0]].size <= shape->n && has_mask(r);
     for (int staged = bias && !shape->specialized; staged >= 0 && !list; staged--) {
         struct str s;
         str_init(&s, r->v->arena);
-        r->bias = staged ? bias : NULL;
+        r->bias = staged ? bias : NULL, r->whole = one;
         if (shared_bytes(r, shape) > r->v->gpu->smem_block) continue;
         write_attention(r, shape, &s);
         if (view_legal(r->v, s.p + 1)) list = s.p + 1;
     }
-    r->bias = bias;
+    r->bias = bias, r->whole = false;
     return list;
 }
 
