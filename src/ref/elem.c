@@ -13,7 +13,14 @@
 
 /* ---- types ------------------------------------------------------------------------------------- */
 
-static bool is_unsigned(enum dtype dt) { return dtype_info[dt].kind == DK_UINT; }
+/* Not a look into a table: where the type is known, so is the answer. */
+static inline bool is_float(enum dtype dt) {
+    return dt == DT_F8E4M3 || dt == DT_F8E5M2 || dt == DT_F16 || dt == DT_BF16 || dt == DT_F32 ||
+           dt == DT_F64;
+}
+static inline bool is_unsigned(enum dtype dt) {
+    return dt == DT_U8 || dt == DT_U16 || dt == DT_U32 || dt == DT_U64;
+}
 static int bits_of(enum dtype dt) { return 8 * dtype_info[dt].bytes; }
 
 int64_t ref_wrap(enum dtype dt, int64_t x) {
@@ -89,10 +96,20 @@ static uint8_t f8_bits(enum dtype dt, double x) {
     return (uint8_t)(sign | (uint8_t)((e + 6) << 3) | (uint8_t)((m * 2 - 1) * 8));
 }
 
+uint64_t ref_bits(const void *at, size_t bytes) {
+    uint64_t u = 0;
+    switch (bytes) { /* each copy of a known size is one instruction */
+    case 1: memcpy(&u, at, 1); break;
+    case 2: memcpy(&u, at, 2); break;
+    case 4: memcpy(&u, at, 4); break;
+    default: memcpy(&u, at, 8);
+    }
+    return u;
+}
+
 union ref_val ref_read(enum dtype dt, const void *at) {
     union ref_val v = {.i = 0};
-    uint64_t u = 0; /* raw bits: memory need not be aligned */
-    memcpy(&u, at, dtype_info[dt].bytes);
+    uint64_t u = ref_bits(at, dtype_info[dt].bytes);
     float f;
     switch (dt) {
     case DT_F8E4M3:
@@ -131,7 +148,7 @@ void ref_write(enum dtype dt, void *at, union ref_val v) {
 }
 
 double ref_number(enum dtype dt, union ref_val v) {
-    return dt_is_float(dt) ? v.f : dt == DT_U64 ? (double)(uint64_t)v.i : (double)v.i;
+    return is_float(dt) ? v.f : dt == DT_U64 ? (double)(uint64_t)v.i : (double)v.i;
 }
 
 /* ---- conversions --------------------------------------------------------------------------------*/
@@ -145,8 +162,10 @@ static double add_odd(double a, double b) {
     int64_t w;
     memcpy(&w, &s, sizeof w);
     if (lost == 0 || (w & 1)) return s;
-    /* the exact sum lies between s and its neighbour in the direction of `lost` */
-    return nextafter(s, lost > 0 ? INFINITY : -INFINITY);
+    /* the exact sum lies between s, which is not 0, and its neighbour in the direction of `lost` */
+    w += (lost > 0) == (s > 0) ? 1 : -1;
+    memcpy(&s, &w, sizeof s);
+    return s;
 }
 
 static double int_to_float(enum dtype dt, enum dtype from, int64_t x) {
@@ -172,9 +191,9 @@ static int64_t float_to_int(enum dtype dt, double x) {
 
 static union ref_val cast(enum dtype dt, enum dtype from, union ref_val a) {
     union ref_val r;
-    if (dt_is_float(dt))
-        r.f = dt_is_float(from) ? ref_round(dt, a.f) : int_to_float(dt, from, a.i);
-    else if (!dt_is_float(from))
+    if (is_float(dt))
+        r.f = is_float(from) ? ref_round(dt, a.f) : int_to_float(dt, from, a.i);
+    else if (!is_float(from))
         r.i = ref_wrap(dt, a.i);
     else if (dt == DT_BOOL)
         r.i = a.f != 0;
@@ -260,7 +279,7 @@ static int64_t int_shift(enum op op, enum dtype dt, int64_t x, int64_t by) {
 }
 
 static bool less(enum dtype dt, union ref_val a, union ref_val b) {
-    return dt_is_float(dt) ? a.f < b.f : dt == DT_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
+    return is_float(dt) ? a.f < b.f : dt == DT_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
 }
 
 static uint32_t rotl(uint32_t x, int by) { return x << by | x >> (32 - by); }
@@ -310,8 +329,9 @@ static bool int_op(enum op op, enum dtype dt, const union ref_val *s, int64_t *r
 
 /* ---- the one entry ------------------------------------------------------------------------------ */
 
-bool ref_eval(enum op op, enum dtype dt, enum dtype sdt, const union ref_val s[3], union ref_val *out) {
-    bool equal = dt_is_float(sdt) ? s[0].f == s[1].f : s[0].i == s[1].i;
+static inline __attribute__((always_inline)) bool eval(enum op op, enum dtype dt, enum dtype sdt,
+                                                       const union ref_val s[3], union ref_val *out) {
+    bool equal = is_float(sdt) ? s[0].f == s[1].f : s[0].i == s[1].i;
     switch (op) {
     case OP_CAST: *out = cast(dt, sdt, s[0]); return true;
     case OP_BITCAST: *out = bitcast(dt, sdt, s[0]); return true;
@@ -322,7 +342,7 @@ bool ref_eval(enum op op, enum dtype dt, enum dtype sdt, const union ref_val s[3
     case OP_NE: out->i = !equal; return true;
     default: break;
     }
-    if (!dt_is_float(dt)) return int_op(op, dt, s, &out->i);
+    if (!is_float(dt)) return int_op(op, dt, s, &out->i);
     if (op == OP_FMA) {
         out->f = float_fma(dt, s[0].f, s[1].f, s[2].f);
         return true;
@@ -331,4 +351,40 @@ bool ref_eval(enum op op, enum dtype dt, enum dtype sdt, const union ref_val s[3
     if (!float_unary(op, s[0].f, &r) && !float_binary(op, s[0].f, s[1].f, &r)) return false;
     out->f = ref_round(dt, r);
     return true;
+}
+
+bool ref_eval(enum op op, enum dtype dt, enum dtype sdt, const union ref_val s[3], union ref_val *out) {
+    return eval(op, dt, sdt, s, out);
+}
+
+/* The same function with op and dtypes known: what linear programs are made of. */
+/* clang-format off */
+#define INTEGERS(X, dt)                                                                                      \
+    X(NEG, dt, dt) X(NOT, dt, dt) X(MUL, dt, dt) X(IDIV, dt, dt) X(MOD, dt, dt) X(ADD, dt, dt) X(SUB, dt, dt) \
+    X(MAX, dt, dt) X(MIN, dt, dt) X(AND, dt, dt) X(OR, dt, dt) X(XOR, dt, dt) X(SHL, dt, dt) X(SHR, dt, dt)   \
+    X(FMA, dt, dt) X(LT, BOOL, dt) X(LE, BOOL, dt) X(EQ, BOOL, dt) X(NE, BOOL, dt)
+#define FLOATS(X, dt)                                                                                        \
+    X(NEG, dt, dt) X(ABS, dt, dt) X(MUL, dt, dt) X(FDIV, dt, dt) X(ADD, dt, dt) X(SUB, dt, dt) X(MAX, dt, dt) \
+    X(MIN, dt, dt) X(FMA, dt, dt) X(LT, BOOL, dt) X(LE, BOOL, dt) X(EQ, BOOL, dt) X(NE, BOOL, dt)
+#define KNOWN(X)                                                                                             \
+    INTEGERS(X, I32) INTEGERS(X, I64) INTEGERS(X, U32) FLOATS(X, F32)                                         \
+    X(NOT, BOOL, BOOL) X(AND, BOOL, BOOL) X(OR, BOOL, BOOL) X(BITCAST, F32, U32) X(BITCAST, U32, F32)
+/* clang-format on */
+#define AS_FUNCTION(name, dt, sdt)                                                         \
+    static union ref_val name##_##sdt(union ref_val a, union ref_val b, union ref_val c) { \
+        union ref_val r = {.i = 0};                                                        \
+        eval(OP_##name, DT_##dt, DT_##sdt, (union ref_val[3]){a, b, c}, &r);               \
+        return r;                                                                          \
+    }
+KNOWN(AS_FUNCTION)
+AS_FUNCTION(WHERE, F32, BOOL) /* of any type: it chooses bits */
+
+ref_fn *ref_function(enum op op, enum dtype dt, enum dtype sdt) {
+#define AS_ROW(name, dt, sdt) [OP_##name][DT_##sdt] = {name##_##sdt, DT_##dt},
+    static const struct {
+        ref_fn *fn;
+        enum dtype dt;
+    } known[OP_COUNT][DT_COUNT] = {KNOWN(AS_ROW)};
+    if (op == OP_WHERE && sdt == DT_BOOL) return WHERE_BOOL;
+    return known[op][sdt].dt == dt ? known[op][sdt].fn : NULL;
 }

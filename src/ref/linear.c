@@ -338,6 +338,11 @@ static void resolve_other(struct machine *m, struct step *s, uint32_t at) {
                   m->lin->name, at, op_info[op].name);
     resolve_value(m, s);
     s->pure = true;
+    s->fn = ref_function(op, (enum dtype)s->dt, (enum dtype)s->src[0].dt);
+}
+
+static bool is_threads(const struct machine *m, uint32_t at) {
+    return m->step[at].u->op == OP_RANGE && m->step[at].u->arg.range.kind == AX_THREAD;
 }
 
 /* Finds the slots and the memory that an entry reads and writes, and checks its form. */
@@ -345,8 +350,8 @@ static void resolve_step(struct machine *m, uint32_t at) {
     struct step *s = &m->step[at];
     const uop *u = s->u = m->lin->u[at];
     s->op = u->op, s->dt = u->dt, s->lanes = u->lanes, s->nsrc = (uint8_t)RG_MIN(u->nsrc, UINT8_MAX);
-    s->stops = u->op == OP_BARRIER || u->op == OP_CLUSTER_SYNC || u->op == OP_LDMATRIX || u->op == OP_MMA ||
-               u->op == OP_WARP_REDUCE;
+    s->stops = m->lin->threads && (is_threads(m, at) || u->op == OP_BARRIER || u->op == OP_CLUSTER_SYNC ||
+                                   u->op == OP_LDMATRIX || u->op == OP_MMA || u->op == OP_WARP_REDUCE);
     switch (u->op) {
     case OP_RANGE: resolve_range(m, s, at); break;
     case OP_IF:
@@ -412,6 +417,8 @@ static void make_scratch(struct machine *m, uint32_t block) {
 static void resolve(struct machine *m) {
     const struct linear *lin = m->lin;
     map_init(&m->known, m->arena);
+    new_slot(m, 1); /* number 0: sources that an op does not have */
+    m->init.p[0] = (struct elem){.bad = FINE};
     m->step = arena_array(m->arena, struct step, lin->n + 1);
     if (lin->cluster > MOST_BLOCKS || (lin->cluster && lin->grid % lin->cluster))
         err_throw(m->err, RG_EVERIFY, "kernel %s: clusters of %u blocks, of %lld", lin->name, lin->cluster,
@@ -475,18 +482,17 @@ static bool settled(enum op op, const struct elem *a, const struct elem *b, int6
     return (!a->bad && a->v.i == *value) || (!b->bad && b->v.i == *value);
 }
 
-/* Field by field: a struct that is put together in memory and then copied waits for its parts. */
-static void set_elem(struct elem *out, union ref_val v, uint8_t bad) {
+/* Not a struct that is put together in memory and then copied: that waits for its parts. */
+static void set_elem(struct elem *out, union ref_val v, uint64_t bad) {
     out->v = v;
-    out->bad = bad;
-    out->summed = 0;
-    out->operand = 0;
+    out->marks = 0;
+    if (bad) out->bad = (uint16_t)bad;
 }
 
 static void eval_lane(struct machine *m, const struct step *s, unsigned l, struct elem *out) {
     union ref_val x[3] = {{.i = 0}, {.i = 0}, {.i = 0}}, v;
     const struct elem *e[3] = {NULL, NULL, NULL};
-    uint8_t bad = FINE;
+    uint16_t bad = FINE;
     for (uint32_t k = 0; k < s->nsrc; k++) {
         e[k] = lin_lane(m, s->src[k], l);
         x[k] = e[k]->v;
@@ -501,6 +507,18 @@ static void eval_lane(struct machine *m, const struct step *s, unsigned l, struc
     if (!ref_eval((enum op)s->op, (enum dtype)s->dt, (enum dtype)s->src[0].dt, x, &v))
         lin_bad(m, s, "%s of %s is not an operation", op_info[s->op].name, dtype_info[s->dt].name);
     set_elem(out, v, bad);
+}
+
+/* A pure op. Where a source has a mark, eval_lane looks what it means. */
+static void run_pure(struct machine *m, const struct step *s) {
+    struct elem *out = &m->v[s->out.at];
+    const struct elem *a = &m->v[s->src[0].at], *b = &m->v[s->src[1].at], *c = &m->v[s->src[2].at];
+    unsigned na = s->src[0].lanes > 1, nb = s->src[1].lanes > 1, nc = s->src[2].lanes > 1;
+    for (unsigned l = 0; l < s->lanes; l++, out++, a += na, b += nb, c += nc)
+        if (s->fn && !(a->marks | b->marks | c->marks))
+            set_elem(out, s->fn(a->v, b->v, c->v), FINE);
+        else
+            eval_lane(m, s, l, out);
 }
 
 /* Combines the lanes as a balanced tree: lane i with lane i + half, then again. */
@@ -544,9 +562,9 @@ static struct elem_owner *owner_of(struct machine *m, uint32_t no, int64_t at, u
     }
     if (g->size != size)
         at = at * size / g->size; /* another type's view: the owner of the first byte will do */
-    struct elem_owner **page = &g->page[at / OWNER_PAGE];
+    struct elem_owner **page = &g->page[(uint64_t)at / OWNER_PAGE];
     if (!*page) *page = arena_array(m->arena, struct elem_owner, OWNER_PAGE);
-    return &(*page)[at % OWNER_PAGE];
+    return &(*page)[(uint64_t)at % OWNER_PAGE];
 }
 
 void lin_note_read(struct machine *m, const struct step *s, uint32_t no, int64_t at) {
@@ -598,20 +616,19 @@ int64_t lin_address(struct machine *m, const struct step *s, unsigned l, uint32_
         return at;
     }
     if (a->kind == MEM_PARAMS) *no = (uint32_t)lin_good(m, s, a->which, 0, "a buffer number")->v.i;
-    const struct ref_buf *b = &m->global[*no].b;
-    int64_t n = (int64_t)b->bytes / dtype_info[a->dt].bytes;
-    if (at < 0 || at >= n)
+    int64_t bytes = (int64_t)m->global[*no].b.bytes, size = dtype_info[a->dt].bytes;
+    if (at < 0 || at >= bytes || (at + 1) * size > bytes)
         lin_bad(m, s, "element %lld of buffer %s, which has %lld elements (lane %u)", (long long)at,
-                global_name(m, *no, buf), (long long)n, l);
+                global_name(m, *no, buf), (long long)(bytes / size), l);
     return at;
 }
 
+#define EACH_BYTE 0x0101010101010101u
 struct elem lin_load(const struct machine *m, uint32_t no, enum dtype dt, int64_t at) {
     const struct ref_buf *b = &m->global[no].b;
     size_t size = dtype_info[dt].bytes, from = (size_t)at * size;
     struct elem e = {.v = ref_read(dt, (char *)b->p + from), .bad = FINE};
-    for (size_t i = 0; b->set && i < size; i++)
-        if (!b->set[from + i]) e.bad = NOT_FILLED;
+    if (b->set && ref_bits(b->set + from, size) != EACH_BYTE >> (64 - 8 * size)) e.bad = NOT_FILLED;
     return e;
 }
 
@@ -748,15 +765,9 @@ static void run_value(struct machine *m, const struct step *s) {
     }
 }
 
-/* Runs one entry; returns the next. */
-uint32_t lin_step(struct machine *m, uint32_t at) {
+/* Runs one entry that is not pure; returns the next, or `at`: it must wait. */
+static uint32_t run_step(struct machine *m, uint32_t at) {
     struct step *s = &m->step[at], *open;
-    m->now = at;
-    if (s->pure) {
-        struct elem *out = &m->v[s->out.at];
-        for (unsigned l = 0; l < s->lanes; l++) eval_lane(m, s, l, &out[l]);
-        return at + 1;
-    }
     switch (s->op) {
     case OP_RANGE:
         m->loop[s->loop] = (struct loop){0, lin_good(m, s, s->src[0], 0, "the size of a loop")->v.i};
@@ -800,6 +811,20 @@ uint32_t lin_step(struct machine *m, uint32_t at) {
     }
 }
 
+uint32_t lin_run(struct machine *m, uint32_t at, uint32_t end) {
+    while (at != end && !m->step[at].stops) {
+        m->now = at;
+        uint32_t next = at + 1;
+        if (m->step[at].pure)
+            run_pure(m, &m->step[at]);
+        else
+            next = run_step(m, at);
+        if (next == at) break;
+        at = next;
+    }
+    return at;
+}
+
 /* Scratch and accumulators hold nothing at the start of an iteration, whatever the last one left. */
 static void clear_block(struct machine *m, uint32_t block) {
     lin_as_block(m, block);
@@ -816,10 +841,6 @@ static void clear_block(struct machine *m, uint32_t block) {
         for (uint32_t l = 0; l < m->accs.p[i + 1]; l++) m->v[m->accs.p[i] + l].bad = NOT_SET;
 }
 
-static bool is_threads(const struct machine *m, uint32_t at) {
-    return m->step[at].u->op == OP_RANGE && m->step[at].u->arg.range.kind == AX_THREAD;
-}
-
 /* One iteration, or those of the blocks of a cluster, whose threads are interleaved. */
 static void run_iteration(struct machine *m, int64_t t) {
     uint32_t end = m->lin->n, at = 0;
@@ -831,11 +852,11 @@ static void run_iteration(struct machine *m, int64_t t) {
         clear_block(m, b);
         at = 0;
         if (grid) m->v[m->step[at++].out.at] = (struct elem){.v = {.i = m->t}, .bad = FINE};
-        while (at < end - grid && !is_threads(m, at)) at = lin_step(m, at);
+        at = lin_run(m, at, end - grid);
         if (at < end - grid) lin_begin_threads(m, at, b);
     }
     lin_as_block(m, 0);
-    while (at < end - grid) at = is_threads(m, at) ? lin_threads(m, at) : lin_step(m, at);
+    while (at < end - grid) at = is_threads(m, at) ? lin_threads(m, at) : lin_run(m, at, end - grid);
 }
 
 struct linear_job {

@@ -9,8 +9,15 @@ enum poison { FINE, IS_INVALID, NOT_WRITTEN, NOT_SET, NOT_FILLED };
 
 struct elem {
     union ref_val v;
-    uint8_t bad;              /* enum poison */
-    uint16_t summed, operand; /* commit group of the wgmma that accumulates to it, or reads it; 0: none */
+    union {
+        struct {
+            uint16_t bad; /* enum poison */
+            uint16_t summed,
+                operand; /* commit group of the wgmma that accumulates to it, or reads it; 0: none */
+            uint16_t none;
+        };
+        uint64_t marks; /* all of that: 0 for a value that may be used */
+    };
 };
 
 /* Slot of a source's value; a scalar serves every lane. */
@@ -34,9 +41,10 @@ struct step {
     uint16_t op; /* of u, as are dt, lanes and nsrc */
     uint8_t dt, lanes, nsrc;
     bool pure;  /* computed lane by lane from the values of its sources */
-    bool stops; /* a barrier or a collective op: other threads come first */
+    bool stops; /* the start of the threads, a barrier or a collective op: other threads come first */
     struct slot out;
     struct slot src[3];
+    ref_fn *fn;        /* of a pure op, or NULL */
     uint32_t partner;  /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
     uint32_t loop;     /* RANGE: its index in machine.loop */
     struct slot *many; /* BUILD, MMA: all sources; TMA_LOAD: coordinates */
@@ -167,8 +175,8 @@ void lin_store(struct machine *, uint32_t no, enum dtype, int64_t at, union ref_
 /* Did that thread (from 1) and the one that runs pass a barrier together since then? */
 bool lin_met_since(const struct machine *, int32_t thread, int32_t when);
 struct elem *lin_scratch(struct machine *, const struct step *, uint32_t no, int64_t at, bool write);
-/* Runs one entry; returns the next, or `at`: it must wait. */
-uint32_t lin_step(struct machine *, uint32_t at);
+/* Runs up to `end`, a barrier, a collective op, or an entry that must wait; returns where it stands. */
+uint32_t lin_run(struct machine *, uint32_t at, uint32_t end);
 struct access lin_access(struct machine *, const uop *user, const uop *index); /* while resolving */
 struct slot lin_source(struct machine *, const uop *);
 void RG_NORETURN RG_FMT(3, 4) lin_bad_program(struct machine *, const uop *, const char *fmt, ...);

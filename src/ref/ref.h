@@ -74,6 +74,10 @@ union ref_val {
 };
 /* Evaluates a pure op; `sdt` is the dtype of source 0 (of source 1 for WHERE). False: not a pure op. */
 bool ref_eval(enum op, enum dtype dt, enum dtype sdt, const union ref_val src[3], union ref_val *out);
+/* The same for one op and its dtypes: a function without a look at them, or NULL where there is none. */
+typedef union ref_val ref_fn(union ref_val a, union ref_val b, union ref_val c);
+ref_fn *ref_function(enum op, enum dtype dt, enum dtype sdt);
+uint64_t ref_bits(const void *at, size_t bytes);    /* of 1, 2, 4 or 8 bytes; memory need not be aligned */
 double ref_round(enum dtype, double);               /* to the nearest value of the type, ties to even */
 int64_t ref_wrap(enum dtype, int64_t);              /* an integer modulo the type */
 union ref_val ref_read(enum dtype, const void *at); /* one element of memory */

@@ -74,15 +74,12 @@ static void as_thread(struct machine *m, uint32_t i, bool enter) {
  * it advance? */
 static bool run_thread(struct machine *m, uint32_t i, uint32_t end) {
     struct thread *t = &m->threads[i];
-    bool moved = false;
+    uint32_t from = t->at;
+    if (from == end || m->step[from].stops) return false;
     as_thread(m, i, true);
-    while (t->at != end && !m->step[t->at].stops) {
-        uint32_t next = lin_step(m, t->at);
-        if (next == t->at) break;
-        t->at = next, moved = true;
-    }
+    t->at = lin_run(m, from, end);
     as_thread(m, i, false);
-    return moved;
+    return t->at != from;
 }
 
 static void run_ldmatrix(struct machine *m, const struct step *s, uint32_t first) {

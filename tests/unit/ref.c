@@ -89,6 +89,31 @@ TEST(ref_elem_floats_obey_ieee) {
     CHECK(!ref_eval(OP_LOAD, DT_F32, DT_F32, s, &r));
 }
 
+/* What linear programs call is the same, op by op and type by type. */
+TEST(ref_elem_functions_are_those_of_ref_eval) {
+    uint64_t seed = 1, functions = 0;
+    for (int op = 0; op < OP_COUNT; op++)
+        for (int dt = DT_BOOL; dt < DT_COUNT; dt++)
+            for (int sdt = DT_BOOL; sdt < DT_COUNT; sdt++) {
+                ref_fn *fn = ref_function((enum op)op, (enum dtype)dt, (enum dtype)sdt);
+                functions += fn != NULL;
+                for (int k = 0; fn && k < 500; k++) {
+                    union ref_val s[3], r, got;
+                    for (int j = 0; j < 3; j++) {
+                        uint64_t bits = next(&seed) >> (next(&seed) % 4 * 16); /* small ones too */
+                        s[j] = ref_read((enum dtype)(j && op == OP_WHERE ? dt : sdt), &bits);
+                    }
+                    CHECK(ref_eval((enum op)op, (enum dtype)dt, (enum dtype)sdt, s, &r));
+                    got = fn(s[0], s[1], s[2]);
+                    if (dt_is_float((enum dtype)dt))
+                        CHECK_NEAR(got.f, r.f, 0);
+                    else
+                        CHECK_EQ(got.i, r.i);
+                }
+            }
+    CHECK_EQ(functions, 75 + DT_COUNT - 1);
+}
+
 /* Random bit patterns through the four operations, against the machine's own float arithmetic. */
 TEST(ref_elem_f32_matches_the_machine) {
     uint64_t seed = 1;
