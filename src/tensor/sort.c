@@ -15,17 +15,17 @@ static const uop *call(struct tg *g, const char *name, enum dtype dt, const uop 
     return uop_new(g->ir, OP_CALL, dt, 1, src, 1 + n, arg);
 }
 
-/* Past axes of one element nothing moves. */
-static const uop *swap_last(struct tg *g, const uop *x, uint32_t axis) {
+/* x with the axis behind all others, whose order stays: a batch of transposes of matrices. back: with the last axis there again. */
+static const uop *turn(struct tg *g, const uop *x, uint32_t axis, bool back) {
     const struct shape *s = tg_shape(g, x);
-    int64_t d[SHAPE_MAX];
-    bool moves = false;
-    uint32_t last = s->n - 1;
-    for (uint32_t i = 0; i < s->n; i++) d[i] = s->d[i];
-    for (uint32_t i = axis + 1; i < last; i++) moves |= d[i] != 1;
-    if (moves || (d[axis] != 1 && d[last] != 1)) return t_transpose(g, x, axis, -1);
-    d[axis] = s->d[last], d[last] = s->d[axis];
-    return t_reshape(g, x, d, s->n);
+    int64_t order[SHAPE_MAX], d[SHAPE_MAX], rest = 1;
+    uint32_t last = s->n - 1, from = back ? last : axis, to = back ? axis : last;
+    for (uint32_t i = 0; i < s->n; i++) order[i] = i;
+    for (uint32_t i = from; i != to; i += back ? UINT32_MAX : 1) order[i] = back ? i - 1 : i + 1;
+    order[to] = from;
+    for (uint32_t i = 0; i < s->n; i++) d[i] = s->d[order[i]];
+    for (uint32_t i = RG_MIN(from, to); i <= RG_MAX(from, to); i++) rest *= i == from ? 1 : s->d[i];
+    return rest == 1 || s->d[from] == 1 ? t_reshape(g, x, d, s->n) : t_permute(g, x, order, s->n);
 }
 
 /* x with the axis last; a number has one element in a row. */
@@ -35,11 +35,11 @@ static const uop *rows(struct tg *g, const uop *x, int64_t axis) {
     uint32_t at = tg_axis(g, x, axis);
     if (tg_shape(g, x)->d[at] > UINT32_MAX)
         tg_bad(g, "axis %u of %s is too long to be sorted; at most 2^32 - 1 elements", at, tg_dims(g, x));
-    return swap_last(g, x, at);
+    return turn(g, x, at, false);
 }
 
 static const uop *back(struct tg *g, const uop *rows, const uop *x, int64_t axis, bool scalar_stays) {
-    if (tg_shape(g, x)->n) return swap_last(g, rows, tg_axis(g, x, axis));
+    if (tg_shape(g, x)->n) return turn(g, rows, tg_axis(g, x, axis), true);
     return scalar_stays ? t_squeeze(g, rows, 0) : rows;
 }
 

@@ -240,6 +240,10 @@ static rg_tensor patches(rg_tensor x) {
 }
 #define CHANNELS_LAST "r_64_36_384               opts: RESIDENT(i2,loads) TILE(i2,8,i2_v) VEC(i2_v) COOP(i2)"
 
+/* What is sorted along its first axis is one matrix that is transposed, however many axes are behind it. */
+static rg_tensor sorted0(rg_tensor x) { return rg_sort(rg_reshape(x, RG_SHAPE(128, 160, 20)), 0); }
+#define ONE_MATRIX "E_3200_128                opts: PADTO(i1,64) TILE(i1,64,i1_t0)"
+
 /* A residual block of convolutions with norms of given statistics, whose shortcut is one, too: what is stored for the sum of both is
  * rounded, whatever moves the planner has left for a region of that many values. */
 static rg_tensor given_norm(rg_tensor x, uint64_t seed) {
@@ -336,6 +340,7 @@ static const struct {
     {"residuals of 14 x 14", residuals, RG_BF16, 64 * 256, 196},
     {"heads of odd rows", heads, RG_BF16, 8 * 197, 192},
     {"norm of patches", patches, RG_BF16, 64, 3 * 80 * 112},
+    {"a sort along the first axis", sorted0, RG_F32, 128, 3200},
     {"layer norm, odd", layernorm, RG_F32, 100003, 65},
 };
 
@@ -385,6 +390,7 @@ TEST(slow_forms_none) {
     if (!strstr(text, FEW_SUMS)) FAIL("%.200s", few ? few : "no such kernel");
     CHECK(strstr(text, FEW_COLUMNS) && !strstr(text, WIDE_SUM) && strstr(text, ROWS_OF_CHANNELS));
     CHECK(strstr(text, PADDED_ROWS) && strstr(text, MERGED_ROWS) && strstr(text, CHANNELS_LAST));
+    CHECK(strstr(text, ONE_MATRIX));
     check_fast(text);
     arena_free(&arena);
 }
