@@ -133,6 +133,24 @@ static const uop *rejoined(struct kernel_builder *b, const uop *sink, const uop 
     return rw_subst(rw, sink, (const uop *[]){outer, inner}, digit, 2);
 }
 
+/* Does each sum in memory that ran in the range run in both of its parts? One of what is repeated, at an index that is repeated
+ * with it, would run in one of them alone: as often as that is long. */
+static bool adds_in_both(struct kernel_builder *b, const uop *sink, const uop *range, const uop *outer,
+                         const uop *inner) {
+    uop_vec topo = {0};
+    uint32_t before = 0, after = 0;
+    uop_topo(b->a, &b->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        before += topo.p[i]->op == OP_STORE_ADD && free_has(&b->r->fr, topo.p[i], range);
+    if (!before) return true;
+    topo.n = 0;
+    uop_topo(b->a, &sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        after += topo.p[i]->op == OP_STORE_ADD && free_has(&b->r->fr, topo.p[i], outer) &&
+                 free_has(&b->r->fr, topo.p[i], inner);
+    return before == after;
+}
+
 /* An axis with a period (a repeated tensor, a broadcast one that was flattened) becomes two: no IDIV or MOD remains. On a GPU a
  * loop inside of the grid stays one: the threads of a block share one loop, and a short one would leave most of them out. */
 static void cut_outputs(struct kernel_builder *b) {
@@ -150,6 +168,7 @@ static void cut_outputs(struct kernel_builder *b) {
         const uop *inner = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &n, 1, arg);
         const uop *both = rw2(&r->rw, OP_ADD, rw2(&r->rw, OP_MUL, outer, n), inner);
         const uop *sink = rw_subst(&r->rw, b->sink, &range, &both, 1);
+        if (!adds_in_both(b, sink, range, outer, inner)) continue;
         bool whole = r->g->opts->gpu && !b->grid[i];
         if (whole) sink = rejoined(b, sink, range, outer, inner);
         if (divisions(b, sink) >= divisions(b, b->sink)) continue;

@@ -184,6 +184,23 @@ static void opt_align(struct sched *s, const char *opt, uint32_t axis, int64_t n
     align_axis(s, opt, a, n);
 }
 
+/* How often values are added to memory: by each iteration of the ranges that an address or a value depends on. */
+static double additions(struct sched *s) {
+    uop_vec topo = {0};
+    struct free_ranges fr;
+    double all = 0;
+    uop_topo(s->ir->arena, &s->sink, 1, &topo);
+    free_init(&fr, s->ir, s->ir->arena);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        if (topo.p[i]->op != OP_STORE_ADD) continue;
+        const uop_vec *f = free_of(&fr, topo.p[i]);
+        double n = 1;
+        for (uint32_t k = 0; k < f->n; k++) n *= (double)f->p[k]->src[0]->hi;
+        all += n;
+    }
+    return all;
+}
+
 void opt_tile(struct sched *s, const char *opt, uint32_t axis, int64_t n, uint32_t inner) {
     struct ir *ir = s->ir;
     struct axis *a = need_axis(s, opt, axis);
@@ -202,6 +219,7 @@ void opt_tile(struct sched *s, const char *opt, uint32_t axis, int64_t n, uint32
         a = need_axis(s, opt, axis);
     }
     uop_vec old = {0};
+    double adds = additions(s);
     sched_members(s, axis, &old);
     struct range_subst *sub = arena_array(ir->arena, struct range_subst, old.n);
     for (uint32_t i = 0; i < old.n; i++) {
@@ -221,6 +239,11 @@ void opt_tile(struct sched *s, const char *opt, uint32_t axis, int64_t n, uint32
     memmove(&s->axis.p[at + 1], &s->axis.p[at], (s->axis.n - 1 - at) * sizeof s->axis.p[0]);
     s->axis.p[at] = (struct axis){.name = inner, .kind = AX_COUNT, .grid = grid, .members = 1};
     s->sink = sched_subst(s, s->sink, sub, old.n);
+    if (additions(s) != adds)
+        opt_fail(
+            s, opt,
+            "values and their indices repeat after each tile of axis %s: they are added once for all tiles",
+            ir_name(ir, axis));
     sched_refresh(s);
 }
 
