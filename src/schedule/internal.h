@@ -221,6 +221,7 @@ struct rangeify {
     struct merged_axes merged[8]; /* the last ones, round-robin */
     uint32_t merges;
     struct uop_memo strides; /* price.c: of addresses along one range */
+    struct uop_memo nested;  /* by node of the kernel: levels of the reductions in it */
     uint32_t sym_buffer, sym_reduce, sym_dim;
     const char *illegal; /* why no kernel can do this; NULL: legal */
     bool flat;           /* one linear coordinate for all tensors: for BATCH */

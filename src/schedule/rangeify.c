@@ -29,6 +29,7 @@ void rangeify_restart(struct rangeify *r, struct arena *a) {
     rw_init(&r->rw, r->ir, rules_sym, NULL);
     free_init(&r->fr, r->ir, a);
     uop_memo_init(&r->strides, a);
+    uop_memo_init(&r->nested, a);
     r->sym_buffer = ir_sym(r->ir, "b", 1);
     r->sym_reduce = ir_sym(r->ir, "r", 1);
     r->sym_dim = ir_sym(r->ir, "d", 1);
@@ -266,7 +267,7 @@ static bool is_loaded(struct rangeify *r, const uop *n) {
     return sg_is_memory(r->g, n) || (u && r->stored[u - 1]);
 }
 
-/* How many reductions lie below n in this kernel. */
+/* How many reductions lie below n in this kernel, one in the other; what is gathered is below its index. */
 static uint32_t level_of(struct rangeify *r, const uop *n) {
     if (is_loaded(r, n) || !n->nsrc) return 0;
     if (r->level[n->id] >> 12 == r->epoch) return r->level[n->id] & 4095;
@@ -275,8 +276,12 @@ static uint32_t level_of(struct rangeify *r, const uop *n) {
         refuse(r, n, "too much in one kernel");
         return 0;
     }
-    for (uint32_t i = 0; i < n->nsrc; i++) l = RG_MAX(l, level_of(r, n->src[i]));
-    if (n->op == OP_REDUCE_AXES) l = RG_MIN(l + 1, 4095);
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        uint32_t below = level_of(r, n->src[i]);
+        l = n->op == OP_GATHER ? l + below : RG_MAX(l, below);
+    }
+    if (n->op == OP_REDUCE_AXES) l++;
+    l = RG_MIN(l, 4095);
     r->level[n->id] = r->epoch << 12 | l;
     return l;
 }
@@ -415,6 +420,27 @@ static uint64_t context_of(struct rangeify *r, const uop *const *at, uint32_t n)
     return context;
 }
 
+static uint32_t nested_in(struct rangeify *r, const uop *x) {
+    uint64_t known;
+    uint32_t l = 0;
+    if (uop_memo_get(&r->nested, x, &known)) return (uint32_t)known;
+    for (uint32_t i = 0; i < x->nsrc; i++) {
+        uint32_t below = nested_in(r, x->src[i]);
+        l = RG_MAX(l, below);
+    }
+    return (uint32_t)uop_memo_put(&r->nested, x, l + (x->op == OP_REDUCE));
+}
+
+/* The level of reduction n there: a coordinate that is reduced itself, as the index of a gather is, stands in its body. */
+static uint32_t level_at(struct rangeify *r, const uop *n, const uop *const *at, uint32_t k) {
+    uint32_t level = level_of(r, n);
+    for (uint32_t i = 0; i < k; i++) {
+        uint32_t below = nested_in(r, at[i]);
+        level = RG_MAX(level, below + 1);
+    }
+    return level;
+}
+
 static bool is_one_value(const uop *const *at, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         if (at[i]->op != OP_CONST) return false;
@@ -424,12 +450,13 @@ static bool is_one_value(const uop *const *at, uint32_t n) {
 static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     const struct shape *in = sg_shape(r->g, n->src[0]);
     const uop *to[SHAPE_MAX], *src[1 + SHAPE_MAX];
-    uint32_t nr = 0, level = level_of(r, n);
+    uint32_t nr = 0, level;
     enum op op = (enum op)n->arg.i;
     if (r->flat) return refuse(r, n, "a reduction");
     if (!shape_size(in)) return uop_identity(r->ir, op, (enum dtype)n->dt);
     if (r->g->opts->gpu && is_one_value(at, in->n)) pred = NULL; /* whatever needs it, it is in bounds */
     uint64_t context = context_of(r, at, in->n) | (pred ? hash_u64(pred->id) : 0);
+    level = level_at(r, n, at, in->n);
     for (uint32_t i = 0; i < in->n; i++) to[i] = at[i];
     for (uint32_t i = 1; i < n->nsrc; i++) {
         int64_t a = n->src[i]->arg.i;
@@ -782,6 +809,7 @@ static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint3
     r->row_reads.n = r->row_reads.cap = 0;
     map_init(&r->reduce_ranges, r->a);
     map_init(&r->row_ranges, r->a);
+    uop_memo_clear(&r->nested);
     const struct shape *dom = domain_of(r->g, unit, n);
     r->dims = r->flat ? 1 : dom->n;
     for (uint32_t i = 0; i < r->dims; i++) {
