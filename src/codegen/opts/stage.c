@@ -162,13 +162,17 @@ static const uop *compare_position(struct sched *s, const struct tile_dim *d, co
 }
 
 /* Does n depend on the axes of the window through their position alone? */
-static bool by_position(struct sched *s, struct free_ranges *fr, const struct tile_dim *d, const uop *n) {
+static bool by_position(struct sched *s, struct free_ranges *fr, const struct tile_dim *d, struct uop_memo *m,
+                        const uop *n) {
     bool any = false;
+    uint64_t known;
+    if (uop_memo_get(m, n, &known)) return true;
+    uop_memo_put(m, n, true); /* or no caller asks again */
     for (uint32_t i = 0; i < d->n; i++) any |= free_has(fr, n, d->range[i]);
     if (!any || compares_quotient(s, fr, d, n)) return true;
     if (n->dt != DT_IDX) {
         for (uint32_t i = 0; i < n->nsrc; i++)
-            if ((n->op != OP_LT && n->op != OP_LE) && !by_position(s, fr, d, n->src[i])) return false;
+            if ((n->op != OP_LT && n->op != OP_LE) && !by_position(s, fr, d, m, n->src[i])) return false;
         if (n->op != OP_LT && n->op != OP_LE) return true;
         if (n->src[0]->dt != DT_IDX) return false;
         n = uop2(s->ir, OP_SUB, n->src[0], n->src[1]);
@@ -180,7 +184,7 @@ static bool by_position(struct sched *s, struct free_ranges *fr, const struct ti
     for (uint32_t i = 0; i < f.n; i++) {
         const uop *atom = f.t[i].atom;
         for (uint32_t k = 0; k < atom->nsrc && atom->op != OP_RANGE; k++)
-            if (!by_position(s, fr, d, atom->src[k])) return false;
+            if (!by_position(s, fr, d, m, atom->src[k])) return false;
     }
     return true;
 }
@@ -215,7 +219,9 @@ static void set_digits(struct sched *s, const char *opt, struct tile_dim *d) {
 static void set_window(struct sched *s, struct free_ranges *fr, const char *opt, const uop *value,
                        const uop *index, struct tile_dim *d) {
     struct affine f = affine_of(s->ir->arena, index);
+    struct uop_memo m;
     int64_t unit = 0;
+    uop_memo_init(&m, s->ir->arena);
     for (uint32_t i = 0; i < d->n; i++) unit = gcd(unit, d->coef[i] = affine_coef(&f, d->range[i]));
     if (d->coef[0] < 0) unit = -unit;
     d->size = 1, d->first = 0;
@@ -227,7 +233,7 @@ static void set_window(struct sched *s, struct free_ranges *fr, const char *opt,
         d->size += span < 0 ? -span : span, d->first += span < 0 ? span : 0;
         if (!d->coef[i] || d->size > 1 << 20) stuck = r;
     }
-    if (!stuck && without_gaps(d) && by_position(s, fr, d, value)) return;
+    if (!stuck && without_gaps(d) && by_position(s, fr, d, &m, value)) return;
     if (sched_has_threads(s)) {
         set_digits(s, opt, d);
         return;

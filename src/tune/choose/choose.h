@@ -74,13 +74,14 @@ struct view {
     double *times;  /* by id: how often it is evaluated */
     struct estimate est;
     int reduces, scans, stages;
-    const uop *reduce[8]; /* the first ones */
-    double ns;            /* of the whole kernel on one core, estimated */
-    double tasks;         /* grid iterations that keep all threads busy */
-    int copies;           /* of each row of a register tile: phases that are unrolled beside it; 0: one */
-    int finer;            /* enum finer: what a recipe gives up for more grid iterations */
-    int refused;          /* GPU: lists that were tried and gave up their form */
-    int new_axes;         /* names made so far */
+    const uop *reduce[8];  /* the first ones */
+    double ns;             /* of the whole kernel on one core, estimated */
+    double tasks;          /* grid iterations that keep all threads busy */
+    int copies;            /* of each row of a register tile: phases that are unrolled beside it; 0: one */
+    int finer;             /* enum finer: what a recipe gives up for more grid iterations */
+    int refused;           /* GPU: lists that were tried and gave up their form */
+    int new_axes;          /* names made so far */
+    struct uop_memo *memo; /* of functions that walk indices, which share nodes as all values do */
 };
 
 #define NO_STRIDE INT64_MIN /* the address depends on the axis, but not linearly */

@@ -59,14 +59,24 @@ static bool is_serial(const struct view *v, const struct access_view *s, int axi
     return false;
 }
 
-/* The least constant that an index divides the axis by; INT64_MAX: none. */
-static int64_t least_period(const struct view *v, const uop *n, int axis) {
+static int64_t period_of(const struct view *v, const uop *n, int axis) {
     int64_t least = INT64_MAX;
+    uint64_t known;
     if (!view_depends(v, n, axis)) return least;
+    if (uop_memo_get(v->memo, n, &known)) return (int64_t)known;
     bool by = (n->op == OP_MOD || n->op == OP_IDIV) && uop_is_const(n->src[1]);
     if (by) least = n->src[1]->arg.i;
-    for (uint32_t i = 0; i < n->nsrc; i++) least = RG_MIN(least, least_period(v, n->src[i], axis));
-    return least;
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        int64_t below = period_of(v, n->src[i], axis);
+        least = RG_MIN(least, below);
+    }
+    return (int64_t)uop_memo_put(v->memo, n, (uint64_t)least);
+}
+
+/* The least constant that an index divides the axis by; INT64_MAX: none. */
+static int64_t least_period(const struct view *v, const uop *index, int axis) {
+    uop_memo_clear(v->memo);
+    return period_of(v, index, axis);
 }
 
 /* The distance of neighbouring lanes along an axis; that within a period if it is long: joined loops over rows of 49. */
@@ -505,13 +515,19 @@ static void write_short_rows(struct view *v, struct str *out) {
         if (!v->axis[i].grid) str_printf(out, " UNROLL(%s)", v->axis[i].name);
 }
 
-/* Is an index a quotient of the axis, by a constant? Not one that is read from memory. */
-static bool is_quotient(const struct view *v, const uop *n, int axis) {
-    if (!view_depends(v, n, axis) || n->op == OP_LOAD) return false;
+static bool has_quotient(const struct view *v, const uop *n, int axis) {
+    uint64_t known;
+    if (!view_depends(v, n, axis) || n->op == OP_LOAD || uop_memo_get(v->memo, n, &known)) return false;
     if (n->op == OP_IDIV && uop_is_const(n->src[1]) && view_depends(v, n->src[0], axis)) return true;
     for (uint32_t i = 0; i < n->nsrc; i++)
-        if (is_quotient(v, n->src[i], axis)) return true;
-    return false;
+        if (has_quotient(v, n->src[i], axis)) return true;
+    return uop_memo_put(v->memo, n, 0);
+}
+
+/* Is an index a quotient of the axis, by a constant? Not one that is read from memory. */
+static bool is_quotient(const struct view *v, const uop *index, int axis) {
+    uop_memo_clear(v->memo);
+    return has_quotient(v, index, axis);
 }
 
 /* Elements of a 16-byte vector store along the innermost grid axes; 0: stores are predicated, or not contiguous. */

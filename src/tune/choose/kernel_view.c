@@ -157,6 +157,8 @@ bool view_init(struct view *v, struct ir *ir, const struct kernel *k, const stru
     v->l3 = cpu->l3;
     v->mask = arena_array(v->arena, uint64_t, ir->n);
     v->times = arena_array(v->arena, double, ir->n);
+    v->memo = arena_new(v->arena, struct uop_memo);
+    uop_memo_init(v->memo, v->arena);
     uop_topo(v->arena, &k->sink, 1, &v->topo);
     if (!walk(v) || !v->naxis) return false;
     estimate_asked(ir, k->sink, &v->est);
