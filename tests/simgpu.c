@@ -29,6 +29,12 @@ struct sim_program {
     bool mma, wgmma, tma;
 };
 
+/* A function of the CPU, marked by its lowest bit as those of device/host.h. */
+struct sim_builtin {
+    dev_fn *fn;
+    struct sim_builtin *next;
+};
+
 struct sim_device {
     struct device dev;
     const struct gpu_spec *spec;
@@ -39,6 +45,7 @@ struct sim_device {
     VEC(struct sim_program *) program;
     struct sim_block *block;
     struct host_fn *host;
+    struct sim_builtin *builtin; /* of SIMCPU */
 };
 
 static struct sim_device *sim_of(struct device *d) { return (struct sim_device *)d; }
@@ -288,6 +295,13 @@ static int sim_builtin(struct device *dev, struct err *e, const struct dev_call 
     struct sim_device *d = sim_of(dev);
     struct host_fn *f;
     (void)kernel;
+    if (dev->ops->text == DEV_C) { /* the function itself: it takes any layout */
+        struct sim_builtin *b = malloc(sizeof *b);
+        int code = device_cpu.builtin(NULL, e, c, NULL, out);
+        *b = (struct sim_builtin){out->fn, d->builtin};
+        d->builtin = b, out->fn = (dev_fn *)((uintptr_t)b | 1);
+        return code;
+    }
     if (host_fn_find(&d->host, e, c, &f)) return e->code;
     *out = (struct dev_builtin){.fn = host_fn_mark(f)};
     return 0;
@@ -319,10 +333,22 @@ static void count(const struct sim_program *p) {
     snprintf(c->most, sizeof c->most, "%s", p->lin.name);
 }
 
+/* What it writes is not known: its result is anything from there to the end of the block. */
+static int run_builtin(struct sim_device *d, struct err *e, const struct dev_launch *l) {
+    struct sim_block *b = inside(d, e, l->buf[0], 0, "a builtin");
+    if (!b) return e->code;
+    size_t at = (size_t)((char *)l->buf[0] - b->p);
+    ((const struct sim_builtin *)((uintptr_t)l->fn & ~(uintptr_t)1))
+        ->fn(l->buf, l->var, 0, l->grid, l->scratch);
+    memset(b->set + at, 1, b->n - at);
+    return 0;
+}
+
 static int sim_launch(struct device *dev, struct err *e, const struct dev_launch *l) {
     struct sim_device *d = sim_of(dev);
     if (l->ns) *l->ns = 1000 * (uint64_t)RG_MAX(l->times, 1u);
     if (!l->grid) return 0;
+    if (host_fn_of(l->fn) && dev->ops->text == DEV_C) return run_builtin(d, e, l);
     if (host_fn_of(l->fn)) return host_fn_run(dev, sim_copy, e, host_fn_of(l->fn), l);
     const struct sim_program *p = (const struct sim_program *)l->fn;
     struct ref_buf buf[256] = {0};
@@ -402,7 +428,7 @@ static void sim_record_free(struct dev_record *r) {
 static const struct {
     const char *gpu;
     int sms; /* 0: as many as there are */
-} model[] = {{"A100", 0}, {"L40S", 0}, {"H200", 0}, {"B200", 0}, {"H200", 4}, {"A100", 4}};
+} model[] = {{"A100", 0}, {"L40S", 0}, {"H200", 0}, {"B200", 0}, {"H200", 4}, {"A100", 4}, {"H200", 4}};
 
 static int sim_open(struct err *e, const struct device_ops *ops, struct device **out) {
     struct sim_device *d = calloc(1, sizeof *d);
@@ -419,6 +445,7 @@ static void sim_close(struct device *dev) {
     struct sim_device *d = sim_of(dev);
     while (d->block) sim_free(dev, d->block->p, d->block->n);
     host_fn_free(d->host);
+    for (struct sim_builtin *b = d->builtin, *next; b; b = next) next = b->next, free(b);
     arena_free(&d->arena);
     pthread_mutex_destroy(&d->lock);
     free(d);
@@ -449,18 +476,20 @@ static int sim_info(struct device *dev, struct err *e, struct dev_info *out) {
     return 0;
 }
 
-#define SIM(number, called)                                                                                 \
-    {                                                                                                       \
-        .name = called, .kind = DEV_RUNS, .text = DEV_CUDA, .unit = number, .discrete = true,               \
-        .scratch = 1 << 20, .programs = 1, .open = sim_open, .close = sim_close, .alloc = sim_alloc,        \
-        .free = sim_free, .copy = sim_copy, .workers = sim_workers, .info = sim_info, .target = sim_target, \
-        .compile = sim_compile, .load = sim_load, .unload = sim_unload, .symbol = sim_symbol,               \
-        .builtin = sim_builtin, .launch = sim_launch, .wait = sim_wait, .record = sim_record,               \
-        .replay = sim_replay, .record_free = sim_record_free, .interpret = sim_interpret,                   \
-        .forget = sim_forget                                                                                \
+#define GPU .text = DEV_CUDA, .discrete = true, .info = sim_info
+#define CPU .text = DEV_C
+#define SIM(number, called, ...)                                                                          \
+    {                                                                                                     \
+        .name = called, .kind = DEV_RUNS, .unit = number, __VA_ARGS__, .scratch = 1 << 20, .programs = 1, \
+        .open = sim_open, .close = sim_close, .alloc = sim_alloc, .free = sim_free, .copy = sim_copy,     \
+        .workers = sim_workers, .target = sim_target, .compile = sim_compile, .load = sim_load,           \
+        .unload = sim_unload, .symbol = sim_symbol, .builtin = sim_builtin, .launch = sim_launch,         \
+        .wait = sim_wait, .record = sim_record, .replay = sim_replay, .record_free = sim_record_free,     \
+        .interpret = sim_interpret, .forget = sim_forget                                                  \
     }
-static const struct device_ops sim[] = {SIM(0, "SIM80"),  SIM(1, "SIM89"),  SIM(2, "SIM90"),
-                                        SIM(3, "SIM100"), SIM(4, "SIM90S"), SIM(5, "SIM80S")};
+static const struct device_ops sim[] = {SIM(0, "SIM80", GPU),  SIM(1, "SIM89", GPU),  SIM(2, "SIM90", GPU),
+                                        SIM(3, "SIM100", GPU), SIM(4, "SIM90S", GPU), SIM(5, "SIM80S", GPU),
+                                        SIM(6, "SIMCPU", CPU)};
 
 void simgpu_add(void) {
     static bool added;

@@ -12,7 +12,8 @@
 
 #include <stdint.h>
 
-/* From now on rg_open finds SIM80 (A100), SIM89 (L40S), SIM90 (H200) SIM100 (B200), SIM80S and SIM90S with 4 SMs. */
+/* From now on rg_open finds SIM80 (A100), SIM89 (L40S), SIM90 (H200) SIM100 (B200), SIM80S and SIM90S with 4 SMs;
+ * and SIMCPU, which interprets what this machine's CPU would run. */
 void simgpu_add(void);
 
 /* Launches of all simulated devices so far, and of them: by a block's threads, in columns, with MMA instructions, with TMA. */
