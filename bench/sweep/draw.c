@@ -86,6 +86,7 @@ struct operand *draw_shape(struct draw *d, rg_dtype dt, int least, int most, dou
         dim[i] = draw_size(d, want * 0.8, want);
         left = RG_MAX(1, left / (double)dim[i]);
     }
+    views_ones(d, rank, dim);
     return draw_operand(d, dt, rank, dim, d->row->values);
 }
 
@@ -132,13 +133,17 @@ void draw_make(struct draw *d, const struct options *o, int index, double most) 
         return;
     }
     for (;;) {
-        *d = (struct draw){.state = o->seed * 0x2545f4914f6cdd1du + (uint64_t)index, .cap = cap, .back = 1};
+        *d = (struct draw){.state = o->seed * 0x2545f4914f6cdd1du + (uint64_t)index,
+                           .cap = cap,
+                           .back = 1,
+                           .views = o->views};
         draw_bits(d);
         d->row = draw_row(d, o);
         if (!d->row) return;
         d->dt = draw_type(d, d->row->types);
         d->grad = draw_int(d, 0, 2) == 0 && d->row->grad & GRADIENT && type_is_float(d->dt);
         d->row->form(d);
+        views_draw(d);
         double ops = d->work * RG_MAX(d->row->ops, 1) * (d->grad ? 1 + d->back : 1);
         if ((ops <= most && bytes_most(d) <= 268435456) || cap < 8) return;
         cap /= 1.7;
@@ -163,7 +168,7 @@ void draw_describe(const struct draw *d, char *out, size_t room) {
         put(out, room, &at, " ");
         for (int k = 0; k < x->rank; k++) put(out, room, &at, "%s%lld", k ? "x" : "", (long long)x->dim[k]);
         if (!x->rank) put(out, room, &at, "()");
-        put(out, room, &at, "%s", layout_mark[x->layout]);
+        put(out, room, &at, "%s", x->views ? "~" : layout_mark[x->layout]);
         if (x->layout && (x->layout != TRANSPOSED || x->axis != x->rank - 2))
             put(out, room, &at, "%d", x->axis);
     }

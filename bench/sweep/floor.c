@@ -85,7 +85,7 @@ int floor_measure(rg_ctx *c, const struct options *o, struct rates *r, struct er
     struct engine *en = dev ? engine_open(e, dev) : NULL;
     const struct model *guess = en ? engine_model(en, e) : NULL;
     if (guess) r->model = *guess;
-    if (guess && o->plans) {
+    if (guess && (o->plans || o->check)) {
         r->launch = 1e-9 * model_value(guess, MODEL_LAUNCH);
     } else if (guess && !engine_ceilings(en, e, &a, &measured)) {
         r->model = measured.model;
@@ -98,7 +98,7 @@ int floor_measure(rg_ctx *c, const struct options *o, struct rates *r, struct er
     if (e->code) return e->code;
     r->gpu = dev->discrete;
     r->threads = r->gpu ? 1 : pool_threads(pool_get());
-    if (!o->plans) r->launch = probe_seconds(c, o, FN_COUNT, RG_F32, 1);
+    if (!o->plans && !o->check) r->launch = probe_seconds(c, o, FN_COUNT, RG_F32, 1);
     return 0;
 }
 

@@ -41,6 +41,9 @@ static int usage(void) {
          "  --limit S        seconds that a first run may take; 20\n"
          "  --cpu-time       one thread, by the CPU time of the process: for a machine that is busy\n"
          "  --plans          what the planner predicts instead of times; no check\n"
+         "  --check          results against REF only: no times\n"
+         "  --views          operands are computed, reordered, reversed, sliced and expanded views, with "
+         "axes of 1\n"
          "  --least          the least of a draw's samples instead of their median\n"
          "  --verbose        each draw as it is done\n"
          "  --jobs N         N processes compile and check first, then one times\n"
@@ -67,6 +70,10 @@ static bool parse(int argc, char **argv, struct options *o, bool *serve) {
             o->graphs = true;
         } else if (!strcmp(a, "--plans")) {
             o->plans = true;
+        } else if (!strcmp(a, "--check")) {
+            o->check = true;
+        } else if (!strcmp(a, "--views")) {
+            o->views = true;
         } else if (!strcmp(a, "--serve")) {
             *serve = true;
         } else if (!v || strncmp(a, "--", 2) != 0) {
@@ -215,7 +222,7 @@ static int run_alone(const struct options *o, struct rates *rates) {
     if (!d.row) return fprintf(stderr, "sweep: no operation of that family or name\n"), 2;
     if (rg_status_of(device)) return fprintf(stderr, "sweep: %s\n", rg_error(device)), 1;
     if (floor_measure(device, o, rates, &e)) return fprintf(stderr, "sweep: %s\n", e.msg), 1;
-    work_draw(device, ref, o, rates, o->only, o->plans ? PLAN : WHOLE, &r);
+    work_draw(device, ref, o, rates, o->only, o->plans ? PLAN : o->check ? CHECK : WHOLE, &r);
     if (peer) peer_ask(peer, &d, 0, &r), peer_end(peer);
     print_draw(o, &r);
     rg_close(ref);
@@ -288,9 +295,16 @@ static int run_all(struct sweep *s, struct result *r, struct peer *peer, uint64_
         if (o->jobs && !r[i].prepared) continue;
         r[n] = r[i];
         late |= o->seconds > 0 && i > 0 && 1e-9 * (double)(os_now_ns() - began) > o->seconds;
-        if (!late) late = o->jobs ? !time_prepared(s, &r[n]) : !ask(s, i, o->plans ? PLAN : WHOLE, &r[n]);
+        if (!late)
+            late = o->jobs ? !time_prepared(s, &r[n])
+                           : !ask(s, i,
+                                  o->plans   ? PLAN
+                                  : o->check ? CHECK
+                                             : WHOLE,
+                                  &r[n]);
         if (late && !o->jobs) break;
         n++;
+        if (o->check && o->verbose) print_draw(o, &r[n - 1]), fflush(stdout);
         if (late || r[n - 1].seconds <= 0) continue;
         draw_make(&d, o, i, o->most);
         if (peer && asked++ < o->peers) peer_ask(peer, &d, s->stop, &r[n - 1]);

@@ -67,6 +67,9 @@ static void command(const struct options *o, int draw) {
     if (o->row) printf(" --row %s", o->row);
     if (o->list) printf(" --list %s", o->list);
     if (o->cpu_time) printf(" --cpu-time");
+    if (o->views) printf(" --views");
+    if (o->check) printf(" --most %g", o->most);
+    if (o->check) printf(" --check");
     printf("\n");
 }
 
@@ -136,6 +139,10 @@ void report(const struct options *o, const struct rates *rates, const struct res
         remake(o, &r[i], &d, text, sizeof text);
         printf("%-8s %s: %s\n", words[r[i].outcome], text, r[i].text);
         command(o, r[i].draw);
+    }
+    if (o->check) {
+        free(sorted);
+        return;
     }
     families(o, sorted, m);
     small(rates, sorted, m);

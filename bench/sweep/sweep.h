@@ -1,7 +1,7 @@
 /* sweep.h: the parts of bench/sweep, which draws programs at random and holds each to its floor.
  *
  * rows.def: the operations. draw.c: shapes, types and layouts of a draw. list.c: programs of a file. forms.c: what the operands of each kind of
- * operation look like. work.c: one draw on the device: check, time. floor.c: the least time it could take. main.c:
+ * operation look like. views.c: strange layouts. work.c: one draw on the device: check, time. floor.c: the least time it could take. main.c:
  * options, child processes. report.c: tables, JSON, the peer. docs/performance.md says how to read it. */
 #ifndef SWEEP_H
 #define SWEEP_H
@@ -40,6 +40,7 @@ struct operand {
     double elements; /* that the program reads, if not all */
     double picks;    /* pieces that an index names */
     bool grad;
+    uint64_t views; /* --views: of the random numbers that say how it lies in memory; 0: as `layout` says */
 };
 
 struct draw {
@@ -55,6 +56,8 @@ struct draw {
     double calls; /* of each of the row's functions, if they are not one per unit of work */
     double out;   /* elements of the largest value that is asked for, where it is no operand's size */
     double back;  /* work of the gradient by work of the forward program */
+    bool views;
+    uint64_t after; /* --views: of the random numbers that say what is done with the result */
 };
 
 struct row {
@@ -89,13 +92,13 @@ struct options {
     double most;     /* operations of a draw */
     double elements; /* of an operand */
     double limit;    /* seconds of the first run */
-    bool cpu_time, least, eager, graphs, plans, verbose;
+    bool cpu_time, least, eager, graphs, plans, check, views, verbose;
     double patience; /* seconds that a draw may take in all */
     int jobs;  /* processes that compile and check before anything is timed; 0: each draw is done at once */
     int peers; /* draws that the peer runs, at most */
 };
 
-enum part { WHOLE, PREPARE, TIME, PLAN }; /* of a draw: PREPARE is the first run and the check */
+enum part { WHOLE, PREPARE, TIME, PLAN, CHECK }; /* of a draw: PREPARE is the first run and the check */
 
 enum outcome { FINE, WRONG, FAILED, CRASHED, HUNG, REFUSED };
 struct result {
@@ -124,6 +127,13 @@ void draw_describe(const struct draw *, char *out, size_t room);
 void draw_peer(struct str *, const struct draw *); /* as JSON */
 double operand_count(const struct operand *);
 bool type_is_float(rg_dtype);
+
+/* views.c */
+void views_ones(struct draw *, int rank, int64_t *dim);
+void views_draw(struct draw *);
+int views_shape(const struct operand *, int64_t *dim, bool *negative); /* of what is stored: its rank */
+rg_tensor views_of(const struct operand *, rg_tensor base);
+rg_tensor views_after(const struct draw *, rg_tensor result);
 
 /* list.c */
 int list_read(const char *path); /* programs of the file */
