@@ -48,8 +48,8 @@ const uop *grad_flt(struct rw *rw, unsigned dt, double v) { return uop_flt(rw->i
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
-/* An outer product that flows to an EXPAND: summed alone, since an elementwise sum of two would be a tensor of all rows, columns
- * and terms, where each for itself is a contraction. */
+/* An outer product that flows to an EXPAND, or its sum to a UNFOLD: summed alone, since an elementwise sum of two would be a tensor
+ * of all rows, columns and terms, or of all taps, where each for itself is a contraction. */
 struct outer_flow {
     const uop *d;
     uint32_t next; /* index + 1 of the one that arrived before; 0: none */
@@ -98,11 +98,27 @@ static const uop *add_flows(struct tg *g, const uop *x, const uop *y) {
     return t_cast(g, tg_op2(g, OP_ADD, t_cast(g, x, DT_BF16), t_cast(g, y, DT_BF16)), dt);
 }
 
+static const uop *below_moves(const uop *n) {
+    while (n->op == OP_CAST || n->op == OP_NEG || n->op == OP_RESHAPE || n->op == OP_PERMUTE) n = n->src[0];
+    return n;
+}
+
+static bool is_contraction(struct back *b, const uop *d) {
+    d = below_moves(d);
+    return d->op == OP_REDUCE_AXES && d->arg.i == OP_ADD && shape_is_outer_product(&b->g->shapes, d->src[0]);
+}
+
+static bool goes_alone(struct back *b, const uop *source, const uop *d) {
+    if (b->leaf[source->id]) return false;
+    if (source->op != OP_EXPAND) return below_moves(source)->op == OP_UNFOLD && is_contraction(b, d);
+    return shape_is_outer_product(&b->g->shapes, d) || (d->op == OP_FOLD && is_contraction(b, d->src[0]));
+}
+
 static void arrive(struct back *b, const uop *source, const uop *d) {
     const uop **at = &b->flow[source->id];
     d = fit(b->g, d, source);
     RG_CHECK(b->g->ir->err, d->dt == source->dt);
-    if (source->op == OP_EXPAND && !b->leaf[source->id] && shape_is_outer_product(&b->g->shapes, d)) {
+    if (goes_alone(b, source, d)) {
         vec_push(&b->tmp, &b->outer_flow, ((struct outer_flow){d, b->outer[source->id]}));
         b->outer[source->id] = b->outer_flow.n;
         return;
