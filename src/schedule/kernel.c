@@ -133,21 +133,21 @@ static const uop *rejoined(struct kernel_builder *b, const uop *sink, const uop 
     return rw_subst(rw, sink, (const uop *[]){outer, inner}, digit, 2);
 }
 
-/* Does each sum in memory that ran in the range run in both of its parts? One of what is repeated, at an index that is repeated
- * with it, would run in one of them alone: as often as that is long. */
-static bool adds_in_both(struct kernel_builder *b, const uop *sink, const uop *range, const uop *outer,
+/* Is each sum in memory whose address depends on the range at addresses that depend on both of its parts? At an index that is
+ * repeated it is not: the values for one element would be lanes of a vector or, if they repeat too, one value. */
+static bool adds_by_both(struct kernel_builder *b, const uop *sink, const uop *range, const uop *outer,
                          const uop *inner) {
     uop_vec topo = {0};
     uint32_t before = 0, after = 0;
     uop_topo(b->a, &b->sink, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
-        before += topo.p[i]->op == OP_STORE_ADD && free_has(&b->r->fr, topo.p[i], range);
+        before += topo.p[i]->op == OP_STORE_ADD && free_has(&b->r->fr, topo.p[i]->src[0], range);
     if (!before) return true;
     topo.n = 0;
     uop_topo(b->a, &sink, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
-        after += topo.p[i]->op == OP_STORE_ADD && free_has(&b->r->fr, topo.p[i], outer) &&
-                 free_has(&b->r->fr, topo.p[i], inner);
+        after += topo.p[i]->op == OP_STORE_ADD && free_has(&b->r->fr, topo.p[i]->src[0], outer) &&
+                 free_has(&b->r->fr, topo.p[i]->src[0], inner);
     return before == after;
 }
 
@@ -168,7 +168,7 @@ static void cut_outputs(struct kernel_builder *b) {
         const uop *inner = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &n, 1, arg);
         const uop *both = rw2(&r->rw, OP_ADD, rw2(&r->rw, OP_MUL, outer, n), inner);
         const uop *sink = rw_subst(&r->rw, b->sink, &range, &both, 1);
-        if (!adds_in_both(b, sink, range, outer, inner)) continue;
+        if (!adds_by_both(b, sink, range, outer, inner)) continue;
         bool whole = r->g->opts->gpu && !b->grid[i];
         if (whole) sink = rejoined(b, sink, range, outer, inner);
         if (divisions(b, sink) >= divisions(b, b->sink)) continue;

@@ -182,6 +182,9 @@ static void check_effect(struct sched *s, struct free_ranges *fr, const uop *n) 
                 opt_fail(s, "VEC", "the lanes of a running value must be the innermost part of its axis");
             continue; /* also free: counted once */
         }
+        if (k == AX_VEC && n->op == OP_STORE_ADD && !free_has(fr, n->src[0], r))
+            opt_fail(s, "VEC", "the lanes of axis %s are added to one element of memory",
+                     ir_name(s->ir, r->arg.range.cls));
         if (k == AX_VEC)
             vecs++;
         else if (axis_is_expanded(k))
