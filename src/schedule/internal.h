@@ -221,7 +221,8 @@ struct rangeify {
     struct merged_axes merged[8]; /* the last ones, round-robin */
     uint32_t merges;
     struct uop_memo strides; /* price.c: of addresses along one range */
-    struct uop_memo nested;  /* by node of the kernel: levels of the reductions in it */
+    struct uop_memo highest; /* by node of the kernel: the highest level of the reductions in it */
+    struct map range_levels; /* of ranges of reductions, by id */
     uint32_t sym_buffer, sym_reduce, sym_dim;
     const char *illegal; /* why no kernel can do this; NULL: legal */
     bool flat;           /* one linear coordinate for all tensors: for BATCH */

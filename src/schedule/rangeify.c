@@ -29,7 +29,7 @@ void rangeify_restart(struct rangeify *r, struct arena *a) {
     rw_init(&r->rw, r->ir, rules_sym, NULL);
     free_init(&r->fr, r->ir, a);
     uop_memo_init(&r->strides, a);
-    uop_memo_init(&r->nested, a);
+    uop_memo_init(&r->highest, a);
     r->sym_buffer = ir_sym(r->ir, "b", 1);
     r->sym_reduce = ir_sym(r->ir, "r", 1);
     r->sym_dim = ir_sym(r->ir, "d", 1);
@@ -345,6 +345,7 @@ static const uop *reduce_range(struct rangeify *r, uint64_t context, uint32_t le
     const uop *x =
         new_range(r, AX_REDUCE, size, 100 + 8 * RG_MIN(level, 15) + RG_MIN(which, 7), r->next_range++);
     map_put(&r->reduce_ranges, h, x->id);
+    map_put(&r->range_levels, x->id, level);
     return x;
 }
 
@@ -420,25 +421,27 @@ static uint64_t context_of(struct rangeify *r, const uop *const *at, uint32_t n)
     return context;
 }
 
-static uint32_t nested_in(struct rangeify *r, const uop *x) {
-    uint64_t known;
-    uint32_t l = 0;
-    if (uop_memo_get(&r->nested, x, &known)) return (uint32_t)known;
+/* The highest level of the reductions in x, a value of the kernel. */
+static uint32_t highest_level(struct rangeify *r, const uop *x) {
+    uint64_t l = 0, known;
+    if (uop_memo_get(&r->highest, x, &known)) return (uint32_t)known;
     for (uint32_t i = 0; i < x->nsrc; i++) {
-        uint32_t below = nested_in(r, x->src[i]);
+        uint64_t below = highest_level(r, x->src[i]);
+        if (x->op == OP_REDUCE && i && map_get(&r->range_levels, x->src[i]->id, &known))
+            below = RG_MAX(below, known);
         l = RG_MAX(l, below);
     }
-    return (uint32_t)uop_memo_put(&r->nested, x, l + (x->op == OP_REDUCE));
+    return (uint32_t)uop_memo_put(&r->highest, x, l);
 }
 
 /* The level of reduction n there: a coordinate that is reduced itself, as the index of a gather is, stands in its body. */
 static uint32_t level_at(struct rangeify *r, const uop *n, const uop *const *at, uint32_t k) {
-    uint32_t level = level_of(r, n);
+    uint32_t below = 0;
     for (uint32_t i = 0; i < k; i++) {
-        uint32_t below = nested_in(r, at[i]);
-        level = RG_MAX(level, below + 1);
+        uint32_t l = highest_level(r, at[i]);
+        below = RG_MAX(below, l);
     }
-    return level;
+    return RG_MIN(level_of(r, n) + below, 4095);
 }
 
 static bool is_one_value(const uop *const *at, uint32_t n) {
@@ -809,7 +812,8 @@ static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint3
     r->row_reads.n = r->row_reads.cap = 0;
     map_init(&r->reduce_ranges, r->a);
     map_init(&r->row_ranges, r->a);
-    uop_memo_clear(&r->nested);
+    uop_memo_clear(&r->highest);
+    map_init(&r->range_levels, r->a);
     const struct shape *dom = domain_of(r->g, unit, n);
     r->dims = r->flat ? 1 : dom->n;
     for (uint32_t i = 0; i < r->dims; i++) {

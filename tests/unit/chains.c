@@ -71,7 +71,13 @@ static rg_tensor tiled_sums(rg_ctx *c) {
                              .how = RG_COMBINE_SUM, .exclude_self = true);
 }
 
+static rg_tensor sums_of_others(rg_ctx *c) {
+    rg_tensor i = rg_mod(numbers(c, RG_I64, 3), 3);
+    return rg_scatter_add(numbers(c, RG_BF16, 3), 0, rg_repeat(i, RG_INTS(2)), numbers(c, RG_BF16, 6));
+}
+
 TEST(chains_repeated_scatters) {
+    SMALL(sums_of_others);
     SMALL(repeated_sums);
     SMALL(doubled_sums);
     SMALL(tiled_sums);
@@ -88,7 +94,14 @@ static rg_tensor sum_of_picks(rg_ctx *c) {
     return rg_sum(rg_take(y, 0, j));
 }
 
+static rg_tensor picked_argmins(rg_ctx *c) {
+    rg_tensor y = rg_argmin(rg_reshape(numbers(c, RG_U8, 21), RG_SHAPE(3, 7)), RG_AXES(0));
+    rg_tensor i = rg_sum(rg_lt(rg_reshape(numbers(c, RG_I32, 21), RG_SHAPE(7, 3)), 5), RG_AXES(1));
+    return rg_gather(y, 0, rg_mod(i, 7));
+}
+
 TEST(chains_sums_at_their_own_indices) {
+    SMALL(picked_argmins);
     SMALL(own_sums);
     SMALL(sum_of_picks);
 }
