@@ -388,6 +388,26 @@ TEST(conv_kernels_forward_and_back) {
     rg_close(c);
 }
 
+/* A CPU's contractions of views of memory with other rows: a copy first, but for channels innermost and transposed matrices. */
+TEST(conv_reads_rows_of_memory) {
+    setenv("RIDGE_MODEL", "tests/machine.txt", 1);
+    env_reload();
+    rg_ctx *c = rg_open("CPU");
+    rg_tensor x = stored(c, RG_SHAPE(4, 16, 24, 26), 1), w = stored(c, RG_SHAPE(12, 16, 3, 3), 2);
+    rg_tensor columns = stored(c, RG_SHAPE(4, 16, 26, 24), 3), last = stored(c, RG_SHAPE(4, 24, 26, 16), 4);
+    kernels(RG_TENSORS(rg_conv2d(x, w)), 1, 0, "rows");
+    kernels(RG_TENSORS(rg_conv2d(rg_permute(last, RG_INTS(0, 3, 1, 2)), w)), 1, 0, "channels innermost");
+    rg_tensor y = rg_conv2d(rg_transpose(columns, -1, -2), w);
+    kernels(RG_TENSORS(y), 2, 4 * 16 * 26 * 24 * 4, "columns");
+    rg_plan_stats s;
+    if (rg_schedule_stats(RG_TENSORS(y), &s) || s.kernels != 2) FAIL("no copy of columns");
+    rg_tensor a = stored(c, RG_SHAPE(64, 96), 5), b = stored(c, RG_SHAPE(96, 64, 3), 6);
+    kernels(RG_TENSORS(rg_matmul(rg_transpose(a, 0, 1), a)), 1, 0, "a transposed");
+    y = rg_matmul(rg_permute(b, RG_INTS(2, 1, 0)), stored(c, RG_SHAPE(3, 96, 32), 7));
+    if (rg_schedule_stats(RG_TENSORS(y), &s) || s.kernels != 2) FAIL("no copy of innermost batches");
+    rg_close(c);
+}
+
 /* The weight gradient of whole numbers, by parts of images and rows or, split = "0", at once. */
 static void weight_gradient(const char *split, int64_t images, int64_t size, int64_t pad, uint64_t kernels,
                             float *out) {

@@ -487,6 +487,34 @@ TEST(heuristic_phases_share_the_registers) {
                false, "TILE(i,2,i_p) UNROLL(i_p) TILE(c,4,c_r)", "LOOP(c)");
 }
 
+/* The gradient of two keys' and values' rows in 35 heads, of `rows` queries: lanes are terms and results, as they lie, whether the rows
+ * are too short for a tile across them or the tile for a vector. */
+static void gradient_of_keys(int rows, int d) {
+    char text[4096];
+    snprintf(text, sizeof text,
+             "kernel keys\ndk = (PARAM<f32>[0 dk] %d)\ndv = (PARAM<f32>[1 dv] %d)\nq = (PARAM<f32>[2 q] %d)\n"
+             "g = (PARAM<f32>[3 g] %d)\nk = (PARAM<f32>[4 k] %d)\nv = (PARAM<f32>[5 v] %d)\nh = (RANGE[h "
+             "GRID 0] 35)\n"
+             "i = (RANGE[i GRID 1] 2)\ne = (RANGE[e LOOP 2] %d)\nr = (RANGE[r REDUCE 3] %d)\nr1 = (RANGE[r "
+             "REDUCE 3 1] %d)\n"
+             "r2 = (RANGE[r REDUCE 3 2] %d)\na = (RANGE[a REDUCE 4] %d)\nb = (RANGE[b REDUCE 5] %d)\n"
+             "at = (ADD (MUL h %d) (MUL i %d))\nto = (MUL h %d)\nto2 = (ADD (MUL r2 %d) (ADD e to))\n"
+             "x = (MUL (LOAD (INDEX q (ADD a (ADD (MUL r %d) to)))) (LOAD (INDEX k (ADD a at))))\n"
+             "keep0 = (STAGE[keep0 SCRATCH] (EXP2 (MUL (REDUCE[ADD] x a) 0.25)) r)\n"
+             "y = (MUL (LOAD (INDEX g (ADD b (ADD (MUL r1 %d) to)))) (LOAD (INDEX v (ADD b at))))\n"
+             "keep1 = (STAGE[keep1 SCRATCH] (MUL (LOAD (INDEX keep0 r1)) (REDUCE[ADD] y b)) r1)\n"
+             "(SINK (STORE (INDEX dk (ADD e at)) (REDUCE[ADD] (MUL (LOAD (INDEX q to2)) (LOAD (INDEX keep1 "
+             "r2))) r2))\n"
+             "  (STORE (INDEX dv (ADD e at)) (REDUCE[ADD] (MUL (LOAD (INDEX g to2)) (LOAD (INDEX keep0 r2))) "
+             "r2)))\n",
+             70 * d, 70 * d, 35 * rows * d, 35 * rows * d, 70 * d, 70 * d, d, rows, rows, rows, d, d, 2 * d,
+             d, rows * d, d, d, d);
+    CHECK_LIST(text, true, "VEC(a_v)", "VEC(b_v)", "VEC(e_v)");
+}
+
+TEST(heuristic_short_rows_have_lanes_along_terms) { gradient_of_keys(2, 48); }
+TEST(heuristic_few_values_of_rows_have_lanes_along_terms) { gradient_of_keys(8, 24); }
+
 /* Products of rows of five: vectors along packed columns, no horizontal sums. */
 TEST(heuristic_short_sums_of_strided_operands_are_packed) {
     CHECK_LIST("kernel outer\n"

@@ -225,7 +225,7 @@ static double others_save(const struct view *v, int axis) {
     struct elementwise_plan f = {0};
     uint64_t done = twins_of(v, axis).ranges;
     double saved = 0, plain = plain_cost(v);
-    for (int n = 0; n < v->naxis && !v->scans && !v->stages && choose_other(v, done, &f); n++) {
+    for (int n = 0; n < v->naxis && !v->scans && choose_other(v, done, &f); n++) {
         saved += RG_MAX(plain - f.cost, 0);
         done |= v->axis[f.axis].ranges;
     }
@@ -282,6 +282,18 @@ static bool scans_lanes(const struct view *v, int axis, int lanes) {
     return true;
 }
 
+/* The last one found is first. */
+static void note_transposed(struct elementwise_plan *f, int axis) {
+    int k = 0;
+    if (f->transposed == axis) return;
+    while (k < f->nalso && f->also[k] != axis) k++;
+    if (k < f->nalso)
+        f->also[k] = f->transposed;
+    else if (f->transposed >= 0 && k < (int)RG_COUNT(f->also))
+        f->also[f->nalso++] = f->transposed;
+    f->transposed = axis;
+}
+
 static bool choose_vector(const struct view *v, struct elementwise_plan *f) {
     double best = 0;
     f->axis = -1;
@@ -301,13 +313,13 @@ static bool choose_vector(const struct view *v, struct elementwise_plan *f) {
     if (f->axis < 0) return false;
     const struct axis_view *a = &v->axis[f->axis];
     f->vectors = a->size < 0 ? 0 : (a->size + f->lanes - 1) / f->lanes;
-    f->transposed = -1;
+    f->transposed = -1, f->nalso = 0;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         int64_t stride = access_stride(v, s, f->axis, f->lanes);
         int w = stride == 0 || stride == 1 || stride == NO_STRIDE ? -1 : unit_axis(v, s, f->axis);
         if (w < 0) continue;
-        f->transposed = w;
+        note_transposed(f, w);
         f->through_tile |= !s->store && s->times * s->bytes >= BIG / 2;
     }
     return true;
@@ -605,22 +617,37 @@ static bool takes_rows(const struct view *v, const struct elementwise_plan *f, i
            t->size * bytes * f->lanes * ROW_VECTORS <= v->l2 / 2;
 }
 
-static void write_transpose(struct view *v, struct elementwise_plan *f, struct str *out) {
+/* Returns how many of its values are unrolled, beside `copies` of what is inside. */
+static int64_t write_transposed_axis(struct view *v, struct elementwise_plan *f, struct str *out,
+                                     int64_t copies) {
     const struct axis_view *t = &v->axis[f->transposed];
     int64_t bytes = transposed_bytes(v, f), line = RG_MIN(MOST_LANES, LINE_BYTES / bytes);
     int64_t u = t->size <= 2 * line ? t->size : line;
-    while (u > 1 && 2 * u * body_statements(v, f->axis) > MOST_STATEMENTS) u /= 2;
+    while (u > 1 && 2 * u * copies * body_statements(v, f->axis) > MOST_STATEMENTS) u /= 2;
     u = RG_MIN(u, t->size);
     const char *more = view_new_axis(v, t->name, "t");
-    if (u < 2) return;
+    if (u < 2) return 1;
     if (u == t->size)
         str_printf(out, " UNROLL(%s)", t->name);
     else
         str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", t->name, (long long)u, more, more);
     if (t->grid) f->in_grid[f->transposed] = u == t->size ? 1 : (double)((t->size + u - 1) / u);
-    if (!takes_rows(v, f, bytes)) return;
+    if (!takes_rows(v, f, bytes)) return u;
     str_printf(out, " LOOP(%s)", t->name);
     f->in_grid[f->transposed] = 1;
+    return u;
+}
+
+/* Accesses may be contiguous along several axes other than that of the vectors: each is transposed along its own. (A norm of bf16 over
+ * 3 of 3 x 33108 x 79 with its gradient, which is stored as 79 x 33108 x 3: 176 ms, 29.) */
+static void write_transpose(struct view *v, struct elementwise_plan *f, struct str *out) {
+    int first = f->transposed;
+    int64_t copies = write_transposed_axis(v, f, out, 1);
+    for (int i = 0; i < f->nalso && !v->scans && !v->stages; i++) {
+        f->transposed = f->also[i];
+        copies *= write_transposed_axis(v, f, out, copies);
+    }
+    f->transposed = first;
 }
 
 /* Side of a transposition's tile: divides the axis, a multiple of step; 0: none. */
@@ -671,13 +698,20 @@ static bool write_tiled_transpose(struct view *v, struct elementwise_plan *f, st
     return true;
 }
 
+static bool is_also(const struct elementwise_plan *f, int axis) {
+    for (int i = 0; i < f->nalso; i++)
+        if (f->also[i] == axis) return true;
+    return false;
+}
+
 /* Unrolls neighbours that read the same elements of a pooled tensor, so that it is loaded once for them. Returns the axis, or
  * -1. */
 static int write_pooled(struct view *v, struct elementwise_plan *f, struct str *out) {
     int pooled = -1;
     for (int i = 0; i < v->naxis; i++) {
         int64_t n = 0;
-        if (i == f->axis || i == f->transposed || v->axis[i].fixed || v->axis[i].scan) continue;
+        if (i == f->axis || i == f->transposed || is_also(f, i) || v->axis[i].fixed || v->axis[i].scan)
+            continue;
         for (uint32_t k = 0; k < v->topo.n; k++) n = RG_MAX(n, index_divisor(v, v->topo.p[k], i));
         if (n < 2 || v->axis[i].size % n || v->axis[i].size <= n) continue;
         const char *in = view_new_axis(v, v->axis[i].name, "p");
@@ -782,7 +816,7 @@ static void write_taps(struct view *v, const struct elementwise_plan *f, const s
     if (all > MOST_TAPS) return;
     for (int i = v->naxis; i-- > 0;) {
         const struct axis_view *a = &v->axis[i];
-        bool done = i == f->axis || i == f->transposed || (a->ranges & t->ranges);
+        bool done = i == f->axis || i == f->transposed || is_also(f, i) || (a->ranges & t->ranges);
         if (done || !a->reduce || a->grid || a->scan || a->fixed || a->size < 2) continue;
         if (taps * a->size > MOST_TAPS || taps * a->size * body_statements(v, i) > MOST_STATEMENTS / 4)
             continue;
@@ -841,7 +875,7 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
         tile_vector(v, &g, out, shared_unroll(v, &f, g.axis, sums, u, copies));
     }
     if (level < 2) write_scan_columns(v, &f, u, out);
-    if (level < 3 && streams == 1 && !v->scans && !v->stages) write_other_passes(v, &f, t.ranges, out);
+    if (level < 3 && streams == 1 && !v->scans) write_other_passes(v, &f, t.ranges, out);
     if (f.transposed >= 0 && level < 3) write_transpose(v, &f, out);
     if (shared >= 0) write_shared_index(v, &f, out, shared);
     int pooled = level < 2 && shared < 0 ? write_pooled(v, &f, out) : -1;

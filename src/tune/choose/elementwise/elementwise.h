@@ -9,13 +9,14 @@ enum { MOST_TAPS = 64 }; /* of a pooling window that is unrolled */
 enum { LIGHT_BODY = 10, HEAVY_BODY = 60, HUGE_BODY = 160 }; /* weight of a body that is unrolled less */
 
 struct elementwise_plan {
-    int axis, lanes;   /* the vector axis */
-    double cost;       /* of the kernel with it */
-    int registers;     /* of the widest type, per vector of a mixed body; 0, 1: one */
-    int64_t vectors;   /* along it; 0: known at run time only */
-    int transposed;    /* axis with stride 1 of strided loads, or -1 */
-    bool through_tile; /* one of those loads is too large for cache: transpose through a tile */
-    const char *loop;  /* the vector axis' name after streams were split off */
+    int axis, lanes;    /* the vector axis */
+    double cost;        /* of the kernel with it */
+    int registers;      /* of the widest type, per vector of a mixed body; 0, 1: one */
+    int64_t vectors;    /* along it; 0: known at run time only */
+    int transposed;     /* axis with stride 1 of strided loads, or -1 */
+    int also[3], nalso; /* others of other accesses */
+    bool through_tile;  /* one of those loads is too large for cache: transpose through a tile */
+    const char *loop;   /* the vector axis' name after streams were split off */
     const char *name[CHOOSE_AXES];
     double in_grid[CHOOSE_AXES]; /* values of each axis that are still in the grid */
 };
