@@ -116,16 +116,16 @@ static int axis_in_view(struct sgraph *g, const uop *n, const uop *x, uint32_t a
 }
 
 /* What an axis of a factor is to a contraction. */
-enum axis_role { ROLE_OTHER, ROLE_OWN, ROLE_TERM };
+enum axis_part { PART_OTHER, PART_OWN, PART_TERM };
 
-static enum axis_role role_of(struct sgraph *g, const uop *sum, const uop *mul, int factor, const uop *x,
+static enum axis_part part_of(struct sgraph *g, const uop *sum, const uop *mul, int factor, const uop *x,
                               uint32_t axis) {
     const uop *other = mul->src[1 - factor];
     int at = axis_in_view(g, mul->src[factor], x, axis);
-    if (at < 0) return ROLE_OTHER;
+    if (at < 0) return PART_OTHER;
     for (uint32_t i = 1; i < sum->nsrc; i++)
-        if (sum->src[i]->arg.i == at) return ROLE_TERM;
-    return other->op == OP_EXPAND && sg_shape(g, other->src[0])->d[at] == 1 ? ROLE_OWN : ROLE_OTHER;
+        if (sum->src[i]->arg.i == at) return PART_TERM;
+    return other->op == OP_EXPAND && sg_shape(g, other->src[0])->d[at] == 1 ? PART_OWN : PART_OTHER;
 }
 
 /* A factor of a contraction on a CPU that is a view of memory with other rows: stored as it is read, unless the terms are adjacent, or
@@ -147,9 +147,9 @@ static void store_before_contracting(struct copy *c, const uop *sum) {
             continue;
         double n = (double)shape_size(sg_shape(c->g, x)), all = (double)shape_size(sg_shape(c->g, m));
         if (n < LEAST || all < LEAST_REUSE * n) continue;
-        enum axis_role role = role_of(c->g, sum, m, i, x, adjacent);
-        bool matrix = role == ROLE_OWN && !windows && role_of(c->g, sum, m, i, x, last) == ROLE_TERM;
-        if (role != ROLE_TERM && !matrix) force(c, x);
+        enum axis_part part = part_of(c->g, sum, m, i, x, adjacent);
+        bool matrix = part == PART_OWN && !windows && part_of(c->g, sum, m, i, x, last) == PART_TERM;
+        if (part != PART_TERM && !matrix) force(c, x);
     }
 }
 
@@ -177,6 +177,12 @@ static bool adds_wide(const struct copy *c, const uop *n, const uop *const *src)
     struct shapes *sh = &c->g->shapes;
     if (dtype_info[n->dt].bytes > 2 || c->g->opts->gpu == dt_is_float((enum dtype)n->dt)) return false;
     return !c->g->opts->gpu || 2 * shape_size(shape_of(sh, src[1])) >= shape_size(shape_of(sh, src[0]));
+}
+
+static const uop *copy_reduced(struct copy *c, const uop *n, const uop *x) {
+    store_before_contracting(c, x);
+    const uop *sum = distribute_sum(c, n, x);
+    return sum ? sum : copy_sum(c, n, x);
 }
 
 static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n) {
@@ -255,10 +261,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
     if (n->op == OP_SCAN_AXIS) return copy_scan(c, x);
     if (n->op != OP_REDUCE_AXES) return x;
-    if (!shape_size(sg_shape(c->g, src[0]))) return copy_identity(c, x);
-    store_before_contracting(c, x);
-    const uop *sum = distribute_sum(c, n, x);
-    return sum ? sum : copy_sum(c, n, x);
+    return shape_size(sg_shape(c->g, src[0])) ? copy_reduced(c, n, x) : copy_identity(c, x);
 }
 
 static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
