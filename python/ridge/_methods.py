@@ -719,6 +719,64 @@ def zero_(x):
     return fill_(x, 0)
 
 
+def index_select(x, dim, index):
+    return x.take(index, dim)
+
+
+def _rows_of(x, dim, index):
+    shape = [1] * x.ndim
+    shape[dim] = index.shape[0]
+    to = list(x.shape)
+    to[dim] = index.shape[0]
+    return index.reshape(shape).expand(to)
+
+
+def index_add(x, dim, index, source, alpha=1):
+    return x.scatter_add(dim, _rows_of(x, dim, index), source if alpha == 1 else source * alpha)
+
+
+def new_zeros(x, *shape, dtype=None, device=None):
+    return _ridge.zeros(*shape, dtype=dtype or x.dtype, device=device or x.device)
+
+
+def new_ones(x, *shape, dtype=None, device=None):
+    return _ridge.ones(*shape, dtype=dtype or x.dtype, device=device or x.device)
+
+
+def new_full(x, shape, value, dtype=None, device=None):
+    return full(shape, value, dtype or x.dtype, device or x.device)
+
+
+def clamp_min(x, lo):
+    return _ridge.clamp(x, lo)
+
+
+def clamp_max(x, hi):
+    return _ridge.clamp(x, None, hi)
+
+
+def addcmul(x, a, b, value=1):
+    return x + value * a * b
+
+
+def addcdiv(x, a, b, value=1):
+    return x + value * a / b
+
+
+def baddbmm(c, x, y, beta=1, alpha=1):
+    return beta * c + alpha * _ridge.matmul(x, y)
+
+
+def var_mean(x, dim=None, correction=1, keepdim=False):
+    return var(x, dim, correction=correction, keepdim=keepdim), x.mean(dim, keepdim=keepdim)
+
+
+def cdist(x, y):
+    """Distances of the rows of x and y."""
+    d = x.unsqueeze(-2) - y.unsqueeze(-3)
+    return (d * d).sum(-1).sqrt()
+
+
 def _inplace(name):
     fn = getattr(_ridge, name)
 
@@ -731,16 +789,18 @@ def _inplace(name):
 
 _CASTS = dict(float="float32", double="float64", half="float16", bfloat16="bfloat16", int="int32", long="int64", short="int16",
               bool="bool_", byte="uint8", char="int8")
-_INPLACE = "add sub mul div clamp relu exp sqrt neg abs masked_fill".split()
+_INPLACE = "add sub mul div clamp relu exp sqrt neg abs masked_fill scatter scatter_add lerp".split()
 
 FUNCTIONS = """astype transpose swapaxes moveaxis expand_dims flip broadcast_to broadcast_shapes broadcast_arrays tile chunk unbind
 meshgrid pad atleast_1d atleast_2d hstack vstack unstack concat rot90 full full_like arange linspace randint tri norm topk median average
 count_nonzero nonzero masked_select ptp allclose array_equal diff trapezoid einsum tensordot vecdot inner trace addmm cross clip where
-hypot atan2 signbit nan_to_num deg2rad rad2deg divide one_hot cov equal clone numel softplus softmin diagonal scatter_reduce""".split()
+hypot atan2 signbit nan_to_num deg2rad rad2deg divide one_hot cov equal clone numel softplus softmin diagonal scatter_reduce
+index_select index_add addcmul addcdiv baddbmm var_mean cdist""".split()
 METHODS = """window astype to numpy __array__ tolist clone cpu cuda dim numel element_size data_ptr __format__ __contains__ __deepcopy__
 __complex__ type_as view transpose swapaxes moveaxis expand_dims flip broadcast_to expand_as reshape_as view_as tile repeat split chunk
 unbind norm topk median count_nonzero nonzero masked_select ptp allclose diff trace clip where hypot atan2 nan_to_num fill_ zero_ divide
-tensordot inner vecdot signbit equal gelu softplus softmin diagonal scatter_reduce""".split()
+tensordot inner vecdot signbit equal gelu softplus softmin diagonal scatter_reduce index_select index_add new_zeros new_ones new_full
+clamp_min clamp_max addcmul addcdiv baddbmm cdist""".split()
 
 var, std = _moment(_ridge._var), _moment(_ridge._std)
 zeros_like, ones_like = _like(_ridge._zeros_like), _like(_ridge._ones_like)

@@ -15,7 +15,10 @@ from ._ridge import Tensor, tensor
 
 __all__ = """Module Parameter Sequential ModuleList Linear Conv1d Conv2d Conv3d ConvTranspose2d BatchNorm1d BatchNorm2d BatchNorm3d
 LayerNorm RMSNorm GroupNorm InstanceNorm2d Embedding Dropout Flatten Identity MaxPool2d AvgPool2d MultiheadAttention LSTM GRU ReLU GELU SiLU Tanh
-Sigmoid Softmax LogSoftmax LeakyReLU ELU CrossEntropyLoss MSELoss L1Loss BCELoss BCEWithLogitsLoss NLLLoss HuberLoss functional""".split()
+Sigmoid Softmax LogSoftmax LeakyReLU ELU CrossEntropyLoss MSELoss L1Loss BCELoss BCEWithLogitsLoss NLLLoss HuberLoss functional
+ConvTranspose1d ConvTranspose3d MaxPool1d MaxPool3d AvgPool1d AvgPool3d AdaptiveAvgPool2d Upsample PixelShuffle Unflatten Dropout1d Dropout2d
+Dropout3d InstanceNorm1d InstanceNorm3d ModuleDict ParameterList PReLU ReLU6 Hardswish Hardsigmoid Hardtanh Mish SELU CELU Softplus Softsign
+LogSigmoid GLU ZeroPad2d ReflectionPad2d ReplicationPad2d SmoothL1Loss KLDivLoss""".split()
 
 
 def Parameter(x, requires_grad=True):
@@ -174,7 +177,7 @@ class Module:
                 setattr(m, name, tensor(_methods.to(p, *args, **kw), requires_grad=True))
             for name, b in list(m._buffers.items()):
                 if "float" in b.dtype.name:
-                    m.register_buffer(name, _methods.to(b, *args, **kw))
+                    m.register_buffer(name, tensor(_methods.to(b, *args, **kw)))
         return self
 
     def extra_repr(self):
@@ -223,6 +226,58 @@ class ModuleList(Sequential):
 
     def forward(self, *args):
         raise NotImplementedError("a ModuleList only holds modules")
+
+
+class ModuleDict(ModuleList):
+    """Modules by name."""
+
+    def __init__(self, modules=()):
+        super().__init__()
+        for name, m in dict(modules).items():
+            setattr(self, name, m)
+
+    def __getitem__(self, name):
+        return self._modules[name]
+
+    def __setitem__(self, name, m):
+        setattr(self, name, m)
+
+    def __contains__(self, name):
+        return name in self._modules
+
+    def __iter__(self):
+        return iter(self._modules)
+
+    def keys(self):
+        return self._modules.keys()
+
+    def values(self):
+        return self._modules.values()
+
+    def items(self):
+        return self._modules.items()
+
+
+class ParameterList(Module):
+    """Parameters in a list."""
+
+    def __init__(self, values=()):
+        super().__init__()
+        for v in values:
+            self.append(v)
+
+    def append(self, v):
+        setattr(self, str(len(self)), v if v.requires_grad else Parameter(v))
+        return self
+
+    def __getitem__(self, i):
+        return list(self._parameters.values())[i]
+
+    def __len__(self):
+        return len(self._parameters)
+
+    def __iter__(self):
+        return iter(self._parameters.values())
 
 
 class Function(Module):
@@ -299,6 +354,14 @@ class Conv3d(_Conv):
 
 class ConvTranspose2d(_Conv):
     axes, function, transposed = 2, staticmethod(_ridge.conv_transpose2d), True
+
+
+class ConvTranspose1d(_Conv):
+    axes, function, transposed = 1, staticmethod(_ridge.conv_transpose1d), True
+
+
+class ConvTranspose3d(_Conv):
+    axes, function, transposed = 3, staticmethod(_ridge.conv_transpose3d), True
 
 
 class BatchNorm2d(Module):
@@ -386,6 +449,14 @@ class InstanceNorm2d(Module):
         return _ridge.instancenorm(x, None, None, self.eps)
 
 
+class InstanceNorm1d(InstanceNorm2d):
+    pass
+
+
+class InstanceNorm3d(InstanceNorm2d):
+    pass
+
+
 class Embedding(Module):
     def __init__(self, num_embeddings, embedding_dim):
         super().__init__()
@@ -402,6 +473,33 @@ class Dropout(Module):
 
     def forward(self, x):
         return _ridge.dropout(x, self.p) if self.training and self.p else x
+
+
+class Dropout1d(Dropout):
+    """Whole channels of (N, C, ..)."""
+
+    def forward(self, x):
+        if not self.training or not self.p:
+            return x
+        keep = _ridge.ones(x.shape[:2] + (1,) * (x.ndim - 2), dtype=x.dtype, device=x.device)
+        return x * _ridge.dropout(keep, self.p)
+
+
+class Dropout2d(Dropout1d):
+    pass
+
+
+class Dropout3d(Dropout1d):
+    pass
+
+
+class Unflatten(Module):
+    def __init__(self, dim, sizes):
+        super().__init__()
+        self.dim, self.sizes = dim, sizes
+
+    def forward(self, x):
+        return _ridge.unflatten(x, self.dim, self.sizes)
 
 
 class Flatten(Module):
@@ -431,6 +529,77 @@ class MaxPool2d(Module):
 
 class AvgPool2d(MaxPool2d):
     function = staticmethod(_ridge.avg_pool2d)
+
+
+class MaxPool1d(MaxPool2d):
+    function = staticmethod(_ridge.max_pool1d)
+
+
+class MaxPool3d(MaxPool2d):
+    function = staticmethod(_ridge.max_pool3d)
+
+
+class AvgPool1d(MaxPool2d):
+    function = staticmethod(_ridge.avg_pool1d)
+
+
+class AvgPool3d(MaxPool2d):
+    function = staticmethod(_ridge.avg_pool3d)
+
+
+class AdaptiveAvgPool2d(Module):
+    def __init__(self, output_size):
+        super().__init__()
+        self.size = output_size
+
+    def forward(self, x):
+        return functional.adaptive_avg_pool2d(x, self.size)
+
+
+class Upsample(Module):
+    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None):
+        super().__init__()
+        self.options = size, scale_factor, mode, align_corners
+
+    def forward(self, x):
+        return functional.interpolate(x, *self.options)
+
+
+class PixelShuffle(Module):
+    def __init__(self, upscale_factor):
+        super().__init__()
+        self.r = upscale_factor
+
+    def forward(self, x):
+        return functional.pixel_shuffle(x, self.r)
+
+
+class ZeroPad2d(Module):
+    mode = "constant"
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
+
+    def forward(self, x):
+        return functional.pad(x, self.padding, self.mode)
+
+
+class ReflectionPad2d(ZeroPad2d):
+    mode = "reflect"
+
+
+class ReplicationPad2d(ZeroPad2d):
+    mode = "replicate"
+
+
+class PReLU(Module):
+    def __init__(self, num_parameters=1, init=0.25):
+        super().__init__()
+        self.weight = tensor(_ridge.ones(num_parameters) * init, requires_grad=True)
+
+    def forward(self, x):
+        return functional.prelu(x, self.weight)
 
 
 class MultiheadAttention(Module):
@@ -518,6 +687,11 @@ ReLU, SiLU, Tanh, Sigmoid = (_activation(n, f) for n, f in (
     ("ReLU", _ridge.relu), ("SiLU", _ridge.silu), ("Tanh", _ridge.tanh), ("Sigmoid", _ridge.sigmoid)))
 GELU, Softmax, LogSoftmax = _activation("GELU", _methods.gelu), _activation("Softmax", _ridge.softmax), _activation("LogSoftmax", _ridge.log_softmax)
 LeakyReLU, ELU = _activation("LeakyReLU", _ridge.leaky_relu), _activation("ELU", _ridge.elu)
+ReLU6, Hardswish, Hardsigmoid, Hardtanh, Mish, SELU, CELU, Softplus, Softsign, LogSigmoid, GLU = (_activation(n, f) for n, f in (
+    ("ReLU6", _ridge.relu6), ("Hardswish", _ridge.hardswish), ("Hardsigmoid", _ridge.hardsigmoid),
+    ("Hardtanh", lambda x, min_val=-1.0, max_val=1.0: _ridge.hardtanh(x, min_val, max_val)), ("Mish", _ridge.mish), ("SELU", _ridge.selu),
+    ("CELU", lambda x, alpha=1.0: _ridge.celu(x, alpha)), ("Softplus", _methods.softplus), ("Softsign", _ridge.softsign),
+    ("LogSigmoid", _ridge.logsigmoid), ("GLU", lambda x, dim=-1: _ridge.glu(x, dim))))
 
 
 def _loss(name, fn):
@@ -534,6 +708,7 @@ def _loss(name, fn):
 CrossEntropyLoss, MSELoss, L1Loss = _loss("CrossEntropyLoss", _ridge.cross_entropy), _loss("MSELoss", _ridge.mse_loss), _loss("L1Loss", _ridge.l1_loss)
 BCELoss, BCEWithLogitsLoss = _loss("BCELoss", _ridge.bce), _loss("BCEWithLogitsLoss", _ridge.bce_with_logits)
 NLLLoss, HuberLoss = _loss("NLLLoss", _ridge.nll_loss), _loss("HuberLoss", _ridge.huber_loss)
+SmoothL1Loss, KLDivLoss = _loss("SmoothL1Loss", _ridge.smooth_l1_loss), _loss("KLDivLoss", _ridge.kl_div)
 
 
 class _Functional:
@@ -562,6 +737,35 @@ class _Functional:
     @staticmethod
     def embedding(x, weight):
         return _ridge.embedding(x, weight)
+
+    @staticmethod
+    def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=None):
+        n = x.ndim - 2
+        if size is None:
+            by = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * n
+            size = [int(math.floor(d * f)) for d, f in zip(x.shape[2:], by)]
+        how = {"nearest-exact": "nearest_exact", "bilinear": "linear", "trilinear": "linear"}.get(mode, mode)
+        return _ridge._interpolate(x, [size] * n if isinstance(size, int) else list(size), how, bool(align_corners))
+
+    @staticmethod
+    def adaptive_avg_pool2d(x, output_size):
+        h, w = (output_size,) * 2 if isinstance(output_size, int) else output_size
+        return _ridge._adaptive_avg_pool2d(x, h or x.shape[-2], w or x.shape[-1])
+
+    @staticmethod
+    def pixel_shuffle(x, r):
+        n, c, h, w = x.shape
+        return x.reshape(n, c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3).reshape(n, c // (r * r), h * r, w * r)
+
+    @staticmethod
+    def prelu(x, weight):
+        w = weight.reshape([1, -1] + [1] * (x.ndim - 2)) if weight.size > 1 else weight
+        return _ridge.where(x > 0, x, w * x)
+
+    @staticmethod
+    def cosine_similarity(x, y, dim=1, eps=1e-8):
+        norms = ((x * x).sum(dim) * (y * y).sum(dim)).sqrt()
+        return (x * y).sum(dim) / _ridge.maximum(norms, eps)
 
 
 functional = _Functional()

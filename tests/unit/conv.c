@@ -370,8 +370,8 @@ TEST(conv_kernels_forward_and_back) {
     kernels(RG_TENSORS(g[1]), 2, 32 * weight, "gradient of the weight");
     kernels(RG_TENSORS(g[0], g[1], g[2]), 5, 32 * weight + 1e6,
             "all gradients"); /* of the bias: a sum over 64 images, which may be split */
-    rg_tensor gate = rg_conv2d(x, stored(c, RG_SHAPE(48, 32, 5, 5), 8), .padding = RG_INTS(2));
-    rg_grad(rg_add(rg_mul(y, stored(c, RG_SHAPE(48, 1, 1), 9)), gate), RG_TENSORS(x), g,
+    rg_tensor second = rg_conv2d(x, stored(c, RG_SHAPE(48, 32, 5, 5), 8), .padding = RG_INTS(2));
+    rg_grad(rg_add(rg_mul(y, stored(c, RG_SHAPE(48, 1, 1), 9)), second), RG_TENSORS(x), g,
             .seed = stored(c, RG_SHAPE(64, 48, 24, 24), 4));
     kernels(RG_TENSORS(g[0]), 4, 2e7, "gradient of what two read"); /* not its windows: 118 MB */
     y = rg_conv2d(x, w, .stride = RG_INTS(2), .padding = RG_INTS(2));
