@@ -506,7 +506,7 @@ static void form_classes(struct draw *d) {
     int64_t dim[2] = {x->dim[0], x->rank > 2 ? x->dim[2] : 1};
     struct operand *i = indices(d, x->rank - 1, dim, x->dim[1]);
     d->work = operand_count(x);
-    if (!strcmp(d->row->name, "nll_loss")) d->work = x->elements = operand_count(i);
+    if (!strcmp(d->row->name, "nll_loss")) d->work = x->elements = x->picks = operand_count(i);
 }
 
 static void form_target(struct draw *d) {

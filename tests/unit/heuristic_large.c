@@ -515,6 +515,28 @@ static void gradient_of_keys(int rows, int d) {
 TEST(heuristic_short_rows_have_lanes_along_terms) { gradient_of_keys(2, 48); }
 TEST(heuristic_few_values_of_rows_have_lanes_along_terms) { gradient_of_keys(8, 24); }
 
+/* Many small images: lanes are images, and what is inside of one is unrolled, with constant indices and predicates. */
+TEST(heuristic_small_images_are_lanes) {
+    CHECK_LIST(
+        "kernel pool\n" /* padded windows of 2 x 3 of 5 x 3, strides 2 and 3 */
+        "o = (PARAM<f32>[0 o] 1200)\nx = (PARAM<f32>[1 x] 3000)\n"
+        "n = (RANGE[n GRID 0] 200)\ni = (RANGE[i GRID 1] 3)\nj = (RANGE[j GRID 2] 2)\n"
+        "a = (RANGE[a REDUCE 3] 2)\nb = (RANGE[b REDUCE 4] 3)\ny = (ADD a (MUL i 2))\nz = (ADD b (MUL j 3))\n"
+        "p = (AND (AND (LT 0 y) (LT 0 z)) (AND (LT y 6) (LT z 4)))\n"
+        "at = (ADD (ADD (MUL y 3) z) (ADD (MUL n 15) -4))\n"
+        "l = (WHERE p (LOAD (INDEX x (WHERE p at (INVALID<idx>)))) -inf)\n"
+        "(SINK (STORE (INDEX o (ADD j (ADD (MUL i 2) (MUL n 6)))) (REDUCE[MAX] l a b)))\n",
+        true, "VEC(n_v)", "UNROLL(a)", "UNROLL(b)", "UNROLL(i)", "UNROLL(j)");
+    CHECK_LIST(
+        "kernel resize\n" /* rows of 5 to 9 */
+        "o = (PARAM<f32>[0 o] 1800)\nx = (PARAM<f32>[1 x] 1000)\n"
+        "n = (RANGE[n GRID 0] 200)\ni = (RANGE[i GRID 1] 9)\n"
+        "at = (IDIV (MUL (CAST<i32> i) 5) 9)\nw = (FDIV (CAST<f32> (MOD (MUL (CAST<i32> i) 5) 9)) 9.0)\n"
+        "l = (LOAD (INDEX x (ADD (CAST<idx> at) (MUL n 5))))\n"
+        "(SINK (STORE (INDEX o (ADD i (MUL n 9))) (MUL l w)))\n",
+        true, "VEC(n_v)", "UNROLL(i)");
+}
+
 /* Products of rows of five: vectors along packed columns, no horizontal sums. */
 TEST(heuristic_short_sums_of_strided_operands_are_packed) {
     CHECK_LIST("kernel outer\n"

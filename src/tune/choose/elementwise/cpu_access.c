@@ -87,3 +87,10 @@ double access_cost(const struct view *v, const struct access_view *s, int axis, 
     if (stride != NO_STRIDE && !s->pred && has_rows(v, s, axis)) return transposed_cost(v, s, axis, touch);
     return s->add ? access_price.scattered_add : access_price.gathered;
 }
+
+double image_access_cost(const struct view *v, const struct access_view *s, int axis, int lanes) {
+    int64_t stride = access_stride(v, s, axis, lanes);
+    if (stride == 0 || stride == 1) return s->store ? 1.5 : 1;
+    if (s->bytes < 4) return s->store ? access_price.stored_narrow : access_price.transposed_narrow;
+    return access_price.transposed;
+}

@@ -93,7 +93,7 @@ static struct twins twins_of(const struct view *v, int axis) {
 
 /* ---- 1: the vector axis ------------------------------------------------------------------------------ */
 
-static double weight(const uop *n) {
+double op_weight(const uop *n) {
     if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX) return 0;
     if (n->op == OP_THREEFRY) return weight_of.random;
     if (op_is_fn((enum op)n->op)) return weight_of.special;
@@ -134,7 +134,7 @@ static double vector_cost(const struct view *v, struct twins t, int lanes) {
     }
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i];
-        double w = weight(n) * v->times[n->id];
+        double w = op_weight(n) * v->times[n->id];
         if (n->op == OP_REDUCE) {
             cost += v->times[n->id] * (v->mask[n->src[0]->id] & t.ranges ? each : 1);
             if (binds_twin(v, &t, n))
@@ -165,7 +165,7 @@ static bool is_chain(const struct view *v, int axis) {
         if (v->access[i].pred || (stride != 0 && stride != 1)) return false;
     }
     for (uint32_t i = 0; i < v->topo.n; i++) /* divisions wait for their unit, not for each other */
-        if (v->topo.p[i]->dt != DT_IDX && weight(v->topo.p[i]) > weight_of.simple) return false;
+        if (v->topo.p[i]->dt != DT_IDX && op_weight(v->topo.p[i]) > weight_of.simple) return false;
     return body_weight(v, axis) > CHAIN_BODY;
 }
 
@@ -186,7 +186,7 @@ static double plain_cost(const struct view *v) {
         cost += v->access[i].times * (v->access[i].store ? vec_cost.store : 1);
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i];
-        cost += v->times[n->id] * (n->op == OP_REDUCE ? 1 : weight(n));
+        cost += v->times[n->id] * (n->op == OP_REDUCE ? 1 : op_weight(n));
     }
     return cost;
 }
@@ -235,7 +235,7 @@ static double others_save(const struct view *v, int axis) {
 double body_weight(const struct view *v, int axis) {
     double w = 0;
     for (uint32_t i = 0; i < v->topo.n; i++)
-        if (view_depends(v, v->topo.p[i], axis)) w += weight(v->topo.p[i]);
+        if (view_depends(v, v->topo.p[i], axis)) w += op_weight(v->topo.p[i]);
     return w;
 }
 
@@ -308,7 +308,7 @@ static bool choose_vector(const struct view *v, struct elementwise_plan *f) {
         while (lanes > 2 && lanes > a->most) lanes /= 2;
         double c = vector_cost(v, twins_of(v, i), lanes) - others_save(v, i);
         if (f->axis < 0 || c < vec_cost.better_axis * best)
-            best = c, f->axis = i, f->lanes = lanes, f->registers = registers;
+            best = f->cost = c, f->axis = i, f->lanes = lanes, f->registers = registers;
     }
     if (f->axis < 0) return false;
     const struct axis_view *a = &v->axis[f->axis];
@@ -448,7 +448,7 @@ static bool worth_keeping(const struct view *v, int axis) {
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i];
         uint64_t m = v->mask[n->id] & a->ranges;
-        if (weight(n) < weight_of.div || !m || !dt_is_float((enum dtype)n->dt)) continue;
+        if (op_weight(n) < weight_of.div || !m || !dt_is_float((enum dtype)n->dt)) continue;
         if (seen && seen != m) return true;
         seen = m;
     }
@@ -460,7 +460,7 @@ static double pass_weight(const struct view *v, uint64_t member) {
     double w = 0;
     for (uint32_t i = 0; i < v->topo.n; i++)
         if (v->mask[v->topo.p[i]->id] & member)
-            w += (weight(v->topo.p[i]) + 0.1) * v->times[v->topo.p[i]->id];
+            w += (op_weight(v->topo.p[i]) + 0.1) * v->times[v->topo.p[i]->id];
     return w;
 }
 
@@ -737,7 +737,7 @@ static int shared_index(const struct view *v, const struct elementwise_plan *f) 
         if (i == f->axis || !v->axis[i].grid || v->axis[i].fixed || v->axis[i].size < 2) continue;
         for (uint32_t k = 0; k < v->topo.n; k++)
             if (view_depends(v, v->topo.p[k], f->axis) && !view_depends(v, v->topo.p[k], i))
-                w += weight(v->topo.p[k]);
+                w += op_weight(v->topo.p[k]);
         if (w > most) most = w, best = i;
     }
     return best;
@@ -846,6 +846,7 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
         f.in_grid[i] = v->axis[i].grid ? v->axis[i].most : 1;
     }
     f.loop = a->name;
+    if (level < 1 && write_images(v, &f, out)) return true;
     if (level < 2 && f.transposed >= 0 && write_tiled_transpose(v, &f, out)) return true;
     if (level < 2 && write_columns(v, &f, out)) return true;
     if (level < 3 && worth_keeping(v, f.axis)) str_printf(out, " RESIDENT(%s)", a->name);

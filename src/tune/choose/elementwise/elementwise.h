@@ -39,10 +39,20 @@ int64_t sums_along(const struct view *, int axis);
 /* Writes the opts of the vector axis, u vectors per iteration. */
 void tile_vector(struct view *, struct elementwise_plan *, struct str *out, int64_t u);
 
+/* Of an op, in simple instructions; 0: an index, a load. */
+double op_weight(const uop *);
+
+/* ---- cpu_images.c ------------------------------------------------------------------------------------------- */
+
+/* Writes a list of its own for many small images; false: the plan is better. */
+bool write_images(struct view *, struct elementwise_plan *, struct str *out);
+
 /* ---- cpu_access.c ------------------------------------------------------------------------------------------- */
 
 /* Vector loads that an element of the access costs, with vectors along the axis; touch: of them per element, if contiguous. */
 double access_cost(const struct view *, const struct access_view *, int axis, int lanes, double touch);
+/* .. that a vector of images costs, where everything inside of an image is unrolled. */
+double image_access_cost(const struct view *, const struct access_view *, int axis, int lanes);
 /* An axis other than `not` along which the access has stride 1 and that can be unrolled; -1: none. */
 int unit_axis(const struct view *, const struct access_view *, int not );
 /* The constant that n divides the axis by, as in an index of a pooled tensor; 0: none. */
