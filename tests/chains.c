@@ -850,7 +850,7 @@ static void op_norm(struct gen *g) {
 
 static void op_attention(struct gen *g) {
     int i = pick_where(g, true, true, 0), j = pick_where(g, true, true, 0), k = pick_where(g, true, true, 0);
-    if (i < 0 || j < 0 || k < 0) return;
+    if (i < 0 || j < 0 || k < 0 || g->extreme) return; /* whether NaN at a masked key counts is open */
     int64_t b = pick_int(g, 1, 2), h = pick_int(g, 1, 2), t = pick_int(g, 1, 20),
             s = chance(g, 60) ? t : t + pick_int(g, 0, 9), d = (int64_t[]){8, 16, 32, 5}[pick_int(g, 0, 3)];
     bool causal = chance(g, 40), swapped = chance(g, 40);
@@ -871,6 +871,152 @@ static void op_attention(struct gen *g) {
     put(g, rg_attention(g->v[part[0]].t, g->v[part[1]].t, g->v[part[2]].t, .causal = causal), 2,
         40 * (eps(dt) + eps(RG_F32)), part[0], part[1], part[2], "rg_attention(v%d, v%d, v%d, .causal = %d);",
         part[0], part[1], part[2], causal);
+}
+
+/* ---- others: each with few parameters ---- */
+
+static void op_einsum(struct gen *g) {
+    static const struct {
+        const char *text;
+        int x[4], y[4], nx, ny; /* sizes of operands: axes by their letter, a b c d */
+    } row[] = {
+        {"ab,bc->ac", {0, 1}, {1, 2}, 2, 2},          {"ab,cb->ca", {0, 1}, {2, 1}, 2, 2},
+        {"abc,adc->adb", {0, 1, 2}, {0, 3, 2}, 3, 3}, {"abcd,abdc->ac", {0, 1, 2, 3}, {0, 1, 3, 2}, 4, 4},
+        {"ba,ba->a", {1, 0}, {1, 0}, 2, 2},           {"abc,cd->bad", {0, 1, 2}, {2, 3}, 3, 2},
+        {"ab,cd->dabc", {0, 1}, {2, 3}, 2, 2},        {"abc,b->ca", {0, 1, 2}, {1}, 3, 1}};
+    int k = (int)pick_int(g, 0, RG_COUNT(row) - 1), i = pick_where(g, false, true, 0), j = pick(g);
+    int64_t size[4];
+    struct dims x = {.n = row[k].nx}, y = {.n = row[k].ny};
+    for (int a = 0; a < 4; a++) size[a] = pick_int(g, 1, chance(g, 30) ? 20 : 6);
+    for (int a = 0; a < x.n; a++) x.d[a] = size[row[k].x[a]];
+    for (int a = 0; a < y.n; a++) y.d[a] = size[row[k].y[a]];
+    double all = (double)(size[0] * size[1] * size[2] * size[3]);
+    if (i < 0 || all > (double)g->cap) return;
+    rg_dtype dt = dt_of(g, i);
+    i = shaped(g, i, x), j = shaped(g, j, y);
+    if (j >= 0) j = cast(g, j, dt);
+    if (i < 0 || j < 0) return;
+    for_product(g, &i, &j, all);
+    product(g, rg_einsum(row[k].text, RG_TENSORS(g->v[i].t, g->v[j].t)), i, j, all,
+            "rg_einsum(\"%s\", RG_TENSORS(v%d, v%d));", row[k].text, i, j);
+}
+
+static void op_conv_line(struct gen *g) {
+    int i = pick_where(g, false, true, 0), j = pick(g);
+    int64_t n = pick_int(g, 1, 3), c = pick_int(g, 1, 4), l = pick_int(g, 3, 30), k = pick_int(g, 1, 3),
+            o = pick_int(g, 1, 6), stride = pick_int(g, 1, 2), pad = pick_int(g, 0, 2),
+            dil = pick_int(g, 1, 2);
+    if (i < 0 || dil * (k - 1) + 1 > l + 2 * pad) return;
+    rg_dtype dt = dt_of(g, i);
+    i = shaped(g, i, (struct dims){{n, c, l}, 3}), j = shaped(g, j, (struct dims){{o, c, k}, 3});
+    if (j >= 0) j = cast(g, j, dt);
+    if (i < 0 || j < 0) return;
+    for_product(g, &i, &j, (double)(c * k));
+    product(
+        g,
+        rg_conv1d(g->v[i].t, g->v[j].t, .stride = RG_INTS(stride), .padding = RG_INTS(pad),
+                  .dilation = RG_INTS(dil)),
+        i, j, (double)(c * k),
+        "rg_conv1d(v%d, v%d, .stride = RG_INTS(%lld), .padding = RG_INTS(%lld), .dilation = RG_INTS(%lld));",
+        i, j, (long long)stride, (long long)pad, (long long)dil);
+}
+
+static void op_resize(struct gen *g) {
+    struct dims s;
+    int i = image(g, &s);
+    if (i < 0 || !count(&s)) return;
+    const struct val *v = &g->v[i];
+    int64_t h = pick_int(g, 1, 9), w = pick_int(g, 1, 9);
+    if (s.d[0] * s.d[1] * h * w > g->cap) return;
+    rg_pad_mode mode = (rg_pad_mode)pick_int(g, 1, 3);
+    switch (pick_int(g, 0, 2)) {
+    case 0:
+        put(g, rg_interpolate(v->t, RG_SHAPE(h, w)), v->mag, v->err, i, -1, -1,
+            "rg_interpolate(v%d, RG_SHAPE(%lld, %lld));", i, (long long)h, (long long)w);
+        return;
+    case 1:
+        i = clamped(g, i, limit(dt_of(g, i))), v = &g->v[i];
+        put(g, rg_adaptive_avg_pool2d(v->t, h, w), v->mag, v->err + 4 * eps(dt_of(g, i)) * v->mag, i, -1, -1,
+            "rg_adaptive_avg_pool2d(v%d, %lld, %lld);", i, (long long)h, (long long)w);
+        return;
+    default:
+        if (s.d[2] < 2 || s.d[3] < 3) return;
+        put(g, rg_pad_with(v->t, RG_INTS(0, 0, 0, 0, 1, 0, 2, 1), mode), v->mag, v->err, i, -1, -1,
+            "rg_pad_with(v%d, RG_INTS(0, 0, 0, 0, 1, 0, 2, 1), %d);", i, (int)mode);
+        return;
+    }
+}
+
+static void op_integers(struct gen *g) {
+    int i = pick_where(g, true, false, 0), j = i < 0 ? -1 : beside(g, i);
+    if (j < 0 || is_float(dt_of(g, i)) || dt_of(g, i) == RG_BOOL) return;
+    rg_tensor x = g->v[i].t, y = g->v[j].t;
+    switch (pick_int(g, 0, 3)) {
+    case 0: put(g, rg_floordiv(x, y), INFINITY, 0, i, j, -1, "rg_floordiv(v%d, v%d);", i, j); return;
+    case 1: put(g, rg_fmod(x, y), INFINITY, 0, i, j, -1, "rg_fmod(v%d, v%d);", i, j); return;
+    case 2:
+        put(g, rg_shl(x, rg_mod(y, 3)), INFINITY, 0, i, j, -1, "rg_shl(v%d, rg_mod(v%d, 3));", i, j);
+        return;
+    default:
+        put(g, rg_shr(x, rg_mod(y, 5)), INFINITY, 0, i, j, -1, "rg_shr(v%d, rg_mod(v%d, 5));", i, j);
+        return;
+    }
+}
+
+static void op_random(struct gen *g) {
+    int i = pick(g);
+    struct dims s = shape(g, i);
+    if (chance(g, 50) || !is_float(dt_of(g, i)))
+        put(g, rg_randint(g->c, RG_I32, -3, 4, list(&s)), 4, 0, -1, -1, -1,
+            "rg_randint(c, RG_I32, -3, 4, RG_SHAPE(%s));", text(&s));
+    else if (g->v[i].mag <= limit(dt_of(g, i)) / 2)
+        put(g, rg_dropout(g->v[i].t, 0.5), 2 * g->v[i].mag, 2 * g->v[i].err, i, -1, -1,
+            "rg_dropout(v%d, 0.5);", i);
+}
+
+static void op_loss(struct gen *g) {
+    int i = pick_where(g, true, true, 0);
+    if (i < 0) return;
+    int64_t n = pick_int(g, 1, 20), c = pick_int(g, 2, 12);
+    i = shaped(g, i, (struct dims){{n, c}, 2});
+    if (i < 0) return;
+    i = clamped(g, i, 8);
+    int j = indices(g, (struct dims){{n}, 1}, c);
+    if (j < 0) return;
+    rg_dtype dt = dt_of(g, i);
+    put(g, rg_cross_entropy(g->v[i].t, g->v[j].t), 20, 160 * (eps(dt) + eps(RG_F32)), i, j, -1,
+        "rg_cross_entropy(v%d, v%d);", i, j);
+}
+
+static void op_parts(struct gen *g) {
+    int i = pick_where(g, false, false, 1);
+    if (i < 0) return;
+    struct dims s = shape(g, i);
+    int a = axis_of(g, &s);
+    rg_tensor out[2];
+    if (s.d[a] < 2) return;
+    int64_t first = pick_int(g, 1, s.d[a] - 1);
+    if (rg_split(g->v[i].t, a, RG_INTS(first, s.d[a] - first), out)) return;
+    for (int k = 0; k < 2; k++)
+        put(g, out[k], g->v[i].mag, g->v[i].err, i, -1, -1,
+            "part %d of rg_split(v%d, %d, RG_INTS(%lld, %lld));", k, i, a, (long long)first,
+            (long long)(s.d[a] - first));
+}
+
+static void op_channels(struct gen *g) {
+    struct dims s;
+    int i = image(g, &s);
+    if (i < 0 || !count(&s) || g->v[i].err > 0) return;
+    i = clamped(g, i, 8);
+    double off = 800 * (eps(dt_of(g, i)) + eps(RG_F32)), n = sqrt((double)count(&s)) + 1;
+    const struct val *v = &g->v[i];
+    if (s.d[2] * s.d[3] < 2) return;
+    if (chance(g, 50))
+        put(g, rg_groupnorm(v->t, 1, RG_NONE, RG_NONE), n, off * n, i, -1, -1,
+            "rg_groupnorm(v%d, 1, RG_NONE, RG_NONE);", i);
+    else
+        put(g, rg_instancenorm(v->t, RG_NONE, RG_NONE), n, off * n, i, -1, -1,
+            "rg_instancenorm(v%d, RG_NONE, RG_NONE);", i);
 }
 
 /* ---- state ---- */
@@ -926,12 +1072,13 @@ typedef void op_fn(struct gen *);
 static const struct {
     op_fn *fn;
     int weight;
-} ops[] = {{op_order, 7},     {op_flip, 4},    {op_slice, 6},     {op_window, 1}, {op_reshape, 6},
-           {op_expand, 4},    {op_pad, 3},     {op_cat, 4},       {op_move, 8},   {op_unary, 5},
-           {op_smooth, 4},    {op_binary, 12}, {op_divide, 2},    {op_where, 3},  {op_cast, 4},
-           {op_reduce, 9},    {op_scan, 5},    {op_sort, 5},      {op_matmul, 5}, {op_conv, 2},
-           {op_pool, 2},      {op_gather, 4},  {op_scatter, 4},   {op_pack, 2},   {op_norm, 3},
-           {op_attention, 1}, {op_assign, 3},  {op_checkpoint, 1}};
+} ops[] = {
+    {op_order, 7},  {op_flip, 4},      {op_slice, 6},  {op_window, 1},     {op_reshape, 6}, {op_expand, 4},
+    {op_pad, 3},    {op_cat, 4},       {op_move, 8},   {op_unary, 5},      {op_smooth, 4},  {op_binary, 12},
+    {op_divide, 2}, {op_where, 3},     {op_cast, 4},   {op_reduce, 9},     {op_scan, 5},    {op_sort, 5},
+    {op_matmul, 5}, {op_conv, 2},      {op_pool, 2},   {op_gather, 4},     {op_scatter, 4}, {op_pack, 2},
+    {op_norm, 3},   {op_attention, 1}, {op_assign, 3}, {op_checkpoint, 1}, {op_einsum, 3},  {op_conv_line, 1},
+    {op_resize, 2}, {op_integers, 3},  {op_random, 1}, {op_loss, 1},       {op_parts, 2},   {op_channels, 1}};
 
 static void step(struct gen *g) {
     int all = 0;
@@ -1152,7 +1299,7 @@ static const char *compare(const struct gen *g, const struct got *want, const st
             size_t n = want->v[c][o].n;
             const struct val *v = &g->v[g->out[o]];
             double most = most_of(w, n), tol = 8 * v->err;
-            if (g->grads[o]) tol = 500 * coarse * RG_MAX(most, 0.02 * all);
+            if (g->grads[o]) tol = 500 * coarse * RG_MAX(RG_MAX(most, 0.02 * all), 1e-3);
             for (size_t i = 0; i < n; i++) {
                 if (w[i] == x[i] || (isnan(w[i]) && isnan(x[i])) || fabs(w[i] - x[i]) <= tol) continue;
                 if (g->grads[o] && (!isfinite(w[i]) || fabs(w[i]) > 6e4 || coarse > 5e-4)) continue;
