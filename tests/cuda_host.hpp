@@ -25,6 +25,8 @@ typedef unsigned long u64;
 #define __nanosleep(ns) sched_yield()
 #define __trap() fprintf(stderr, "trapped\n"), abort()
 #define __popc __builtin_popcount
+#define __expf expf
+#define __logf logf
 
 typedef float f32;
 typedef double f64;
@@ -91,6 +93,16 @@ static const u64 *warp_meets(u64 value) {
 }
 static void __syncthreads() { meet(all_threads, blockDim.x, 0, 0); }
 static void __syncwarp() { warp_meets(0); }
+static u32 __syncthreads_count(bool p) {
+    static thread_local u32 sum[2];
+    const u32 turn = all_threads.round % 2;
+    sum[turn] += p;
+    __syncthreads();
+    const u32 r = sum[turn];
+    __syncthreads();
+    sum[turn] = 0;
+    return r;
+}
 static u32 __ballot_sync(u32, bool p) {
     const u64 *v = warp_meets(p);
     u32 r = 0;

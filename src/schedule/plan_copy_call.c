@@ -6,12 +6,13 @@
 
 enum {
     TOP_ROWS = 32, /* rows that have a block each in a builtin kernel (device/cuda/builtin.c); fewer .. */
-    TOP_LENGTH = 1 << 17, /* .. of this length are cut .. */
-    TOP_CHUNKS = 1024,    /* .. into chunks .. */
-    TOP_MOST = 256,       /* .. if no more elements are wanted .. */
-    TOP_FOUND = 1 << 16,  /* .. and chunks find as many; these are cut again .. */
-    TOP_AGAIN = 1 << 13,  /* .. where they are more than a block selects from soon */
-    TOP_EACH = 16         /* elements of a chunk for each one that is wanted */
+    TOP_LENGTH = 1 << 17,      /* .. of this length are cut .. */
+    TOP_CHUNKS = 1024,         /* .. into chunks .. */
+    TOP_MOST = 256,            /* .. if no more elements are wanted .. */
+    TOP_FOUND = 1 << 15,       /* .. and chunks find as many, or .. */
+    TOP_LONG = 1 << 16,        /* .. are of this length; what they find is cut again .. */
+    TOP_AGAIN = TOP_FOUND + 1, /* .. where it is more than a block selects from soon */
+    TOP_EACH = 16              /* elements of a chunk for each one that is wanted */
 };
 
 static const uop *call(struct copy *c, const char *name, enum dtype dt, const uop *const *src, uint32_t n) {
@@ -24,6 +25,13 @@ static const uop *sorted_last(struct copy *c, enum dtype dt, bool descending) {
     return uop_identity(c->g->ir, descending ? OP_MAX : OP_MIN, dt);
 }
 
+/* Elements of a chunk of a row: a little more than these, if they divide it, so that nothing is padded. */
+static int64_t chunk_of(int64_t len, int64_t least) {
+    for (int64_t n = least; 4 * n <= 5 * least; n++)
+        if (len % n == 0) return n;
+    return (least / 64 + 1) * 64;
+}
+
 /* The first k of few long rows, which a GPU would sort: of chunks, a block each, and then of what these found. NULL: rows are many
  * or shorter than `least`. */
 static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *src, int64_t least) {
@@ -34,8 +42,8 @@ static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *s
     int64_t len = in->d[last], k = src[2]->arg.i, rows = shape_size(in) / RG_MAX(len, 1), d[SHAPE_MAX];
     if (rows < 1 || rows >= TOP_ROWS || len < least || k < 1 || k > TOP_MOST || in->n == SHAPE_MAX)
         return NULL;
-    int64_t want = RG_MIN(TOP_CHUNKS / rows, TOP_FOUND / k),
-            each = (RG_MAX(len / want, TOP_EACH * k) / 64 + 1) * 64, chunks = (len + each - 1) / each;
+    int64_t want = RG_MIN(TOP_CHUNKS / rows, RG_MAX(TOP_FOUND / k, len / TOP_LONG)),
+            each = chunk_of(len, RG_MAX(len / want, TOP_EACH * k)), chunks = (len + each - 1) / each;
     const uop *x = graph_pad(ir, &c->g->shapes, src[0], sorted_last(c, dt, src[1]->arg.i != 0), last, 0,
                              chunks * each - len);
     memcpy(d, in->d, in->n * sizeof *d);

@@ -67,23 +67,24 @@ static const uop *call_of_scan(struct ir *ir, const char *name, enum dtype dt, c
     return uop_new(ir, OP_CALL, dt, 1, src, 2, (union arg){.u = ir_sym(ir, name, strlen(name))});
 }
 
-/* Along an axis: the call, and the result in x's order of axes. */
+/* Along an axis, which goes behind the others: the call, and the result in x's order of axes. */
 static const uop *along(struct ir *ir, struct shapes *sh, const char *name, const uop *x, int64_t axis,
                         const uop **call) {
     const struct shape *s = shape_of(sh, x);
     uint32_t n = s->n;
-    int64_t order[SHAPE_MAX], inner = 1;
+    int64_t order[SHAPE_MAX], back[SHAPE_MAX], inner = 1;
     enum dtype dt = (enum dtype)x->dt;
-    for (uint32_t i = 0; i < n; i++) order[i] = i, inner *= i > axis ? s->d[i] : 1;
+    for (uint32_t i = 0; i < n; i++) order[i] = i + (i >= axis), inner *= i > axis ? s->d[i] : 1;
+    order[n - 1] = axis;
+    for (uint32_t i = 0; i < n; i++) back[order[i]] = i;
     x = narrow(x);
     if (axis + 1 == n) return *call = call_of_scan(ir, name, dt, x);
     if (inner == 1) {
         x = graph_shaped(ir, OP_RESHAPE, x, s->d, (uint32_t)axis + 1);
         return graph_shaped(ir, OP_RESHAPE, *call = call_of_scan(ir, name, dt, x), s->d, n);
     }
-    order[axis] = n - 1, order[n - 1] = axis;
     *call = call_of_scan(ir, name, dt, graph_shaped(ir, OP_PERMUTE, x, order, n));
-    return graph_shaped(ir, OP_PERMUTE, *call, order, n);
+    return graph_shaped(ir, OP_PERMUTE, *call, back, n);
 }
 
 const uop *scan_log_call(struct ir *ir, struct shapes *sh, const uop *x, int64_t axis, const uop **call) {

@@ -279,6 +279,23 @@ TEST(schedule_gpu_chunks_of_topk_are_read_once) {
     }
 }
 
+/* A row is cut into chunks that divide it, where there are such; what they find is selected from by one block. */
+TEST(schedule_gpu_topk_of_long_rows) {
+    static const struct {
+        int64_t n, k;
+        uint32_t kernels;
+    } want[] = {{1 << 24, 7, 2}, {709079, 127, 3}, {331957, 31, 3}};
+    for (size_t i = 0; i < RG_COUNT(want); i++) {
+        char text[200];
+        snprintf(text, sizeof text, "kernel g\n(GRAPH (CALL<f32>[topk] (BUFFER<f32>[0] %lld) 1 %lld))\n",
+                 (long long)want[i].n, (long long)want[i].k);
+        struct gpu_case c = {.text = text};
+        plan(&c);
+        CHECK_EQ(c.run.sched.call.n, want[i].kernels);
+        arena_free(&c.arena);
+    }
+}
+
 /* Sums of products that keep few threads busy: what a thread has summed before a second kernel starts is one kernel. */
 TEST(schedule_gpu_short_sums_are_whole) {
     static const int terms[] = {80, 200};

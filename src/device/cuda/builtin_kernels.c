@@ -17,14 +17,14 @@
 #define EACH "    for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < count; i += (i64)gridDim.x * 256) {\n"
 
 /* The first `wanted` of a row in one kernel, a block per row. A row of at most MOST elements, of which many are wanted, is sorted by a
- * bitonic network in shared memory. Of another each thread finds its least key; the wanted-th of those is a bound that `wanted` keys do not
- * exceed, and few others: those within it are the candidates. Where too many are (equal keys, or the least of all with one
+ * bitonic network in shared memory. Of another each thread finds its least key; the wanted-th of those, found bit by bit, is a bound that
+ * `wanted` keys do not exceed, and few others: those within it are the candidates. Where too many are (equal keys, or the least of all with one
  * thread) the bound is selected digit by digit, the most significant first, and ties are taken in the order of the row.
  * Candidates are sorted by key and index, so that the result is that of the stable sort. */
 static const char select_text[] =
     "extern \"C\" __global__ __launch_bounds__(512) void topk_select(OUT *out, const B *x, i64 len, i64 wanted, i64 down, "
     "u64 n, char *s, u64 d) {\n"
-    "    __shared__ K ck[MOST], least[512], bound;\n"
+    "    __shared__ K ck[MOST], bound;\n"
     "    __shared__ u32 cp[MOST], hist[256], ties[16], count, left;\n"
     "    pdl_wait();\n"
     "    const u32 tid = threadIdx.x, threads = blockDim.x, lane = tid % 32, warp = tid / 32;\n"
@@ -47,18 +47,15 @@ static const char select_text[] =
     "        K mine = ALL;\n"
     "        #pragma unroll 8\n"
     "        for (i64 i = tid; i < len; i += threads) { const K k = key_of(i); mine = k < mine ? k : mine; }\n"
-    "        least[tid] = mine;\n"
-    "        for (u32 size = 2; size <= threads; size *= 2)\n"
-    "            for (u32 by = size / 2; by; by /= 2) {\n"
-    "                __syncthreads();\n"
-    "                const u32 o = tid ^ by;\n"
-    "                if (o > tid) {\n"
-    "                    const K a = least[tid], b = least[o];\n"
-    "                    if ((a > b) == !(tid & size)) least[tid] = b, least[o] = a;\n"
-    "                }\n"
-    "            }\n"
-    "        __syncthreads();\n"
-    "        const K top = least[wanted - 1];\n"
+    "        K seen = 0, same = 0;\n"
+    "        u32 left = (u32)wanted, alike = threads;\n"
+    "        for (K bit = TOP; bit && alike != left; bit >>= 1) {\n"
+    "            seen |= bit;\n"
+    "            const u32 c = __syncthreads_count(!((mine ^ same) & seen));\n"
+    "            if (c >= left) alike = c;\n"
+    "            else left -= c, alike -= c, same |= bit;\n"
+    "        }\n"
+    "        const K top = same | (ALL ^ seen);\n"
     "        #pragma unroll 8\n"
     "        for (i64 i = tid; i < len; i += threads) { const K k = key_of(i); if (k <= top) add(k, (u32)i); }\n"
     "    }\n"
@@ -650,11 +647,12 @@ static uint32_t scan_texts(struct arena *a, const struct dev_call *c, struct dev
         {"DOWN(x)", arena_printf(a, "%s(x)", real ? to->down : arena_printf(a, "(%s)", to->element))},
         {"PAIR", pair ? "1" : "0"},
         {"INFINITE", wide ? "__builtin_inf()" : "__builtin_inff()"},
-        {"EXP(x)", wide ? "exp(x)" : "expf(x)"},
-        {"LOG(x)", wide ? "log(x)" : "logf(x)"},
+        {"EXP(x)", wide ? "exp(x)" : "__expf(x)"}, /* of x < 0: what is far below the maximum adds nothing */
+        {"LOG(x)", wide ? "log(x)" : "__logf(x)"}, /* of x >= 1: to 2e-7, which is added to the maximum */
+        {"NOTHING", pair ? "-INFINITE" : "ZERO"},
         {"COMBINE(a, b)", ""},
         {"ZERO", ""}};
-    if (!pair) scan_op(a, to, op, w + 10);
+    if (!pair) scan_op(a, to, op, w + 11);
     out[CUDA_CLEAR] = (struct dev_kernel_text){"sort_clear", cuda_sort_clear};
     out[CUDA_SCAN] = (struct dev_kernel_text){"scan_tiles", with(a, w, RG_COUNT(w), cuda_scan_tiles)};
     return CUDA_SCAN + 1;

@@ -7,7 +7,7 @@
  * length, and the order of additions does not depend on which block was first. Tiles are taken by an atomic counter, so that a tile waits only for
  * tiles that already run. A word of the state is 1 << 32 with 32 bits of a value: no fence is needed.
  * A logarithm of a sum of exponentials is a pair (maximum, sum of exponentials less that maximum).
- * Requires: ITEMS, TI, TO (elements), C (computed with), UP, DOWN between them; PAIR, or COMBINE and ZERO. The state begins at zero.
+ * Requires: ITEMS, TI, TO (elements), C (computed with), UP, DOWN between them; PAIR, or COMBINE and ZERO; NOTHING: what changes no sum. The state begins at zero.
  * Tests: tests/unit/builtin_host.c, tests/unit/scans.c, tests/unit/cuda.c (cuda_compile_calls) */
 #include "device/cuda/internal.h"
 
@@ -83,6 +83,7 @@ const char cuda_scan_tiles[] =
     "    const i64 at = row * len + tile * TILE, left = per ? (rows - row) * len : len - tile * TILE, most = per ? per * len : TILE;\n"
     "    const u32 m = (u32)(left < most ? left : most);\n"
     "    x += at, out += at;\n"
+    "    for (u32 i = m + tid; i < TILE; i += 256) cell[i + i / 32] = NOTHING;\n" /* beyond the row */
     "    if ((u64)x % 16) {\n"
     "        #pragma unroll\n"
     "        for (u32 r = 0; r < ITEMS; r++) {\n"
@@ -106,11 +107,17 @@ const char cuda_scan_tiles[] =
     "    bool head = false, headed;\n"
     "    S sum = none(), all;\n"
     "    #pragma unroll\n"
-    "    for (u32 r = 0; r < ITEMS; r++) {\n"
-    "        v[r] = cell[first + r + (first + r) / 32];\n"
-    "        if (per && !p) sum = none(), head = true;\n"
-    "        if (first + r < m) sum = join(sum, of(v[r]));\n"
-    "        if (per && ++p == len) p = 0;\n"
+    "    for (u32 r = 0; r < ITEMS; r++) v[r] = cell[first + r + (first + r) / 32];\n"
+    "    if (per) {\n"
+    "        #pragma unroll\n"
+    "        for (u32 r = 0; r < ITEMS; r++) {\n"
+    "            if (!p) sum = none(), head = true;\n"
+    "            sum = join(sum, of(v[r]));\n"
+    "            if (++p == len) p = 0;\n"
+    "        }\n"
+    "    } else {\n"
+    "        #pragma unroll\n"
+    "        for (u32 r = 0; r < ITEMS; r++) sum = join(sum, of(v[r]));\n"
     "    }\n"
     "    S run = scan_block(sum, head, headed, all);\n"
     "    if (!per && tiles > 1) {\n"
@@ -148,12 +155,17 @@ const char cuda_scan_tiles[] =
     "        run = join(join(past, near), run);\n"
     "    }\n"
     "    p = within;\n"
-    "    #pragma unroll\n"
-    "    for (u32 r = 0; r < ITEMS; r++) {\n"
-    "        if (per && !p) run = none();\n"
-    "        run = join(run, of(v[r]));\n"
-    "        cell[first + r + (first + r) / 32] = value(run);\n"
-    "        if (per && ++p == len) p = 0;\n"
+    "    if (per) {\n"
+    "        #pragma unroll\n"
+    "        for (u32 r = 0; r < ITEMS; r++) {\n"
+    "            if (!p) run = none();\n"
+    "            run = join(run, of(v[r]));\n"
+    "            cell[first + r + (first + r) / 32] = value(run);\n"
+    "            if (++p == len) p = 0;\n"
+    "        }\n"
+    "    } else {\n"
+    "        #pragma unroll\n"
+    "        for (u32 r = 0; r < ITEMS; r++) run = join(run, of(v[r])), cell[first + r + (first + r) / 32] = value(run);\n"
     "    }\n"
     "    __syncthreads();\n"
     "    if ((u64)out % 16) {\n"
