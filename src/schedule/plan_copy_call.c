@@ -6,13 +6,13 @@
 
 enum {
     TOP_ROWS = 32, /* rows that have a block each in a builtin kernel (device/cuda/builtin.c); fewer .. */
-    TOP_LENGTH = 1 << 17,      /* .. of this length are cut .. */
-    TOP_CHUNKS = 1024,         /* .. into chunks .. */
-    TOP_MOST = 256,            /* .. if no more elements are wanted .. */
-    TOP_FOUND = 1 << 15,       /* .. and chunks find as many, or .. */
-    TOP_LONG = 1 << 16,        /* .. are of this length; what they find is cut again .. */
-    TOP_AGAIN = TOP_FOUND + 1, /* .. where it is more than a block selects from soon */
-    TOP_EACH = 16              /* elements of a chunk for each one that is wanted */
+    TOP_LENGTH = 1 << 17, /* .. of this length are cut .. */
+    TOP_CHUNKS = 1024,    /* .. into chunks .. */
+    TOP_MOST = 256,       /* .. if no more elements are wanted .. */
+    TOP_FOUND = 1 << 15,  /* .. and chunks find as many, or .. */
+    TOP_LONG = 1 << 16,   /* .. are of this length; what they find is cut again .. */
+    TOP_EQUAL = 4,        /* .. where it is more, or of bytes, of which many are equal, a fourth */
+    TOP_EACH = 16         /* elements of a chunk for each one that is wanted */
 };
 
 static const uop *call(struct copy *c, const char *name, enum dtype dt, const uop *const *src, uint32_t n) {
@@ -42,7 +42,8 @@ static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *s
     int64_t len = in->d[last], k = src[2]->arg.i, rows = shape_size(in) / RG_MAX(len, 1), d[SHAPE_MAX];
     if (rows < 1 || rows >= TOP_ROWS || len < least || k < 1 || k > TOP_MOST || in->n == SHAPE_MAX)
         return NULL;
-    int64_t want = RG_MIN(TOP_CHUNKS / rows, RG_MAX(TOP_FOUND / k, len / TOP_LONG)),
+    bool equal = dtype_info[dt].bytes == 1;
+    int64_t want = RG_MIN(TOP_CHUNKS / rows, RG_MAX((equal ? 2 : 1) * TOP_FOUND / k, len / TOP_LONG)),
             each = chunk_of(len, RG_MAX(len / want, TOP_EACH * k)), chunks = (len + each - 1) / each;
     const uop *x = graph_pad(ir, &c->g->shapes, src[0], sorted_last(c, dt, src[1]->arg.i != 0), last, 0,
                              chunks * each - len);
@@ -61,7 +62,7 @@ static const uop *copy_topk(struct copy *c, enum call_id id, const uop *const *s
     }
     few = graph_shaped(ir, OP_RESHAPE, few, d, in->n);
     const uop *of_few[] = {few, src[1], src[2]};
-    const uop *which = copy_topk(c, id, of_few, TOP_AGAIN);
+    const uop *which = copy_topk(c, id, of_few, TOP_FOUND / (equal ? TOP_EQUAL : 1) + !equal);
     if (!which)
         need_stored(c, few), which = call(c, id == CALL_topk ? "topk" : "topk_index",
                                           id == CALL_topk ? dt : DT_I64, of_few, 3);

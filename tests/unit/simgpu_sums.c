@@ -110,6 +110,10 @@ TEST(simgpu_transposes_of_several) {
          .in = {{RG_F32, {1, 260, 264}}, {RG_F32, {1, 260, 264}}, {RG_F32, {1, 260, 264}}}},
         {"transposed sums bf16", .fn = transposed,
          .in = {{RG_BF16, {3, 150, 152}}, {RG_BF16, {3, 150, 152}}, {RG_BF16, {3, 150, 152}}}, .most = 1e-2},
+        {"few columns", .fn = transposed,
+         .in = {{RG_F32, {2, 11002, 3}}, {RG_F32, {2, 11002, 3}}, {RG_F32, {2, 11002, 3}}}},
+        {"few columns bf16", .fn = transposed,
+         .in = {{RG_BF16, {1, 8008, 9}}, {RG_BF16, {1, 8008, 9}}, {RG_BF16, {1, 8008, 9}}}, .most = 1e-2},
     };
     check_all(s, RG_COUNT(s), "SIM90");
     say(1, 0, 0, 0);

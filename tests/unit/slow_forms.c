@@ -242,6 +242,11 @@ static rg_tensor patches(rg_tensor x) {
 
 /* What is sorted along its first axis is one matrix that is transposed, however many axes are behind it. */
 static rg_tensor sorted0(rg_tensor x) { return rg_sort(rg_reshape(x, RG_SHAPE(128, 160, 20)), 0); }
+static rg_tensor scanned0(rg_tensor x) { return rg_logcumsumexp(rg_reshape(x, RG_SHAPE(16384, 240, 4)), 0); }
+#define SCANNED "E_960_16384               opts: PADTO(i1,64) TILE(i1,64,i1_t0)"
+/* Of a few columns that are transposed a thread has those of several rows. */
+static rg_tensor transposed(rg_tensor x) { return rg_contiguous(rg_transpose(x, 0, 1)); }
+#define FEW_TRANSPOSED "E_3_131072                opts: REG(i0) TILE(i1,4,i1_v) VEC(i1_v)"
 #define ONE_MATRIX "E_3200_128                opts: PADTO(i1,64) TILE(i1,64,i1_t0)"
 
 /* A residual block of convolutions with norms of given statistics, whose shortcut is one, too: what is stored for the sum of both is
@@ -341,6 +346,8 @@ static const struct {
     {"heads of odd rows", heads, RG_BF16, 8 * 197, 192},
     {"norm of patches", patches, RG_BF16, 64, 3 * 80 * 112},
     {"a sort along the first axis", sorted0, RG_F32, 128, 3200},
+    {"sums of exponentials along the first axis", scanned0, RG_F32, 16384, 960},
+    {"a transposition of three columns", transposed, RG_F32, 131072, 3},
     {"layer norm, odd", layernorm, RG_F32, 100003, 65},
 };
 
@@ -390,7 +397,8 @@ TEST(slow_forms_none) {
     if (!strstr(text, FEW_SUMS)) FAIL("%.200s", few ? few : "no such kernel");
     CHECK(strstr(text, FEW_COLUMNS) && !strstr(text, WIDE_SUM) && strstr(text, ROWS_OF_CHANNELS));
     CHECK(strstr(text, PADDED_ROWS) && strstr(text, MERGED_ROWS) && strstr(text, CHANNELS_LAST));
-    CHECK(strstr(text, ONE_MATRIX));
+    CHECK(strstr(text, ONE_MATRIX) && strstr(text, SCANNED));
+    CHECK(strstr(text, FEW_TRANSPOSED));
     check_fast(text);
     arena_free(&arena);
 }

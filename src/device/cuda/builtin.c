@@ -17,7 +17,9 @@ enum {
     SELECT_WANTED = 256, /* of a long row, a block per row .. */
     SELECT_ROWS = 32,    /* .. where there are as many, or rows are short */
     SELECT_SHORT = 1 << 16,
-    SELECT_THREADS = 512
+    SELECT_THREADS = 512, /* of a block; of many blocks fewer, .. */
+    SELECT_MANY = 512,
+    SELECT_LEAST = 128 /* .. twice as many as elements are wanted */
 };
 
 enum {
@@ -272,7 +274,9 @@ static void select_step(const struct cuda_call *c, const struct dev_launch *l, s
     uint32_t threads = 32;
     bool top = top_of(c, l->var);
     uint32_t lanes = top ? WARP : cuda_row_of(l->var[0]).lanes, per = top ? THREADS : CUDA_ROW_THREADS;
-    while (threads < SELECT_THREADS && 2 * threads < l->var[0]) threads *= 2;
+    while (threads < SELECT_THREADS && 2 * threads < l->var[0] &&
+           (l->grid < SELECT_MANY || threads < SELECT_LEAST || threads < 2 * l->var[1]))
+        threads *= 2;
     if (cuda_sorts_block(c->element, l->var))
         give(s, c->kernel[CUDA_ROWS], l->grid, CUDA_BLOCK_WARPS * WARP);
     else if (lanes)

@@ -7,6 +7,7 @@
 #define TRANSPOSE_SHARED 45056  /* bytes of its tiles: five blocks of an SM */
 #define TRANSPOSE_TILE 64
 #define MIN_TRANSPOSE_SIDE 32 /* of a tile that is worth filling */
+#define MOST_COLUMNS 16       /* that a thread has */
 
 static bool is_transposed(const struct view *v, const struct access_view *s, int inner) {
     return !s->store && stride_of(v, s, inner) > 1 && view_can_name(v, s->buf);
@@ -119,6 +120,19 @@ static const char *write_transpose(struct view *v, const struct access_view *s, 
     return out.p;
 }
 
+/* Columns of a few elements, row by row: a thread has those of several rows, which it loads and stores by vectors, so that no line
+ * is read again. */
+static const char *transpose_few(struct view *v, const struct access_view *s, int inner, int along) {
+    int64_t n = v->axis[along].size, size = v->axis[inner].size, lanes = s->bytes > 4 ? 2 : 16 / s->bytes;
+    lanes = RG_MIN(lanes, 8);
+    if (n > MOST_COLUMNS || size < TRANSPOSE_TILE || stride_of(v, s, inner) != n) return "";
+    while (size % lanes) lanes /= 2;
+    const char *name = v->axis[inner].name, *part = view_new_axis(v, name, "v");
+    const char *list = arena_printf(v->arena, "REG(%s) TILE(%s,%d,%s) VEC(%s)", v->axis[along].name, name,
+                                    (int)lanes, part, part);
+    return lanes > 1 && view_legal(v, list) ? list : "";
+}
+
 const char *gpu_transpose(struct view *v) {
     int inner = -1, along = -1, rows = -1;
     double all = 1;
@@ -129,10 +143,12 @@ const char *gpu_transpose(struct view *v) {
     }
     if (v->reduces || v->scans || v->stages || inner < 0 || all < MIN_TRANSPOSE) return "";
     const struct access_view *s = transposed_load(v, inner, &along);
-    if (!s || s->bytes > 4) return "";
+    if (!s) return "";
+    if (s->bytes > 4) return transpose_few(v, s, inner, along);
     if (v->axis[inner].size < MIN_TRANSPOSE_SIDE) return transpose_in_registers(v, inner, along);
     if (v->axis[along].size < TRANSPOSE_TILE * 3 / 4) rows = next_rows(v, s, inner, along);
     int64_t size = v->axis[along].size * (rows < 0 ? 1 : v->axis[rows].size);
-    const char *tiled = size < MIN_TRANSPOSE_SIDE ? "" : write_transpose(v, s, inner, along, rows);
+    const char *tiled = size < MIN_TRANSPOSE_SIDE ? transpose_few(v, s, inner, along)
+                                                  : write_transpose(v, s, inner, along, rows);
     return *tiled ? tiled : transpose_in_registers(v, inner, along);
 }
