@@ -602,12 +602,32 @@ static bool has_result_beside(struct tally *t, const uop *sink) {
     return false;
 }
 
+static bool has_contraction(struct tally *t, const uop *n, uint32_t depth) {
+    if (n->op == OP_REDUCE) return is_contraction(t, n);
+    if (!depth || n->op == OP_LOAD || n->dt == DT_IDX) return false;
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if (has_contraction(t, n->src[i], depth - 1)) return true;
+    return false;
+}
+
+/* A concatenation's term that is a contraction: WHERE(indices, .., 0), to which the other parts are added. No tile has it. */
+static bool is_part(struct tally *t, const uop *n) {
+    return n->op == OP_WHERE && is_predicate(n->src[0], PREDICATE_DEPTH) && graph_is_zero(n->src[2]) &&
+           has_contraction(t, n->src[1], PREDICATE_DEPTH);
+}
+
+static bool concatenates_contraction(struct tally *t, const uop *n) {
+    return n->op == OP_ADD && n->dt != DT_IDX && (is_part(t, n->src[0]) || is_part(t, n->src[1]));
+}
+
 static const char *check_kernel(struct tally *t, const uop *sink) {
     const char *why = NULL;
     for (uint32_t i = 0; i < t->topo.n && !why; i++) {
         if (t->topo.p[i]->op == OP_REDUCE) why = check_reduce(t, t->topo.p[i]);
         if (t->topo.p[i]->op == OP_SCAN) why = check_scan(t, t->topo.p[i]);
     }
+    for (uint32_t i = 0; i < t->topo.n && !why && t->gpu && t->contractions && !t->rows; i++)
+        if (concatenates_contraction(t, t->topo.p[i])) why = "a contraction in a concatenation";
     if (!why) why = check_nests(t);
     if (!why && t->rows) why = check_rows(t, sink);
     if (!why && t->gpu && t->contractions && has_result_beside(t, sink))

@@ -66,6 +66,20 @@ TEST(schedule_gpu_splits_columns_of_images) {
     arena_free(&c.arena);
 }
 
+/* A concatenation stores no product element by element: no tile has results of which some are sums and some are loaded. */
+TEST(schedule_gpu_stores_products_that_are_concatenated) {
+    struct gpu_case c = {
+        .text =
+            "kernel g\na = (EXPAND (RESHAPE (CAST<f32> (BUFFER<bf16>[0] 512 256)) 512 1 256) 512 64 256)\n"
+            "b = (EXPAND (RESHAPE (CAST<f32> (BUFFER<bf16>[1] 64 256)) 1 64 256) 512 64 256)\n"
+            "y = (CAST<bf16> (RESHAPE (REDUCE_AXES[ADD] (MUL a b) 2) 512 64))\n"
+            "(GRAPH (ADD (PAD (MAX y 0.0) -0.0 0 0 0 0 351 0) (PAD (BUFFER<bf16>[2] 512 351) -0.0 0 0 0 64 0 "
+            "0)))\n"};
+    plan(&c);
+    CHECK_EQ(c.run.sched.call.n, 2);
+    arena_free(&c.arena);
+}
+
 #define SIZE "4096 4096"
 #define HALF(x) "(CAST<f32> (CAST<bf16> " x "))"
 #define PRODUCT(a, b)                                     \
