@@ -45,7 +45,7 @@ static const uop *back(struct tg *g, const uop *rows, const uop *x, int64_t axis
 
 /* ---- short rows: a sorting network, fused with what is around it ------------------------------------------ */
 
-enum { SHORT = 8 };
+enum { SHORT = 8, SHORTEST = 3 };
 
 /* Element i of the axis: its value and, if asked for, its index. */
 struct ranked {
@@ -107,10 +107,21 @@ static const uop *values(struct tg *g, const char *name, const char *indices, co
     return t_grad_through(g, v, t_gather(g, r, -1, call(g, indices, DT_I64, r, num, n)));
 }
 
+/* The values by their indices; of very few elements picked from all of them, whose gradient is as plain. */
 static const uop *short_values(struct tg *g, const uop *x, int64_t axis, bool descending, int64_t k) {
-    const uop *v = short_rows(g, x, axis, descending, k, false);
+    const uop *v = short_rows(g, x, axis, descending, k, false), *out[SHORT];
     if (!dt_is_float((enum dtype)x->dt)) return v;
-    return t_grad_through(g, v, t_gather(g, x, axis, short_rows(g, x, axis, descending, k, true)));
+    uint32_t at = tg_axis(g, x, axis);
+    const uop *index = short_rows(g, x, axis, descending, k, true);
+    if (tg_shape(g, x)->d[at] > SHORTEST) return t_grad_through(g, v, t_gather(g, x, axis, index));
+    for (int64_t i = 0; i < k; i++) {
+        const uop *which = pick(g, index, at, i);
+        out[i] = pick(g, x, at, 0);
+        for (int64_t j = 1; j < tg_shape(g, x)->d[at]; j++)
+            out[i] = tg_op3(g, OP_WHERE, tg_op2(g, OP_EQ, which, uop_int(g->ir, DT_I64, j)),
+                            pick(g, x, at, j), out[i]);
+    }
+    return t_grad_through(g, v, t_stack(g, out, (uint32_t)k, at));
 }
 
 static bool is_one(struct tg *g, const uop *r) { return tg_shape(g, r)->d[tg_shape(g, r)->n - 1] == 1; }
