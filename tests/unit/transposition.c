@@ -359,3 +359,20 @@ TEST(transposition_copies_rows_with_their_halo) {
     expect_text(t[2], "= *(const f32x8m *)(b0 +");
     run_all(t, 4);
 }
+
+/* Two to four bytes of each row, vectors across rows: stores of 16 bytes and more, shuffled from as many values. */
+TEST(transposition_of_few_bytes) {
+    struct packed_case *t[3];
+    for (int n = 2; n <= 4; n++) {
+        char text[512];
+        snprintf(
+            text, sizeof text,
+            "kernel bytes\nout = (PARAM<i8>[0 out] %d)\na = (PARAM<i8>[1 a] 256)\nb = (PARAM<i8>[2 b] %d)\n"
+            "i = (RANGE[i GRID 0] 256)\nj = (RANGE[j GRID 1] %d)\n"
+            "(SINK (STORE (INDEX out (ADD j (MUL i %d))) (ADD (LOAD (INDEX a i)) (LOAD (INDEX b j)))))\n",
+            256 * n, n, n, n);
+        t[n - 2] = open_packed(64, text, "TILE(i,16,i_v) VEC(i_v) UNROLL(j)", 0);
+        expect_no_text(t[n - 2], ")[0] = ");
+    }
+    run_all(t, 3);
+}

@@ -394,10 +394,15 @@ static struct piece quad_piece(const struct co *c, uint32_t i, unsigned bytes) {
 static struct piece store_piece(const struct co *c, uint32_t i) {
     unsigned bytes = dtype_info[c->spot.p[i].buf->dt].bytes, whole = (unsigned)c->vec_bytes / bytes;
     unsigned run = spot_run(c, i, whole, false), part = whole, few = (unsigned)c->vec_bytes / 8;
-    if (c->gpu || c->vec_bytes <= 32 || (bytes != 4 && bytes != 2))
+    if (c->gpu || c->vec_bytes <= 32 || bytes > 4)
         return (struct piece){run == whole && whole > 1 ? whole : 0, 0};
     while (part > run) part /= 2;
-    if (part * bytes >= 32 && sources_of(c, i, part) <= few) return (struct piece){part, 0};
+    unsigned least =
+        bytes > 1 ? 32
+                  : 16; /* bytes of it; those of bytes are shuffled from half as many, or stored one by one */
+    if (bytes == 1) few /= 2;
+    if (part * bytes >= least && sources_of(c, i, part) <= few) return (struct piece){part, 0};
+    if (bytes == 1) return (struct piece){run == whole ? whole : 0, 0};
     struct piece p = quad_piece(c, i, bytes);
     if (p.lanes == 1 && part >= ROW && sources_of(c, i, part) < few) p.lanes = part;
     return p;

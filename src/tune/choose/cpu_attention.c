@@ -141,17 +141,39 @@ static const char *tile_axis(struct view *v, struct str *out, int axis, int64_t 
     return in;
 }
 
+/* The axis along which results are stored, whatever else is reduced along it. */
+static int result_axis(const struct view *v) {
+    int best = -1;
+    for (int i = 0; i < v->naxis; i++)
+        for (int k = 0; k < v->naccess && !v->axis[i].grid; k++)
+            if (v->access[k].store && access_stride(v, &v->access[k], i, 1) == 1) best = i;
+    return best;
+}
+
+static void tile_sums(struct view *v, struct str *out, int axis, int lanes) {
+    enum { MOST_SUMS = 8 };
+    const struct axis_view *a = &v->axis[axis];
+    const char *lane = view_new_axis(v, a->name, "v"), *more = view_new_axis(v, a->name, "u");
+    int64_t n = ceil_div(a->size, lanes), u = even_part(n, MOST_SUMS);
+    str_printf(out, " TILE(%s,%d,%s) VEC(%s)", a->name, lanes, lane, lane);
+    if (u == n)
+        str_printf(out, " REG(%s)", a->name);
+    else if (u > 1)
+        str_printf(out, " TILE(%s,%lld,%s) REG(%s)", a->name, (long long)u, more, more);
+}
+
 /* Rows too short for what a tile across them packs: lanes along the terms and along the result, as they lie, and a horizontal
- * sum for each element of a row. Values of the tile's axis are unrolled, so that they share the other side. (63 keys of 96, 2
- * queries in bf16, gradient: 80 us, 35; 2 x 8 keys of 256 in f16: 14, 3.4.) */
+ * sum for each element of a row. So it is, too, for several contractions of queries too few for a tile. Values of the tile's axis
+ * are unrolled, so that they share the other side. (63 keys of 96, 2 queries in bf16, gradient: 80 us, 35; 2 queries of 160, 8192
+ * keys: 29 ms, 6.) */
 static bool write_short_rows(struct view *v, const struct attention_rows *w, struct str *out) {
-    enum { MOST_SUMS = 8, TILE = 4, SUM_COST = 2 }; /* vectors of a horizontal sum, to those of packing .. */
-    int lanes = w->out < 0 ? 0 : view_lanes(v, w->out), narrow = 4;
-    if (lanes < 2 || v->axis[w->out].size < lanes) return false;
+    enum { TILE = 4, SUM_COST = 2 }; /* vectors of a horizontal sum, to those of packing .. */
+    int to = result_axis(v), lanes = to < 0 ? 0 : view_lanes(v, to), narrow = 4;
+    bool few = w->nterm > 1 && (w->m < 0 || v->axis[w->m].size < w->lanes);
+    if (lanes < 2 || v->axis[to].size < lanes) return false;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
-        bool rows = has_axis(v, s->mask, w->out);
-        if (rows && access_stride(v, s, w->out, lanes) != 1) return false;
+        if (has_axis(v, s->mask, to) && access_stride(v, s, to, lanes) != 1) return false;
         for (int k = 0; k < w->nterm; k++) {
             if (!has_axis(v, s->mask, w->term[k])) continue;
             if (access_stride(v, s, w->term[k], lanes) != 1) return false;
@@ -160,19 +182,14 @@ static bool write_short_rows(struct view *v, const struct attention_rows *w, str
     }
     for (int k = 0; k < w->nterm; k++) {
         int64_t n = v->axis[w->term[k]].size;
-        if (n < 2 * lanes || v->axis[w->row].size * lanes * (narrow < 4 ? 1 : SUM_COST) > n) return false;
+        if (n < 2 * lanes || w->term[k] == to) return false;
+        if (!few && v->axis[w->row].size * lanes * (narrow < 4 ? 1 : SUM_COST) > n) return false;
     }
-    for (int k = 0; k < w->nterm; k++) {
-        const struct axis_view *a = &v->axis[w->term[k]];
-        const char *lane = view_new_axis(v, a->name, "v"), *more = view_new_axis(v, a->name, "u");
-        str_printf(out, " TILE(%s,%d,%s) VEC(%s)", a->name, lanes, lane, lane);
-        int64_t n = ceil_div(a->size, lanes), u = even_part(n, MOST_SUMS);
-        if (u == n)
-            str_printf(out, " REG(%s)", a->name);
-        else if (u > 1)
-            str_printf(out, " TILE(%s,%lld,%s) REG(%s)", a->name, (long long)u, more, more);
-    }
-    tile_lanes(v, out, w->out, lanes, v->isa->regs / 2);
+    for (int k = 0; k < w->nterm; k++) tile_sums(v, out, w->term[k], lanes);
+    if (v->axis[to].reduce)
+        tile_sums(v, out, to, lanes);
+    else
+        tile_lanes(v, out, to, lanes, v->isa->regs / 2);
     if (w->m >= 0) tile_axis(v, out, w->m, even_part(v->axis[w->m].size, TILE), "UNROLL");
     return true;
 }

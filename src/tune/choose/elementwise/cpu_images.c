@@ -101,9 +101,20 @@ static bool may_loop(const struct view *v, int axis) {
     return true;
 }
 
+/* Does the plan have vectors that are not full, or accesses that are not contiguous? Else its loads are as fast as they can be, whatever
+ * its tails are. (Average pooling of 2695 x 43 by 2 x 3: 131 us, by rows of images 283.) */
+static bool is_poor(const struct view *v, const struct elementwise_plan *f) {
+    if (v->axis[f->axis].size < view_lanes(v, f->axis)) return true;
+    for (int i = 0; i < v->naccess; i++) {
+        int64_t stride = access_stride(v, &v->access[i], f->axis, f->lanes);
+        if (stride != 0 && stride != 1) return true;
+    }
+    return false;
+}
+
 bool write_images(struct view *v, struct elementwise_plan *f, struct str *out) {
     struct images m = {0};
-    if (!find_images(v, &m)) return false;
+    if (!find_images(v, &m) || !is_poor(v, f)) return false;
     for (int i = 0; !fits(v, &m); i++) {
         while (i < v->naxis && (i == m.axis || !may_loop(v, i))) i++;
         if (i == v->naxis) return false;
