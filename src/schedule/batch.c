@@ -54,9 +54,9 @@ static const uop *canonical(struct canon *c, const uop *sink) {
             int64_t size = n->src[0]->arg.i;
             uint32_t k = c->f->nbuf++;
             if (size != 1 && size != c->f->size) return NULL;
-            c->f->whole[k] = size != 1;
+            c->f->whole[k] = size != 1 || c->f->size == 1;
             c->f->buffer[k] = c->r->g->ir->node[n->arg.param.slot];
-            src[0] = uop_idx(c->ir, size == 1 ? 1 : ANY_SIZE);
+            src[0] = uop_idx(c->ir, c->f->whole[k] ? ANY_SIZE : 1);
             arg = (union arg){.param = {.slot = k, .name = ir_sym(c->ir, "b", 1)}};
         } else if (n->op == OP_VAR)
             arg.param.name = ir_sym(c->ir, ir_name(c->r->ir, n->arg.param.name),
@@ -72,7 +72,7 @@ static bool flatten(struct rangeify *r, const struct planned_kernel *k, const ui
     r->flat = true;
     const uop *sink = rangeify_kernel(r, k->unit, k->n, stored);
     r->flat = false;
-    if (!sink || r->dim[0]->op != OP_RANGE) return false;
+    if (!sink || (r->dims && r->dim[0]->op != OP_RANGE && !uop_is_int_const(r->dim[0], 0))) return false;
     const uop *size = uop_idx(ir, ANY_SIZE);
     union arg arg = {.range = {.cls = ir_sym(ir, "e", 1), .kind = AX_GRID}};
     struct canon c = {
@@ -80,7 +80,7 @@ static bool flatten(struct rangeify *r, const struct planned_kernel *k, const ui
     r->g->visits += r->ir->n; /* arrays by node id */
     *f = (struct flat_kernel){.buffer = arena_array(r->g->a, const uop *, k->built->nbuf + 8),
                               .whole = arena_array(r->g->a, uint8_t, k->built->nbuf + 8),
-                              .size = r->dim[0]->src[0]->arg.i};
+                              .size = r->dims && r->dim[0]->op == OP_RANGE ? r->dim[0]->src[0]->arg.i : 1};
     f->sink = canonical(&c, sink);
     return f->sink != NULL;
 }
@@ -207,7 +207,7 @@ bool batch_candidate(struct kernel_batch *x, const struct planned_kernel *k, con
     bool ok = flatten(x->r, k, stored, x->ir, f);
     uint32_t vars = 0;
     arena_release(g->eval, mark);
-    if (!ok || f->size < 2) return false;
+    if (!ok) return false;
     for (uint32_t i = 0; i < k->built->nvar; i++) vars++;
     if (vars > MOST_VARS) return false;
     str_init(&text, g->a);
