@@ -538,6 +538,18 @@ TEST(heuristic_small_images_are_lanes) {
         true, "VEC(n_v)", "UNROLL(i)");
 }
 
+/* Softmax of rows of 18, lanes across them: unrolled whole, so that exponentials are computed once. */
+TEST(heuristic_short_rows_are_unrolled_whole) {
+    CHECK_LIST("kernel rows\n"
+               "o = (PARAM<f32>[0 o] 1152)\nx = (PARAM<f32>[1 x] 1152)\n"
+               "r = (RANGE[r GRID 0] 64)\nk = (RANGE[k LOOP 1] 18)\nk1 = (RANGE[k REDUCE 1 1] 18)\n"
+               "k2 = (RANGE[k REDUCE 1 2] 18)\nrow = (MUL r 18)\n"
+               "m = (REDUCE[MAX] (LOAD (INDEX x (ADD k1 row))) k1)\n"
+               "s = (REDUCE[ADD] (EXP (SUB (LOAD (INDEX x (ADD k2 row))) m)) k2)\n"
+               "(SINK (STORE (INDEX o (ADD k row)) (FDIV (EXP (SUB (LOAD (INDEX x (ADD k row))) m)) s)))\n",
+               false, "VEC(r_v)", " UNROLL(k)");
+}
+
 /* Products of rows of five: vectors along packed columns, no horizontal sums. */
 TEST(heuristic_short_sums_of_strided_operands_are_packed) {
     CHECK_LIST("kernel outer\n"

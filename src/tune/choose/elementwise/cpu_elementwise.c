@@ -623,7 +623,10 @@ static int64_t write_transposed_axis(struct view *v, struct elementwise_plan *f,
     const struct axis_view *t = &v->axis[f->transposed];
     int64_t bytes = transposed_bytes(v, f), line = RG_MIN(MOST_LANES, LINE_BYTES / bytes);
     int64_t u = t->size <= 2 * line ? t->size : line;
-    while (u > 1 && 2 * u * copies * body_statements(v, f->axis) > MOST_STATEMENTS) u /= 2;
+    /* passes over a row that is unrolled whole share what they compute */
+    int64_t each = (u == t->size && t->members > 1 ? 1 : 2) * copies * body_statements(v, f->axis);
+    if (u * each > MOST_STATEMENTS) each = 2 * copies * body_statements(v, f->axis);
+    while (u > 1 && u * each > MOST_STATEMENTS) u /= 2;
     u = RG_MIN(u, t->size);
     const char *more = view_new_axis(v, t->name, "t");
     if (u < 2) return 1;
