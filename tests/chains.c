@@ -470,6 +470,31 @@ static void op_binary(struct gen *g) {
     g->v[k].kinked |= err > 0 && g->v[k].tracked;
 }
 
+/* Operands of two dtypes meet in a third, perhaps. */
+static void op_mixed(struct gen *g) {
+    int i = pick(g), j = shaped(g, pick(g), shape(g, i));
+    if (j < 0 || dt_of(g, i) == dt_of(g, j)) return;
+    rg_dtype dt = rg_dtype_of(rg_add(g->v[i].t, g->v[j].t));
+    bool floats = is_float(dt);
+    int kind = (int)pick_int(g, 0, 3);
+    double most = kind == 2 ? floor(sqrt(limit(dt))) : limit(dt) / 2;
+    if (floats) {
+        double x = limit(dt_of(g, i)), y = limit(dt_of(g, j));
+        i = clamped(g, i, RG_MIN(most, x)), j = clamped(g, j, RG_MIN(most, y));
+    }
+    struct val v = g->v[i], w = g->v[j];
+    double sum = floats ? v.mag + w.mag : INFINITY, prod = floats ? v.mag * w.mag : INFINITY,
+           err = v.err + w.err, off = err > 0 ? 2 * eps(dt) : 0;
+    switch (kind) {
+    case 0: BOTH(rg_add, sum, err + off * sum); return;
+    case 1: BOTH(rg_sub, sum, err + off * sum); return;
+    case 2: BOTH(rg_mul, prod, v.err * w.mag + w.err * v.mag + off * prod); return;
+    default:
+        if (err == 0) BOTH(rg_le, 1, 0);
+        return;
+    }
+}
+
 static void op_divide(struct gen *g) {
     int i = pick_where(g, false, true, 0), j = i < 0 ? -1 : beside(g, i);
     if (j < 0) return;
@@ -636,8 +661,8 @@ static int product(struct gen *g, rg_tensor t, int i, int j, double n, const cha
 }
 
 static void op_matmul(struct gen *g) {
-    int i = pick_where(g, false, true, chance(g, 80) ? 2 : 1), j = pick(g);
-    if (i < 0) return;
+    int i = pick_where(g, false, chance(g, 85), chance(g, 80) ? 2 : 1), j = pick(g);
+    if (i < 0 || dt_of(g, i) == RG_BOOL) return;
     struct dims s = shape(g, i), want = s;
     if (s.n > 4 || !count(&s)) return;
     int64_t k = s.d[s.n - 1], n = g->size[pick_int(g, 0, 4)];
@@ -1072,13 +1097,14 @@ typedef void op_fn(struct gen *);
 static const struct {
     op_fn *fn;
     int weight;
-} ops[] = {
-    {op_order, 7},  {op_flip, 4},      {op_slice, 6},  {op_window, 1},     {op_reshape, 6}, {op_expand, 4},
-    {op_pad, 3},    {op_cat, 4},       {op_move, 8},   {op_unary, 5},      {op_smooth, 4},  {op_binary, 12},
-    {op_divide, 2}, {op_where, 3},     {op_cast, 4},   {op_reduce, 9},     {op_scan, 5},    {op_sort, 5},
-    {op_matmul, 5}, {op_conv, 2},      {op_pool, 2},   {op_gather, 4},     {op_scatter, 4}, {op_pack, 2},
-    {op_norm, 3},   {op_attention, 1}, {op_assign, 3}, {op_checkpoint, 1}, {op_einsum, 3},  {op_conv_line, 1},
-    {op_resize, 2}, {op_integers, 3},  {op_random, 1}, {op_loss, 1},       {op_parts, 2},   {op_channels, 1}};
+} ops[] = {{op_order, 7},     {op_flip, 4},    {op_slice, 6},      {op_window, 1}, {op_reshape, 6},
+           {op_expand, 4},    {op_pad, 3},     {op_cat, 4},        {op_move, 8},   {op_unary, 5},
+           {op_smooth, 4},    {op_binary, 12}, {op_divide, 2},     {op_where, 3},  {op_cast, 4},
+           {op_reduce, 9},    {op_scan, 5},    {op_sort, 5},       {op_matmul, 5}, {op_conv, 2},
+           {op_pool, 2},      {op_gather, 4},  {op_scatter, 4},    {op_pack, 2},   {op_norm, 3},
+           {op_attention, 1}, {op_assign, 3},  {op_checkpoint, 1}, {op_mixed, 4},  {op_einsum, 3},
+           {op_conv_line, 1}, {op_resize, 2},  {op_integers, 3},   {op_random, 1}, {op_loss, 1},
+           {op_parts, 2},     {op_channels, 1}};
 
 static void step(struct gen *g) {
     int all = 0;
@@ -1090,8 +1116,8 @@ static void step(struct gen *g) {
 }
 
 static void draw_leaves(struct gen *g, int64_t elements) {
-    static const rg_dtype other[] = {RG_F32,  RG_I32, RG_I64, RG_I8,  RG_U8,
-                                     RG_BOOL, RG_I16, RG_F64, RG_F16, RG_BF16};
+    static const rg_dtype other[] = {RG_F32, RG_I32, RG_I64,  RG_I8,  RG_U8,  RG_BOOL, RG_I16,
+                                     RG_F64, RG_F16, RG_BF16, RG_U16, RG_U32, RG_U64};
     static const rg_dtype often[] = {RG_F32, RG_F32, RG_F32, RG_BF16, RG_F16, RG_F64};
     bool zero = chance(g, 4), long_axis = chance(g, 25);
     g->cap = elements ? elements : chance(g, 20) ? 40000 : 4096;
@@ -1115,6 +1141,7 @@ static void draw_leaves(struct gen *g, int64_t elements) {
         }
     }
     g->steps = (int)pick_int(g, 5, chance(g, 30) ? 60 : 20);
+    if (chance(g, 2)) g->steps = 150;
 }
 
 static double leaf_value(struct gen *g, rg_dtype dt, uint64_t h) {
@@ -1299,7 +1326,7 @@ static const char *compare(const struct gen *g, const struct got *want, const st
             size_t n = want->v[c][o].n;
             const struct val *v = &g->v[g->out[o]];
             double most = most_of(w, n), tol = 8 * v->err;
-            if (g->grads[o]) tol = 500 * coarse * RG_MAX(RG_MAX(most, 0.02 * all), 1e-3);
+            if (g->grads[o]) tol = 500 * coarse * RG_MAX(RG_MAX(most, 0.02 * all), 0.05);
             for (size_t i = 0; i < n; i++) {
                 if (w[i] == x[i] || (isnan(w[i]) && isnan(x[i])) || fabs(w[i] - x[i]) <= tol) continue;
                 if (g->grads[o] && (!isfinite(w[i]) || fabs(w[i]) > 6e4 || coarse > 5e-4)) continue;
