@@ -11,7 +11,7 @@ enum { VALUES = 400, LEAVES = 6, OUTS = 12, RANK = 6, CALLS = 4, LINE = 600, TEX
 struct val {
     rg_tensor t;
     double mag, err; /* greatest |x|, or infinite; bound of the error, 0: exact, a whole number */
-    bool kinked;     /* its gradient depends on what rounding decides */
+    bool kinked;     /* its gradient depends on what rounding leaves or decides */
     bool tracked;    /* leads to a leaf of floats */
     int dep[4];
     char line[LINE];
@@ -1112,7 +1112,10 @@ static void step(struct gen *g) {
     for (size_t i = 0; i < RG_COUNT(ops); i++) all += ops[i].weight;
     int64_t at = pick_int(g, 0, all - 1);
     while (at >= ops[k].weight) at -= ops[k++].weight;
+    int first = g->n;
     ops[k].fn(g);
+    for (int i = first; i < g->n; i++) /* rows of equal numbers: 1 / deviation times what cancels */
+        if (strstr(g->v[i].line, "norm")) g->v[i].kinked = g->v[i].tracked;
 }
 
 static void draw_leaves(struct gen *g, int64_t elements) {
