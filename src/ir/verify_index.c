@@ -296,21 +296,29 @@ static wide span_of(struct term t) {
 
 static void learn(struct index_owner *o, const uop *n);
 
-/* The value of the sum is known: cut it into parts that are known on their own. */
+/* The value of the sum of these terms is known: cut it into parts that are known on their own. The coefficients of a part have a gcd
+ * of their own: 3*i + j of 128*k + 3*i + j. */
+static void learn_sum(struct index_owner *o, const struct term *t, uint32_t n) {
+    uint64_t *upper = arena_array(o->v->arena, uint64_t, n + 1); /* gcd of coefficients from i on */
+    for (uint32_t i = n; i-- > 0;) upper[i] = gcd(upper[i + 1], mag(t[i].coef));
+    wide span = 0;
+    uint32_t start = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        span += span_of(t[i]);
+        if (span > (wide)1 << 120) span = (wide)1 << 120;
+        if (i + 1 < n && !((wide)upper[i + 1] > span)) continue;
+        if (i == start)
+            learn(o, t[i].atom);
+        else if (i + 1 - start < n)
+            learn_sum(o, t + start, i + 1 - start);
+        start = i + 1;
+    }
+}
+
 static void learn_terms(struct index_owner *o, const uop *n) {
     struct affine a = affine_of(o->v->arena, n);
     moving_terms(o, &a);
-    uint64_t *upper = arena_array(o->v->arena, uint64_t, a.n + 1); /* gcd of coefficients from i on */
-    for (uint32_t i = a.n; i-- > 0;) upper[i] = gcd(upper[i + 1], mag(a.t[i].coef));
-    wide span = 0;
-    uint32_t start = 0;
-    for (uint32_t i = 0; i < a.n; i++) {
-        span += span_of(a.t[i]);
-        if (span > (wide)1 << 120) span = (wide)1 << 120;
-        if (i + 1 < a.n && !((wide)upper[i + 1] > span)) continue;
-        if (i == start) learn(o, a.t[i].atom);
-        start = i + 1;
-    }
+    learn_sum(o, a.t, a.n);
 }
 
 /* n is known; so may be what it is made of. */

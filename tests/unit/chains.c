@@ -106,6 +106,18 @@ TEST(chains_sums_at_their_own_indices) {
     SMALL(sum_of_picks);
 }
 
+/* Parts of a tensor whose rows are no multiple of what is stored in them, in pieces. */
+static rg_tensor stored_pieces(rg_ctx *c) {
+    rg_tensor x = rg_contiguous(rg_reshape(numbers(c, RG_F32, 605), RG_SHAPE(5, 11, 11)));
+    rg_tensor v = numbers(c, RG_F32, 2);
+    rg_realize(x);
+    v = rg_reshape(rg_repeat(rg_add(v, 1), RG_INTS(4)), RG_SHAPE(2, 4, 1));
+    rg_assign_slice(x, v, RG_SLICES(RG_RANGE(3, 5), RG_STEP(0, 8, 2), RG_RANGE(8, 9)));
+    return x;
+}
+
+TEST(chains_stores_of_pieces) { SMALL(stored_pieces); }
+
 /* An index of 60 steps, each of which reads the one before twice: the program is planned by its nodes, not by its paths. */
 static rg_tensor long_index(rg_ctx *c) {
     rg_tensor x = numbers(c, RG_F32, 96), i = numbers(c, RG_I64, 300);
