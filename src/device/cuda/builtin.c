@@ -19,7 +19,8 @@ enum {
     SELECT_SHORT = 1 << 16,
     SELECT_THREADS = 512, /* of a block; of many blocks fewer, .. */
     SELECT_MANY = 512,
-    SELECT_LEAST = 128 /* .. twice as many as elements are wanted */
+    SELECT_LEAST = 128, /* .. twice as many as elements are wanted, .. */
+    SELECT_EACH = 32    /* .. each for no more than these */
 };
 
 enum {
@@ -275,7 +276,8 @@ static void select_step(const struct cuda_call *c, const struct dev_launch *l, s
     bool top = top_of(c, l->var);
     uint32_t lanes = top ? WARP : cuda_row_of(l->var[0]).lanes, per = top ? THREADS : CUDA_ROW_THREADS;
     while (threads < SELECT_THREADS && 2 * threads < l->var[0] &&
-           (l->grid < SELECT_MANY || threads < SELECT_LEAST || threads < 2 * l->var[1]))
+           (l->grid < SELECT_MANY || threads < SELECT_LEAST || threads < 2 * l->var[1] ||
+            SELECT_EACH * threads < l->var[0]))
         threads *= 2;
     if (cuda_sorts_block(c->element, l->var))
         give(s, c->kernel[CUDA_ROWS], l->grid, CUDA_BLOCK_WARPS * WARP);

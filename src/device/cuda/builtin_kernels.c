@@ -484,7 +484,7 @@ static void radix_texts(struct arena *a, const struct type *t, bool pairs,
                         {"TILE", arena_printf(a, "%d", CUDA_SORT_TILE)},
                         {"ITEMS", arena_printf(a, "%d", CUDA_SORT_TILE / 32 / warps)},
                         {"WARPS", arena_printf(a, "%du", warps)},
-                        {"LOOK", "8"}};
+                        {"LOOK", "4"}};
     out[CUDA_CLEAR] = (struct dev_kernel_text){"sort_clear", cuda_sort_clear};
     out[CUDA_HISTOGRAM] =
         (struct dev_kernel_text){"sort_histogram", with_keys(a, t, w, RG_COUNT(w), cuda_sort_histogram)};
