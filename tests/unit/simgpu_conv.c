@@ -41,6 +41,21 @@ TEST_SLOW(simgpu_conv_forms, 300) { /* as large as tensor cores ask for; unsplit
     say(6, 3, 3, 0);
 }
 
+/* A tile of images and halo for all taps, where both operands have the channel; the gradient of weights: rows are threads. */
+TEST_SLOW(simgpu_conv_depthwise, 300) {
+    const struct sim_case s[] = {
+        {"7x7", .fn = conv, .grads = true, .n = {1, 3, 1, 16},
+         .in = {{RG_F32, {4, 16, 24, 24}}, {RG_F32, {16, 1, 7, 7}}}},
+        {"7x7 bf16", .fn = conv, .grads = true, .n = {1, 3, 1, 32},
+         .in = {{RG_BF16, {4, 32, 14, 14}}, {RG_BF16, {32, 1, 7, 7}, 0.2}}, .most = 3e-2},
+        {"7x7 f16, stride 2", .fn = conv, .n = {2, 3, 1, 40},
+         .in = {{RG_F16, {4, 40, 28, 28}}, {RG_F16, {40, 1, 7, 7}, 0.2}}, .most = 1e-2},
+    };
+    setenv("RIDGE_SPLIT", "0", 1), env_reload();
+    check_all(s, RG_COUNT(s), "SIM90S");
+    say(6, 0, 0, 0);
+}
+
 /* Rows of 49 positions: values between convolutions have their channels last, also where they are added, sliced or a result. */
 static rg_tensor residuals(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
     (void)s, (void)c;

@@ -21,7 +21,10 @@
 
 enum {
     MAX_TAPS = 11,
-    MIN_ACCUMULATORS = 24, /* of a thread */
+    MIN_ACCUMULATORS = 24, /* of a thread, .. */
+    MIN_DEPTHWISE = 7,     /* .. which has one channel only, .. */
+    DEPTHWISE_TAPS =
+        49, /* .. and taps enough for a copy: MobileNetV2's 3 x 3 take 10 % longer so, ConvNeXt's 7 x 7 a third */
     MAX_ACCUMULATORS = 100,
     MAX_UNROLLED = 512, /* copies of a statement */
     MIN_THREADS = 96,   /* of a block */
@@ -113,6 +116,9 @@ static bool find_windows(struct direct_conv *x) {
     return RG_MIN(img_stride(x, x->x), img_stride(x, x->kx)) == 1;
 }
 
+/* Both operands have the channel. */
+static bool is_depthwise(const struct direct_conv *x) { return x->channel < 0; }
+
 static void take_larger(const struct direct_conv *x, int *axis, int i) {
     if (*axis < 0 || size_of(x, i) > size_of(x, *axis)) *axis = i;
 }
@@ -130,7 +136,9 @@ static bool find_axes(struct direct_conv *x) {
         if (a->grid && img && !other) take_larger(x, &x->image_axis, i);
         if (a->grid && other && !img) take_larger(x, &x->channel, i);
     }
-    return x->channel >= 0 && (x->reduced >= 0 || !x->wgrad || x->y >= 0);
+    if (is_depthwise(x) && size_of(x, x->kx) * size_of(x, x->ky) < DEPTHWISE_TAPS) return false;
+    if (is_depthwise(x)) return x->wgrad ? x->y >= 0 && x->image_axis < 0 : x->reduced < 0;
+    return x->reduced >= 0 || !x->wgrad || x->y >= 0;
 }
 
 static int64_t position_stride(const struct direct_conv *x, int position, int tap) {
@@ -145,7 +153,7 @@ static void find_strides(struct direct_conv *x) {
 
 static bool find_conv(struct direct_conv *x) {
     struct view *v = x->v;
-    if (!contraction_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
+    if (!factors_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
     if (x->c.reduce->dt != DT_F32 || x->c.a.access->buf == x->c.b.access->buf) return false;
     x->dt = (enum dtype)x->c.a.access->node->dt;
     if ((enum dtype)x->c.b.access->node->dt != x->dt) return false;
@@ -332,12 +340,14 @@ static void try_register_tiles(const struct direct_conv *x, struct conv_candidat
     for (int xr = 1; xr; xr = divisor_after(size_of(x, x->x), xr, 20))
         for (int yr = 1; yr; yr = divisor_after(size_of(x, x->y), yr, 5)) {
             struct conv_config f = {.cr = cr, .ct = ct, .xr = xr, .yr = yr};
-            if (cr * xr * yr >= MIN_ACCUMULATORS && cr * xr * yr <= MAX_ACCUMULATORS) try_blocks(x, b, &f);
+            int least = is_depthwise(x) ? MIN_DEPTHWISE : MIN_ACCUMULATORS;
+            if (cr * xr * yr >= least && cr * xr * yr <= MAX_ACCUMULATORS) try_blocks(x, b, &f);
         }
 }
 
 static void try_conv_tiles(const struct direct_conv *x, struct conv_candidates *b) {
     int64_t channels = size_of(x, x->channel);
+    if (is_depthwise(x)) try_register_tiles(x, b, 1, 1);
     for (int cr = 4; cr <= 8; cr += 4)
         for (int ct = 1; ct && channels % cr == 0; ct = divisor_after(channels / cr, ct, 64 / cr))
             try_register_tiles(x, b, cr, ct);
@@ -490,6 +500,50 @@ static void write_wgrad(struct direct_conv *x, const struct conv_config *f, stru
                 LIST(v, rows, tile_dim(x, x->lane[DIM_CHANNEL], x->reg[DIM_CHANNEL], ""), along), cols,
                 size_of(x, x->x) % 4 == 0);
     write_pipeline(x, s, at);
+}
+
+/* Planes (images, channels) of a depthwise weight gradient that a block has, as many as two blocks per SM have room for. */
+static int planes_of(const struct direct_conv *x, int axis) {
+    int64_t rows = size_of(x, x->y), cols = size_of(x, x->x);
+    int64_t plane = window_rows(x, rows) * window_cols(x, cols) + rows * cols;
+    double all = x->outputs / (double)(size_of(x, x->kx) * size_of(x, x->ky));
+    int best = 0;
+    for (int n = 1; n && n * rows <= MAX_THREADS / 2; n = divisor_after(size_of(x, axis), n, MAX_THREADS / 2))
+        if ((n == 1 || all / n >= 2 * x->v->gpu->sms) &&
+            2 * (n * plane * 9 / 8 * 4 + x->v->gpu->smem_reserved) <= x->v->gpu->smem_block)
+            best = n;
+    return best;
+}
+
+/* A thread has a row of a plane and all taps, the rows' sums meet in shared memory. The axis that both have and is innermost is that of
+ * the planes. */
+static const char *depthwise_wgrad(struct direct_conv *x) {
+    struct view *v = x->v;
+    struct str s;
+    int axis = -1, planes, unroll = 1, taps = (int)(size_of(x, x->kx) * size_of(x, x->ky));
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && has_axis(v, x->img->mask, i) && has_axis(v, x->other->mask, i)) axis = i;
+    if (axis < 0 || taps > MAX_ACCUMULATORS || !(planes = planes_of(x, axis))) return "";
+    for (int n = 1; n && n * taps <= MAX_UNROLLED; n = divisor_after(size_of(x, x->x), n, 8)) unroll = n;
+    str_init(&s, v->arena);
+    split_axis(x, &s, DIM_IMAGE, axis, planes, 1);
+    const char *plane = x->lane[DIM_IMAGE], *y = name_of(x, x->y), *cols = name_of(x, x->x), *more = "";
+    const char *at = x->reduced >= 0 ? name_of(x, x->reduced) : name_of(x, axis);
+    if (unroll > 1 && unroll < size_of(x, x->x)) {
+        more = view_new_axis(v, cols, "t");
+        str_printf(&s, " TILE(%s,%d,%s)", cols, unroll, more);
+    }
+    if (*plane) str_printf(&s, " THREAD(%s)", plane);
+    str_printf(&s, " THREAD(%s) REG(%s) REG(%s)", y, name_of(x, x->ky), name_of(x, x->kx));
+    if (*plane) str_printf(&s, " ORDER(%s,%s)", plane, y);
+    str_printf(&s, " UNROLL(%s)", *more ? more : cols);
+    const char *along = tile_dim(x, cols, more, "");
+    write_stage(
+        x, &s, x->img, at,
+        LIST(v, plane, tile_dim(x, y, name_of(x, x->ky), ""), tile_dim(x, along, name_of(x, x->kx), "")), "",
+        false);
+    write_stage(x, &s, x->other, at, LIST(v, plane, y, along), "", false);
+    return view_legal(v, s.p + 1) ? s.p + 1 : "";
 }
 
 /* ---- wgmma, 16-bit floats ------------------------------------------------------------------------------------ */
@@ -681,6 +735,7 @@ const char *gpu_conv(struct view *v) {
         if (v->axis[i].grid) x.outputs *= (double)v->axis[i].size;
     if (x.outputs * x.c.depth < gpu_whole(v->gpu, gpu_cost.conv_fmas)) return "";
     bool wgmma = x.dt != DT_F32 && v->gpu->cc / 10 == 9;
+    if (x.wgrad && is_depthwise(&x)) return depthwise_wgrad(&x);
     const char *list = !wgmma ? "" : x.wgrad ? wgmma_wgrad(&x) : wgmma_conv(&x);
     if (!*list) list = write_cheapest(&x);
     bool narrow = size_of(&x, x.channel) < GEMM_CHANNELS || x.c.depth < GEMM_TERMS;
