@@ -1,0 +1,25 @@
+#!/bin/sh
+# Steps of whole networks, planned for an H200 on the stand-in driver, need no more kernels and no more memory than they did: what a
+# change to the planner costs elsewhere shows here. Where it is worth that, or saves, write the new figures down.
+. "$(dirname "$0")/common"
+networks=$build/bench/networks fake=$build/fake/libcuda.so
+[ -x "$networks" ] && [ -e "$fake" ] || { echo "bench/networks is not built: make test does"; exit 77; }
+export DEVICE=CUDA RIDGE_CUDA="$fake" RIDGE_NVRTC="$fake" FAKE_GPU_MEMORY=140000 RIDGE_CUPTI=0 RIDGE_CACHE=0
+
+# arguments of bench/networks: kernels, GB
+while IFS=: read -r args kernels gb; do
+    # shellcheck disable=SC2086
+    out=$(timeout 300 "$networks" $args 2>&1)
+    found=$(printf '%s\n' "$out" | sed -n 's/.*; \([0-9.]*\) GB; \([0-9]*\) kernels.*/\2 \1/p')
+    [ -n "$found" ] || { fail "bench/networks $args: expected a line with kernels and GB, found: $(printf '%s\n' "$out" | tail -2)"; continue; }
+    echo "$found" | awk -v k="$kernels" -v g="$gb" '{ exit !($1 <= k && $2 <= g * 1.01) }' ||
+        fail "bench/networks $args: expected at most $kernels kernels and $gb GB, found ${found% *} and ${found#* }"
+done <<END
+gpt2 16 1 bf16:473:11.25
+vit 64 1 bf16 forward:90:0.61
+resnet50 64 1 bf16 forward:95:0.35
+unet 32 1 bf16:175:1.16
+unet 32 1 bf16 forward:59:0.86
+llama-1b 1 1 bf16 decode:201:6.84
+END
+exit $bad
