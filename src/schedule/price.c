@@ -41,6 +41,8 @@ enum {
     BLOCK_THREADS = 512,   /* at most */
     THREAD_ELEMENTS = 4,   /* of a row, at least */
     COOP_TERMS = 64,       /* of a reduction that a block of threads shares, at least */
+    GEMM_TERMS = 256,      /* of a GEMM that has no other sums beside it, at least .. */
+    GEMM_FMAS = 1 << 26,   /* .. worth a kernel of its own */
     LINE = 64              /* bytes of a cache line */
 };
 static const struct {
@@ -328,6 +330,50 @@ static const char *check_reduce(struct tally *t, const uop *red) {
             return "a contraction inside a row loop";
     }
     if (!trivial_operand(red->src[0], PROLOGUE_STEPS)) return "a contraction with an expensive prologue";
+    return NULL;
+}
+
+/* Is it a sum of products of two operands, each with an axis of the grid that the other has not, over a long loop: a GEMM of any
+ * width? */
+static bool is_matrix_product(struct tally *t, const uop *red) {
+    const uop *m = product_of(red);
+    bool own[2] = {false, false};
+    double fmas = distinct(free_of(&t->r->fr, red->src[0]), INFINITY);
+    if (!m || fmas < GEMM_FMAS || fmas < GEMM_TERMS * distinct(free_of(&t->r->fr, red), INFINITY))
+        return false;
+    for (uint32_t i = 0; i < t->r->dims; i++) {
+        if (!t->grid[i] || t->r->dim[i]->op != OP_RANGE) continue;
+        bool in[2] = {free_has(&t->r->fr, m->src[0], t->r->dim[i]),
+                      free_has(&t->r->fr, m->src[1], t->r->dim[i])};
+        for (int k = 0; k < 2; k++) own[k] |= in[k] && !in[!k];
+    }
+    return own[0] && own[1];
+}
+
+/* Do both sum over the same ranges? */
+static bool same_loops(struct tally *t, const uop *a, const uop *b) {
+    const uop_vec *f = free_of(&t->r->fr, a->src[0]), *g = free_of(&t->r->fr, b->src[0]);
+    uint32_t n = 0, m = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (f->p[i]->arg.range.kind != AX_REDUCE) continue;
+        n++;
+        if (!free_has(&t->r->fr, b->src[0], f->p[i])) return false;
+    }
+    for (uint32_t i = 0; i < g->n; i++) m += g->p[i]->arg.range.kind == AX_REDUCE;
+    return n == m;
+}
+
+/* GPU: a GEMM, however narrow, and a sum over other loops: threads have one loop after the other, and no schedule of a GEMM has both. */
+static const char *check_sums(struct tally *t) {
+    for (uint32_t i = 0; i < t->topo.n; i++) {
+        const uop *a = t->topo.p[i];
+        if (a->op != OP_REDUCE || !is_matrix_product(t, a)) continue;
+        for (uint32_t k = 0; k < t->topo.n; k++) {
+            const uop *b = t->topo.p[k];
+            if (b->op == OP_REDUCE && b != a && !same_loops(t, a, b))
+                return "a sum over other loops beside a GEMM";
+        }
+    }
     return NULL;
 }
 
@@ -629,6 +675,7 @@ static const char *check_kernel(struct tally *t, const uop *sink) {
     for (uint32_t i = 0; i < t->topo.n && !why && t->gpu && t->contractions && !t->rows; i++)
         if (concatenates_contraction(t, t->topo.p[i])) why = "a contraction in a concatenation";
     if (!why) why = check_nests(t);
+    if (!why && t->gpu && !t->rows) why = check_sums(t);
     if (!why && t->rows) why = check_rows(t, sink);
     if (!why && t->gpu && t->contractions && has_result_beside(t, sink))
         why = "a result beside a contraction";

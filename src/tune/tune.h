@@ -67,6 +67,15 @@ struct gpu_work {
 double predict_gpu(const struct gpu_work *, const struct gpu_spec *, const struct model *);
 /* The same of a contraction by blocks that share sums, 8 x 4 results each: loads from L2, then FMAs. bytes: of an element. */
 double predict_gpu_coop(double fmas, double bytes, const struct gpu_spec *);
+
+/* Predicted seconds of a skinny GEMM by dot products: a warp has all rows by `together` columns of the matrix, which is read once; the
+ * rows come from L2 for each warp. */
+struct gpu_dots {
+    double rows, columns, depth, together;
+    double lines; /* of a warp's load of the rows */
+    double bytes; /* of an operand */
+};
+double predict_gpu_dots(const struct gpu_dots *, const struct gpu_spec *);
 /* gpu_count.c: the work of a block of a linear program: threads per block (0: one grid iteration per thread), grid iterations per
  * block. */
 void gpu_work_of(struct arena *, const struct linear *, uint32_t threads, uint32_t iterations,

@@ -32,6 +32,8 @@ static const struct few {
     {{.m = 16, .n = 268, .k = 1181, .tb = true, .dt = "f32"}, false}, /* K-major */
     {{.m = 5, .n = 264, .k = 1023, .tb = true, .dt = "bf16"}, false},
     {{.m = 9, .n = 263, .k = 1024, .tb = true, .dt = "f32"}, false},
+    {{.m = 8197, .n = 7, .k = 301, .tb = true, .dt = "f32"}, false}, /* a matrix by few columns, padded */
+    {{.m = 8200, .n = 5, .k = 300, .dt = "f32"}, false},             /* .. that are not K-major */
 };
 
 static struct product chosen_for(const struct few *f, int capability) {
@@ -82,6 +84,26 @@ TEST(few_rows_have_bytes_in_flight) {
 }
 
 /* Large ones, as they are in use, through NVIDIA's compiler. */
+/* A matrix by few columns: dot products, whose rows each come from L2, or tiles, padded, whichever takes less. */
+TEST(few_columns_take_the_cheaper_form) {
+    static const struct {
+        struct product x;
+        const char *form;
+    } row[] = {
+        {{.m = 65536, .n = 15, .k = 768, .dt = "f32"}, "STAGE("},
+        {{.m = 200000, .n = 13, .k = 257, .dt = "f32"}, "STAGE("},
+        {{.m = 65536, .n = 10, .k = 769, .dt = "bf16"}, "TC("},
+        {{.m = 1000000, .n = 9, .k = 33, .dt = "f32"}, "STAGE("},
+        {{.m = 8192, .n = 6, .k = 4097, .tb = true, .dt = "f32"}, "COOP("},
+        {{.m = 30000, .n = 5, .k = 1001, .dt = "f32"}, "COOP("},
+    };
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        struct few f = {row[i].x, false};
+        const char *opts = chosen_for(&f, 90).opts;
+        if (!strstr(opts, row[i].form)) FAIL("%lld x %lld: %s", (long long)f.x.m, (long long)f.x.n, opts);
+    }
+}
+
 TEST_SLOW(cuda_compile_few_rows, 120) {
     static const struct few large[] = {
         {{.m = 16, .n = 14336, .k = 4096, .tb = true, .dt = "bf16"}, true},

@@ -128,13 +128,15 @@ bool recipe_elementwise(struct view *, int level, struct str *out); /* elementwi
  * transpositions. */
 const char *gpu_conv(struct view *);
 const char *gpu_gemm(struct view *);
-bool gpu_lowers(const struct view *, const char *opts); /* can the kernel be lowered with this list? */
+const char *gpu_gemm_below(struct view *, double seconds); /* of any width; "" if it takes longer */
+bool gpu_lowers(const struct view *, const char *opts);    /* can the kernel be lowered with this list? */
 /* As opts_configs_gpu. */
 void gpu_gemm_configs(struct view *, const struct model *, const char *like, uint32_t best, uint32_t more,
                       gpu_lists *out);
 const char *gpu_transpose(struct view *);
-const char *gpu_skinny_gemm(struct view *); /* gpu_skinny_gemm.c: few rows */
-const char *gpu_attention(struct view *);   /* gpu_attention.c: GEMM, row ops, GEMM */
+/* gpu_skinny_gemm.c: few rows. seconds: predicted, where tiles may take less. */
+const char *gpu_skinny_gemm(struct view *, double *seconds);
+const char *gpu_attention(struct view *); /* gpu_attention.c: GEMM, row ops, GEMM */
 
 /* gpu_heuristic.c: values of the grid; threads that fill the GPU; the innermost axis of the grid, or -1. */
 double gpu_threads(const struct view *);

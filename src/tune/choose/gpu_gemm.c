@@ -33,7 +33,10 @@
 #define MIN_SIDE 32         /* rows and columns of a tiled GEMM .. */
 #define MIN_SIDE_LONG 16    /* .. of a convolution by FMAs, or if a thread would load LONG_K terms .. */
 #define MIN_SIDE_MMA 8      /* .. and of one by MMA instructions, padded to a tile; .. */
-#define MIN_SIDE_WINDOWS 3  /* .. of a convolution */
+#define MIN_SIDE_WINDOWS 3  /* .. of a convolution; */
+#define MIN_SIDE_NARROW 3   /* .. where that takes less than a skinny one, .. */
+#define NARROW_K 32    /* .. or with 32 terms: 10^6 x 33 x 9 126 us, by threads 292; of 16 terms 111, 80 .. */
+#define NARROW_TILE 64 /* .. and 64 rows for every SM */
 enum { MAX_JOINED = 8, MAX_CONFIGS = 2048, LONG_K = 128 };
 
 /* Axes joined to m, n or k, outermost first. */
@@ -801,7 +804,7 @@ static bool is_few(const struct gemm *x, const struct priced_config *p) {
     return p->seconds > other && p->blocks < gpu_whole(x->v->gpu, gpu_cost.blocks_gemm);
 }
 
-static const char *cheapest(struct gemm *x) {
+static const char *cheapest(struct gemm *x, double below) {
     struct view *v = x->v;
     struct priced_config *config = arena_array(v->arena, struct priced_config, MAX_CONFIGS);
     uint32_t n = price_all(x, model_of_row(v), config, MAX_CONFIGS);
@@ -809,9 +812,15 @@ static const char *cheapest(struct gemm *x) {
         if (config[i].f.consumers && tried) continue; /* one refusal is enough */
         const char *text = write_config(x, &config[i].f);
         if (!text || (config[i].f.consumers && tried++ == 0 && !gpu_lowers(v, text))) continue;
-        return is_few(x, &config[i]) ? "" : text;
+        return config[i].seconds >= below || is_few(x, &config[i]) ? "" : text;
     }
     return "";
+}
+
+const char *gpu_gemm_below(struct view *v, double seconds) {
+    struct gemm x = {.v = v};
+    if (!find_gemm(&x) || x.m.size < MIN_SIDE_NARROW || x.n.size < MIN_SIDE_NARROW) return "";
+    return cheapest(&x, seconds);
 }
 
 const char *gpu_gemm(struct view *v) {
@@ -819,11 +828,13 @@ const char *gpu_gemm(struct view *v) {
     if (!find_gemm(&x)) return "";
     bool gathered = x.gathered[0] || x.gathered[1], tall = gathered || x.k.size >= LONG_K;
     double least = x.mma ? (gathered ? MIN_SIDE_WINDOWS : MIN_SIDE_MMA) : tall ? MIN_SIDE_LONG : MIN_SIDE;
+    double blocks = RG_MAX(x.m.size, x.n.size) / NARROW_TILE * batch_of(&x);
+    if (!gathered && x.k.size >= NARROW_K && blocks >= v->gpu->sms) least = RG_MIN(least, MIN_SIDE_NARROW);
     if (x.m.size < least || x.n.size < least) return "";
-    const char *text = cheapest(&x);
+    const char *text = cheapest(&x, INFINITY);
     if (*text || !x.wgmma || x.k.size >= WGMMA_K) return text;
     x.wgmma = x.tma = false, x.k_step = 16; /* TMA takes none of the short tiles */
-    return cheapest(&x);
+    return cheapest(&x, INFINITY);
 }
 
 /* For messages and tables of measurements. */

@@ -916,7 +916,10 @@ static void write_list(struct ir *ir, const struct kernel *k, const struct gpu_s
     struct str joins;
     str_init(&joins, ir->arena);
     if (!gpu_view(v, ir, &now, gpu)) return;
-    const char *tiled = gpu->cc ? gpu_skinny_gemm(v) : "";
+    double seconds = 0;
+    const char *tiled = gpu->cc ? gpu_skinny_gemm(v, &seconds) : "",
+               *tiles = seconds > 0 ? gpu_gemm_below(v, seconds) : "";
+    if (*tiles) tiled = tiles;
     if (gpu->cc && !*tiled) tiled = gpu_conv(v);
     if (gpu->cc && !*tiled) tiled = gpu_gemm(v);
     if (gpu->cc && !*tiled) tiled = tiles_of_digits(v, gpu_gemm);

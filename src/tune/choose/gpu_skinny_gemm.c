@@ -15,12 +15,14 @@
  * Tests: tests/unit/gpu_skinny_gemm.c, tests/unit/gpu_threads.c, tests/unit/cuda.c */
 #include "tune/choose/choose.h"
 
-#define MAX_ROWS 32          /* more are tiled in shared memory (gpu_gemm.c) .. */
-#define MAX_ROWS_NMAJOR 16   /* .. and of an N-major matrix if there is wgmma */
-#define MAX_ACCUMULATORS 64  /* of a thread, by FMAs */
-#define MAX_DOTS 16          /* rows, by FMAs, of a K-major matrix */
-#define MIN_MATRIX (1 << 18) /* elements of all matrices of a batch */
-#define MIN_K 256            /* terms that warps share .. */
+#define MAX_ROWS 32            /* more are tiled in shared memory (gpu_gemm.c) .. */
+#define MAX_ROWS_NMAJOR 16     /* .. and of an N-major matrix if there is wgmma */
+#define MAX_ACCUMULATORS 64    /* of a thread, by FMAs */
+#define MAX_DOTS 16            /* rows, by FMAs, of a K-major matrix .. */
+#define MAX_DOT_SUMS 48        /* .. and sums of a thread, which meet in shared memory, .. */
+#define MAX_DOT_SUMS_PADDED 32 /* .. of padded columns */
+#define MIN_MATRIX (1 << 18)   /* elements of all matrices of a batch */
+#define MIN_K 256              /* terms that warps share .. */
 #define MIN_K_LINE 64 /* .. or of a K-major matrix, a line for each column: scores of grouped queries */
 #define THREADS 256
 #define LEAST_WARPS 4 /* that share k of a K-major matrix; of another twice as many */
@@ -38,7 +40,8 @@ struct skinny_gemm {
     const struct access_view *few_load, *wide_load; /* their loads along k */
     int row[CHOOSE_AXES], rows, col, k;             /* axes: of the rows, of the matrix, reduced */
     int64_t m, n, depth, batch;
-    int lanes; /* elements of the matrix in 16 bytes */
+    int lanes;      /* elements of the matrix in 16 bytes */
+    double seconds; /* predicted, if tiles in shared memory may take less; else 0 */
 };
 
 /* The only load of an operand that depends on the axis; NULL: several, or none. */
@@ -225,31 +228,50 @@ static bool write_fma(struct skinny_gemm *x) {
     return true;
 }
 
-/* K-major, both operands: consecutive threads load consecutive terms, 16 bytes each if rows are aligned. */
+/* Is the operand of few rows read by lines: along k as the matrix, or along its rows, all of which a thread has? */
+static bool few_in_lines(const struct skinny_gemm *x) {
+    int64_t along = access_stride(x->v, x->few_load, x->k, 1);
+    return along == 1 ||
+           (along == x->m && x->rows == 1 && access_stride(x->v, x->few_load, x->row[0], 1) == 1);
+}
+
+/* K-major matrix: consecutive threads load consecutive terms, 16 bytes each if rows are aligned. */
 static bool write_dots(struct skinny_gemm *x) {
     struct view *v = x->v;
-    int64_t cols = power_below(x->n, 8), blocks = (int64_t)gpu_whole(v->gpu, gpu_cost.blocks_coop);
-    if (x->m < 2 || x->m > MAX_DOTS || x->depth < MIN_K || !is_contiguous(x, x->k) ||
-        access_stride(v, x->few_load, x->k, x->lanes) != 1)
+    int64_t cols = 8, blocks = (int64_t)gpu_whole(v->gpu, gpu_cost.blocks_coop);
+    bool vector = x->depth % x->lanes == 0 && access_stride(v, x->few_load, x->k, x->lanes) == 1 &&
+                  is_contiguous(x, x->k);
+    if (x->m < 2 || x->m > MAX_DOTS || x->depth < MIN_K || access_stride(v, x->wide_load, x->k, 1) != 1 ||
+        !few_in_lines(x))
         return false;
-    while (cols > 1 && (x->m * cols > MAX_ACCUMULATORS || x->batch * x->n / cols < blocks)) cols /= 2;
+    while (cols > 1 && (x->m * cols > (x->n % cols ? MAX_DOT_SUMS_PADDED : MAX_DOT_SUMS) ||
+                        x->batch * x->n / cols < blocks))
+        cols /= 2;
     const char *m = row_name(x), *n = v->axis[x->col].name, *k = v->axis[x->k].name;
     const char *n1 = view_new_axis(v, n, "c"), *k1 = view_new_axis(v, k, "u");
     str_printf(&x->s, " REG(%s)", m);
+    if (x->n % cols) str_printf(&x->s, " PADTO(%s,%d)", n, (int)cols);
     if (cols > 1) str_printf(&x->s, " TILE(%s,%d,%s) REG(%s)", n, (int)cols, n1, n1);
-    if (x->depth % x->lanes == 0) str_printf(&x->s, " TILE(%s,%d,%s) UNROLL(%s)", k, x->lanes, k1, k1);
+    if (vector) str_printf(&x->s, " TILE(%s,%d,%s) UNROLL(%s)", k, x->lanes, k1, k1);
     str_printf(&x->s, " COOP(%s)", k);
+    double lines = access_stride(v, x->few_load, x->k, 1) == 1 ? 1 : (double)x->m; /* of a warp's load */
+    x->seconds =
+        predict_gpu_dots(&(struct gpu_dots){(double)x->m, (double)(x->batch * x->n), (double)x->depth,
+                                            (double)cols, lines, x->wide_load->bytes},
+                         v->gpu);
     return true;
 }
 
-const char *gpu_skinny_gemm(struct view *v) {
+const char *gpu_skinny_gemm(struct view *v, double *seconds) {
     struct skinny_gemm x = {.v = v};
     str_init(&x.s, v->arena);
     if (!find_skinny(&x)) return "";
+
     if (v->gpu->cc / 10 == 9 && x.m > MAX_ROWS_NMAJOR && !is_contiguous(&x, x.k) && x.wide_load->bytes == 2)
         return "";
     bool found = v->gpu->cc >= 80 && write_mma(&x);
     if (!found) x.s.n = 0, found = write_fma(&x);
     if (!found) x.s.n = 0, found = write_dots(&x);
+    *seconds = x.seconds;
     return found && view_legal(v, x.s.p + 1) ? x.s.p + 1 : "";
 }

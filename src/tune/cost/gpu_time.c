@@ -111,3 +111,13 @@ double predict_gpu_coop(double fmas, double bytes, const struct gpu_spec *g) {
     double clocks = g->sms * g->ghz * 1e9, loaded = fmas * bytes * (1.0 / ROWS + 1.0 / COLUMNS);
     return loaded / (gpu_cost.l2_rate_shared * gpu_l2_scale(g) * clocks) + fmas / (FMA_RATE * clocks);
 }
+
+double predict_gpu_dots(const struct gpu_dots *d, const struct gpu_spec *g) {
+    double clocks = g->sms * g->ghz * 1e9, warps = d->columns / d->together,
+           loads = d->rows * d->lines + d->together;
+    double time[] = {warps * d->rows * d->depth * d->bytes /
+                         (gpu_cost.l2_rate_shared * gpu_l2_scale(g) * clocks),
+                     warps * d->depth / 32 * loads / clocks,
+                     d->columns * d->depth * d->bytes / (g->bw * 1e9 * gpu_cost.dram_peak)};
+    return p_norm(time, RG_COUNT(time)) + gpu_cost.launch_seconds;
+}
