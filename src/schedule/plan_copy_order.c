@@ -17,9 +17,10 @@ enum {
     REFUSED = SHAPE_MAX + 1
 };
 
-/* What a factor of a product is a view of, and which of its axes are summed. */
+/* What a factor of a product is a view of, and which of its axes are summed; unknown: views on the way sum a part of an axis, as a
+ * head of attention is of the columns of q, k and v. */
 struct order_trace {
-    bool summed[SHAPE_MAX], window;
+    bool summed[SHAPE_MAX], window, unknown;
 };
 
 /* Axes that are summed through a RESHAPE: those of a group all or none. */
@@ -70,7 +71,7 @@ static const uop *trace_factor(struct shapes *sh, const uop *sum, const uop *x, 
     for (uint32_t i = 1; i < sum->nsrc; i++) t->summed[sum->src[i]->arg.i] = true;
     for (;; x = x->src[0]) {
         if (op_is_movement((enum op)x->op)) {
-            if (!trace_view(sh, x, t)) return NULL;
+            t->unknown = t->unknown || !trace_view(sh, x, t);
         } else if (!(x->op == OP_CAST && is_half(x->src[0])) && x->op != OP_GRAD_STORED)
             return is_half(x) ? x : NULL;
     }
@@ -109,6 +110,12 @@ static bool is_elementwise(const uop *n) {
     return op_is_pure((enum op)n->op) && !op_is_movement((enum op)n->op) && n->nsrc >= 1 && n->nsrc <= 3;
 }
 
+/* A parameter or an input, perhaps of another type: its axes stay. */
+static bool is_input(const uop *x) {
+    while (x->op == OP_CAST || x->op == OP_GRAD_STORED || op_is_movement((enum op)x->op)) x = x->src[0];
+    return x->op == OP_BUFFER;
+}
+
 /* What is known of the caller's values: computed element by element from a contraction that they alone read, or from one that stores
  * positions in rows; of their readers. */
 enum { EPILOGUE = 1, ROWS = 2, WANTED = 4 };
@@ -118,7 +125,12 @@ static void find_wishes(struct copy *c, struct shapes *sh, const uop *n, uint8_t
     struct order_trace t[2];
     if (m->op != OP_MUL || !shape_is_outer_product(sh, m)) return;
     is[n->id] |= EPILOGUE;
-    for (int k = 0; k < 2; k++) base[k] = trace_factor(sh, n, m->src[k], &t[k]);
+    /* attention, whose forms want rows of heads */
+    bool computed = !is_input(m->src[0]) && !is_input(m->src[1]);
+    for (int k = 0; k < 2; k++) {
+        base[k] = trace_factor(sh, n, m->src[k], &t[k]);
+        if (base[k] && (t[k].unknown || computed)) c->last[base[k]->id] = REFUSED, base[k] = NULL;
+    }
     for (int k = 0; k < 2; k++) {
         if (!base[k]) continue;
         const struct shape *s = shape_of(sh, base[k]);
