@@ -246,7 +246,7 @@ static rg_tensor scanned0(rg_tensor x) { return rg_logcumsumexp(rg_reshape(x, RG
 #define SCANNED "E_960_16384               opts: PADTO(i1,64) TILE(i1,64,i1_t0)"
 /* Of a few columns that are transposed a thread has those of several rows. */
 static rg_tensor transposed(rg_tensor x) { return rg_contiguous(rg_transpose(x, 0, 1)); }
-#define FEW_TRANSPOSED "E_3_131072                opts: REG(i0) TILE(i1,4,i1_v) VEC(i1_v)"
+#define FEW_TRANSPOSED "E_3_1048576               opts: REG(i0) TILE(i1,4,i1_v) VEC(i1_v)"
 /* Three elements are compared, and nothing is scattered by their indices. */
 static rg_tensor sorted3(rg_tensor x) {
     rg_tensor g = x,
@@ -356,7 +356,7 @@ static const struct {
     {"norm of patches", patches, RG_BF16, 64, 3 * 80 * 112},
     {"a sort along the first axis", sorted0, RG_F32, 128, 3200},
     {"sums of exponentials along the first axis", scanned0, RG_F32, 16384, 960},
-    {"a transposition of three columns", transposed, RG_F32, 131072, 3},
+    {"a transposition of three columns", transposed, RG_F32, 1 << 20, 3},
     {"gradient of a sort of three", sorted3, RG_BF16, 500000, 3},
     {"layer norm, odd", layernorm, RG_F32, 100003, 65},
 };

@@ -121,12 +121,13 @@ static const char *write_transpose(struct view *v, const struct access_view *s, 
 }
 
 /* Columns of a few elements, row by row: a thread has those of several rows, which it loads and stores by vectors, so that no line
- * is read again. */
+ * is read again. Of small ones, as the weights of a convolution, there would be too few threads. */
 static const char *transpose_few(struct view *v, const struct access_view *s, int inner, int along) {
     int64_t n = v->axis[along].size, size = v->axis[inner].size, lanes = s->bytes > 4 ? 2 : 16 / s->bytes;
     lanes = RG_MIN(lanes, 8);
     if (n > MOST_COLUMNS || size < TRANSPOSE_TILE || stride_of(v, s, inner) != n) return "";
     while (size % lanes) lanes /= 2;
+    if (gpu_threads(v) / (double)(n * lanes) < gpu_full_threads(v)) return "";
     const char *name = v->axis[inner].name, *part = view_new_axis(v, name, "v");
     const char *list = arena_printf(v->arena, "REG(%s) TILE(%s,%d,%s) VEC(%s)", v->axis[along].name, name,
                                     (int)lanes, part, part);
