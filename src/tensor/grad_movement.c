@@ -198,15 +198,19 @@ const uop *grad_unfold(struct rw *rw, const uop *d, const uop *n) {
 /* With a stride s, element i of an axis gets something only from those k of a window with k = i mod s: all others would be
  * computed to be 0. So i is written as (q, r) = (i/s, i mod s) and k as (j, r): the sum over k is one over j, of windows with
  * stride 1, for each of the s phases r. Windows are filled up with zeros to a multiple of s. A window of fewer than s elements
- * has as many phases, one whose dilation is a multiple of s has one: all others are 0, and padded. An axis with another dilation
- * keeps it and its stride. */
+ * has as many phases, one whose dilation is a multiple of s has one: all others are 0, and padded.
+ * With another dilation d, of which s has the divisor c, phases are those of k: element i = s q + d r of (j, r) = (k / (s/c), k mod (s/c)),
+ * where q = p + d/c j. No two of (q, r) give the same i, so FOLD puts the sums there. */
 struct phases {
     struct tg *g;
     uint32_t m, first; /* spatial axes; the axes before output positions and windows */
     const struct shape *s;
     int64_t stride[SHAPE_MAX], live[SHAPE_MAX], count[SHAPE_MAX]; /* r; those that get something; j */
+    bool apart[SHAPE_MAX], any_apart;                             /* r is no remainder of i */
     struct window w;                                              /* of (q, j) */
 };
+
+static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
 
 static bool phases_init(struct phases *p, struct tg *g, const uop *d, const int64_t *num, uint32_t m) {
     const struct shape *s = tg_shape(g, d);
@@ -214,12 +218,14 @@ static bool phases_init(struct phases *p, struct tg *g, const uop *d, const int6
     bool any = false;
     for (uint32_t i = 0; i < m; i++) {
         int64_t k = s->d[p->first + m + i], stride = num[3 * i + 1], dilation = k > 1 ? num[3 * i + 2] : 1;
-        bool one = dilation % stride == 0; /* phase gets something */
-        int64_t phases = one || dilation == 1 ? stride : 1, live = one ? 1 : RG_MIN(phases, k);
-        any |= phases > 1;
-        p->stride[i] = phases, p->live[i] = live, p->count[i] = (k + live - 1) / live;
-        p->w.num[3 * i] = (num[3 * i] + phases - 1) / phases;
-        p->w.num[3 * i + 1] = stride / phases, p->w.num[3 * i + 2] = one ? dilation / stride : dilation;
+        int64_t c = common_divisor(stride, dilation), live = RG_MIN(stride / c, k);
+        bool apart = p->apart[i] =
+            stride > c && dilation > 1; /* if not, and c is the stride, one phase gets something */
+        any |= stride > 1, p->any_apart |= apart;
+        p->stride[i] = apart ? live : stride, p->live[i] = live, p->count[i] = (k + live - 1) / live;
+        p->w.num[3 * i] = apart ? s->d[p->first + i] + (p->count[i] - 1) * dilation / c
+                                : (num[3 * i] + stride - 1) / stride;
+        p->w.num[3 * i + 1] = 1, p->w.num[3 * i + 2] = dilation / c;
     }
     return any && s->n + m <= SHAPE_MAX && shape_size(s);
 }
@@ -324,6 +330,20 @@ static const uop *phased_select(const struct phases *p, const uop *d) {
     return phased_whole(p, tg_op3(g, OP_WHERE, hit, v[2], zero_like(g, d)));
 }
 
+/* (.., i.., r..), with r of axes apart, as (.., i..): sums of one term. */
+static const uop *put_apart(const struct phases *p, const uop *x, const int64_t *num) {
+    int64_t to[3 * SHAPE_MAX];
+    const struct shape *s = tg_shape(p->g, x);
+    for (uint32_t i = 0; i < p->m; i++) {
+        int64_t n = s->d[p->first + i],
+                reach = (n - 1) * num[3 * i + 1] + (p->live[i] - 1) * num[3 * i + 2] + 1;
+        to[3 * i] = p->apart[i] ? RG_MAX(num[3 * i], reach) : n;
+        to[3 * i + 1] = p->apart[i] ? num[3 * i + 1] : 1, to[3 * i + 2] = p->apart[i] ? num[3 * i + 2] : 1;
+    }
+    x = tg_nums(p->g, OP_FOLD, x, to, 3 * p->m, ARG_NONE);
+    return tg_reduce(p->g, OP_ADD, x, ((1u << p->m) - 1) << (p->first + p->m));
+}
+
 static const uop *phased_sum(const struct phases *p, const uop *d, uint32_t mask, const int64_t *num) {
     struct tg *g = p->g;
     uint32_t m = p->m, f = p->first, lead = mask & ((1u << f) - 1);
@@ -335,14 +355,20 @@ static const uop *phased_sum(const struct phases *p, const uop *d, uint32_t mask
     const struct shape *s = tg_shape(g, x);
     for (uint32_t i = 0; i < f; i++) order[i] = i, size[i] = s->d[i];
     for (uint32_t i = 0; i < m; i++) { /* (.., r.., q.., 1..) to (.., q r, ..) */
-        order[f + 2 * i] = f + m + i, order[f + 2 * i + 1] = f + i, order[f + 2 * m + i] = f + 2 * m + i;
-        size[f + i] = p->w.num[3 * i] * p->stride[i], size[f + m + i] = 1;
-        crop[2 * i + 1] = num[3 * i] - size[f + i], dead[4 * i + 3] = p->stride[i] - p->live[i];
+        order[f + 2 * i] = f + m + i, order[f + 2 * i + 1] = p->apart[i] ? f + 2 * m + i : f + i;
+        order[f + 2 * m + i] = p->apart[i] ? f + i : f + 2 * m + i;
+        size[f + i] = p->w.num[3 * i] * (p->apart[i] ? 1 : p->stride[i]);
+        size[f + m + i] = p->apart[i] ? p->live[i] : 1, dead[4 * i + 3] = p->stride[i] - p->live[i];
     }
     x = tg_pad_last(g, t_permute(g, x, order, f + 3 * m), dead, 3 * m, zero_like(g, x));
-    x = t_reshape(g, x, size, f + m);
+    x = t_reshape(g, x, size, p->any_apart ? f + 2 * m : f + m);
+    if (p->any_apart) {
+        x = put_apart(p, x, num);
+        x = t_reshape(g, x, tg_shape(g, x)->d, f + m);
+    }
+    for (uint32_t i = 0; i < m; i++) crop[2 * i + 1] = num[3 * i] - tg_shape(g, x)->d[f + i];
     x = tg_pad_last(g, x, crop, m, zero_like(g, x));
-    for (uint32_t i = 0; i < m; i++) size[f + i] = num[3 * i];
+    for (uint32_t i = 0; i < m; i++) size[f + i] = num[3 * i], size[f + m + i] = 1;
     return t_reshape(g, x, size, f + 2 * m);
 }
 

@@ -487,11 +487,15 @@ TEST(conv_phases_beside_a_dilated_axis) {
 }
 
 /* Taps fewer than the stride leave phases without a term, and so does a dilation that is a multiple of it: they are zeros, not sums of
- * zeros. Gradients of a transposed convolution have its products and no others. */
+ * zeros. Each element gets one of as many taps as the stride has steps of another dilation. Gradients of a transposed convolution have its products and no others. */
 TEST(conv_phases_without_terms) {
     static const struct {
         int64_t taps[2], stride[2], dilation[2];
-    } of[] = {{{1, 3}, {3, 2}, {1, 1}}, {{1, 1}, {2, 2}, {1, 1}}, {{3, 3}, {2, 3}, {2, 3}}};
+    } of[] = {{{1, 3}, {3, 2}, {1, 1}},
+              {{1, 1}, {2, 2}, {1, 1}},
+              {{3, 3}, {2, 3}, {2, 3}},
+              {{3, 4}, {3, 2}, {2, 3}},
+              {{4, 3}, {4, 3}, {6, 4}}};
     rg_ctx *c = planner();
     for (size_t i = 0; i < RG_COUNT(of); i++) {
         rg_tensor x = stored(c, RG_SHAPE(8, 32, 20, 21), 1),
@@ -510,6 +514,62 @@ TEST(conv_phases_without_terms) {
         }
     }
     rg_close(c);
+}
+
+/* Transposed convolutions, and gradients of convolutions, whose strides and dilations are anything, as loops: whole numbers, equal bit by bit.
+ * Rows of up to 150 results, wider than what is unrolled. */
+TEST(conv_random_strides_beside_dilations) {
+    const char *const device[2] = {"CPU", "REF"};
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        uint64_t r = hash_u64(seed + 9000);
+        int64_t in = 1 + (int64_t)(r % 6), out = 1 + (int64_t)(r / 8 % 20), size[2], stride[2], dilation[2],
+                n[2], o[2];
+        for (int i = 0; i < 2; i++) {
+            uint64_t q = hash_u64(2 * seed + (uint64_t)i + 500);
+            size[i] = 1 + (int64_t)(q % 5), stride[i] = 1 + (int64_t)(q / 8 % 4),
+            dilation[i] = 1 + (int64_t)(q / 64 % 4);
+            n[i] = 1 + (int64_t)(q / 512 % (i ? 40 : 7));
+            o[i] = (n[i] - 1) * stride[i] + (size[i] - 1) * dilation[i] + 1;
+        }
+        struct err err = {0};
+        struct arena a;
+        arena_init(&a, &err);
+        int64_t nx = in * n[0] * n[1], nw = in * out * size[0] * size[1], ny = out * o[0] * o[1];
+        float *xs = arena_array(&a, float, (size_t)nx), *ws = arena_array(&a, float, (size_t)nw),
+              *want = arena_array(&a, float, (size_t)ny), *got = arena_array(&a, float, (size_t)ny);
+        for (int64_t i = 0; i < nx; i++) xs[i] = (float)(hash_u64(seed * 7919 + (uint64_t)i) % 9) - 4;
+        for (int64_t i = 0; i < nw; i++) ws[i] = (float)(hash_u64(seed * 104729 + (uint64_t)i) % 9) - 4;
+        memset(want, 0, (size_t)ny * sizeof *want);
+        for (int64_t i = 0; i < nx; i++)
+            for (int64_t k = 0; k < nw / in; k++) {
+                int64_t c = i / (n[0] * n[1]), taps = size[0] * size[1],
+                        y = i / n[1] % n[0] * stride[0] + k % taps / size[1] * dilation[0],
+                        z = i % n[1] * stride[1] + k % size[1] * dilation[1];
+                want[(k / taps * o[0] + y) * o[1] + z] += xs[i] * ws[c * (nw / in) + k];
+            }
+        for (int d = 0; d < 2; d++)
+            for (int back = 0; back < 2; back++) { /* the same sums */
+                rg_ctx *c = rg_open(device[d]);
+                rg_tensor x = rg_from(c, RG_F32, xs, RG_SHAPE(1, in, n[0], n[1])),
+                          w = rg_from(c, RG_F32, ws, RG_SHAPE(in, out, size[0], size[1])), y, g;
+                if (back) {
+                    y = rg_full(c, RG_F32, 1, RG_SHAPE(1, out, o[0], o[1]));
+                    rg_tensor p = rg_contiguous(y);
+                    y = rg_conv2d(p, w, .stride = RG_LIST(stride, 2), .dilation = RG_LIST(dilation, 2));
+                    rg_grad(y, RG_TENSORS(p), &g, .seed = x);
+                } else {
+                    g = rg_conv_transpose2d(x, w, .stride = RG_LIST(stride, 2),
+                                            .dilation = RG_LIST(dilation, 2));
+                }
+                if (rg_read(g, got, (size_t)ny * sizeof *got)) FAIL("%s", rg_error(c));
+                for (int64_t i = 0; i < ny; i++)
+                    if (got[i] != want[i])
+                        FAIL("seed %d on %s, %s: %lld is %g, expected %g", (int)seed, device[d],
+                             back ? "gradient" : "transposed", (long long)i, (double)got[i], (double)want[i]);
+                rg_close(c);
+            }
+        arena_free(&a);
+    }
 }
 
 TEST(conv_kernels_pooling) {

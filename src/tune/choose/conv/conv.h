@@ -38,9 +38,10 @@ bool conv_find(const struct view *, struct cpu_conv *);
 int conv_window_of(const struct cpu_conv *, int axis);
 /* More taps than positions. */
 bool conv_is_weight_gradient(const struct view *, const struct cpu_conv *);
-/* Elements from one position of a window to the next, in taps; elements of the whole window. */
+/* Elements from one position of a window to the next, in taps (less than 1: a dilation); elements of the whole window. */
 double conv_step(const struct view *, const struct cpu_conv *, int window);
 double conv_window_size(const struct view *, const struct cpu_conv *, int window);
+double conv_tap_span(const struct view *, const struct cpu_conv *, int window); /* of one position */
 double conv_positions(const struct view *, const struct cpu_conv *);
 /* The largest divisor of n up to `most`. */
 int64_t conv_divisor(int64_t n, int64_t most);

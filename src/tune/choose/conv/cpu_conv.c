@@ -116,6 +116,8 @@ static bool choose_vectors(struct view *v, struct cpu_conv *k, bool *copy) {
     if (k->image.access->pred && wide % lanes) by_position *= 0.5;
     bool strided = access_stride(v, k->image.access, inner, 1) != 1;
     if (k->phases || !unit || (strided && channels >= all)) by_position = 0; /* strided stores, or loads */
+    if (k->filter.access->pred)
+        by_position = 0; /* taps that fill up a phase: packed filters have zeros there */
     while (c->lanes > 4 && c->lanes > channels) c->lanes /= 2; /* few channels of a group: part of a vector */
     double depth = k->block ? c->depth * (double)k->block / (double)size_of(v, k->sum) : c->depth;
     if (channels >= c->lanes || !by_position)

@@ -45,7 +45,7 @@ static double cut_time(const struct view *v, const struct cpu_conv *k, struct im
            fma = c->depth * channels * rows;
     for (int i = 1; i < k->windows; i++) fma *= (double)size_of(v, k->pos[i]);
     double lines =
-        ((rows - 1) * conv_step(v, k, 0) + (double)size_of(v, k->tap[0])) / conv_window_size(v, k, 0);
+        ((rows - 1) * RG_MAX(conv_step(v, k, 0), 1) + conv_tap_span(v, k, 0)) / conv_window_size(v, k, 0);
     double packed = c->pack_a * c->depth * channels +
                     COPY * lines * conv_image_bytes(v, k, 0) / (double)k->image.access->bytes;
     return grid_time(v, tasks, 0.5) *

@@ -86,13 +86,12 @@ bool conv_is_even_row(const struct view *v, int pos, int64_t wide) {
 void conv_pad_row(struct view *v, struct cpu_conv *k, struct str *out) {
     enum { MOST_MORE = 8 };
     int last = k->windows - 1, pos = k->pos[last];
-    int64_t step = (int64_t)conv_step(v, k, last), wide = (int64_t)conv_window_size(v, k, last),
+    int64_t step = (int64_t)RG_MAX(conv_step(v, k, last), 1), wide = (int64_t)conv_window_size(v, k, last),
             n = size_of(v, pos),
             tile = k->c.m == pos   ? k->c.mr
                    : k->c.n == pos ? k->c.lanes
                                    : 1;
-    if (k->shift[last] >= 0 || conv_step(v, k, last) < 1 || !k->image.access->pred ||
-        !view_depends(v, k->image.access->pred, pos))
+    if (k->shift[last] >= 0 || !k->image.access->pred || !view_depends(v, k->image.access->pred, pos))
         return; /* without a halo the padding would have a predicate of its own */
     int64_t most = RG_MAX(16 * tile <= n ? 2 * tile : tile - 1, MOST_MORE), best = -1, other = -1;
     for (int64_t i = most; i >= 0; i--) {
@@ -118,7 +117,7 @@ bool conv_stage_image(struct view *v, struct cpu_conv *k, struct str *out, const
     for (int i = 0; i < k->windows; i++) {
         struct tiled_axis pos = conv_axis(v, k->pos[i]), tap = conv_axis(v, k->tap[i]);
         wide = (int64_t)conv_window_size(v, k, i);
-        if (i == k->windows - 1) wide += k->more * (int64_t)conv_step(v, k, i);
+        if (i == k->windows - 1) wide += k->more * (int64_t)RG_MAX(conv_step(v, k, i), 1);
         if (k->row) wide = k->row + size_of(v, k->tap[i]) - 1;
         if (!i && rows) pos.loop = rows;
         if (k->shift[i] >= 0) pos.out = v->axis[k->shift[i]].name, wide += size_of(v, k->shift[i]) - 1;

@@ -63,14 +63,6 @@ static bool add_phase(const struct view *v, struct cpu_conv *k, int axis) {
     return !moves;
 }
 
-/* A phase whose filters have fewer taps than others: they are predicated along it. */
-static bool has_phase_in_grid(const struct view *v, const struct cpu_conv *k) {
-    for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].grid && has_axis(v, k->image.mask, i) && view_depends(v, k->filter.access->pred, i))
-            return true;
-    return false;
-}
-
 bool conv_find(const struct view *v, struct cpu_conv *k) {
     struct contraction *c = &k->c;
     for (int i = 0; i < CONV_AXES; i++) k->shift[i] = -1;
@@ -94,7 +86,7 @@ bool conv_find(const struct view *v, struct cpu_conv *k) {
             (k->batch < 0 || size_of(v, i) > size_of(v, k->batch)))
             k->batch = i;
     }
-    return k->channel >= 0 && (k->phases || !k->filter.access->pred || has_phase_in_grid(v, k));
+    return k->channel >= 0;
 }
 
 /* ---- sizes ---- */
@@ -106,8 +98,13 @@ double conv_step(const struct view *v, const struct cpu_conv *k, int i) {
     return t ? fabs((double)p / (double)t) : 1;
 }
 
+/* The elements that the taps of one position span: with a dilation, those between them too. */
+double conv_tap_span(const struct view *v, const struct cpu_conv *k, int i) {
+    return (double)(size_of(v, k->tap[i]) - 1) / RG_MIN(conv_step(v, k, i), 1) + 1;
+}
+
 double conv_window_size(const struct view *v, const struct cpu_conv *k, int i) {
-    return (double)(size_of(v, k->pos[i]) - 1) * conv_step(v, k, i) + (double)size_of(v, k->tap[i]);
+    return (double)(size_of(v, k->pos[i]) - 1) * RG_MAX(conv_step(v, k, i), 1) + conv_tap_span(v, k, i);
 }
 
 /* Bytes of a tile of the image over these windows and the other reduced axes. */
@@ -136,7 +133,7 @@ int64_t conv_fitting_rows(const struct view *v, const struct cpu_conv *k) {
     double all = conv_window_size(v, k, 0), line = conv_image_bytes(v, k, 0) / all;
     int64_t n = size_of(v, k->pos[0]);
     if (line * all <= (double)v->l2 / 2) return n;
-    double most = ((double)v->l2 / 2 / line - (double)size_of(v, k->tap[0])) / conv_step(v, k, 0) + 1;
+    double most = ((double)v->l2 / 2 / line - conv_tap_span(v, k, 0)) / RG_MAX(conv_step(v, k, 0), 1) + 1;
     return most < 1 || k->windows < 2 || k->shift[0] >= 0 ? 0 : conv_divisor(n, (int64_t)most);
 }
 
