@@ -753,11 +753,14 @@ static void kernel_words(struct gpu *c) {
     if (c->r.lin->cluster) str_printf(c->r.o, "__cluster_dims__(%u, 1, 1) ", c->r.lin->cluster);
 }
 
-/* Loops of single threads that leave most of the GPU idle. */
+/* Loops of single threads that leave most of the GPU idle, or write and read rows of their own in memory. */
 static const char *slow_form(struct gpu *c) {
     double each = thread_iterations(c->r.lin), threads = (double)c->r.lin->grid;
-    if (c->why || c->block || each < LONG_THREAD || threads >= spec_of(c->r.lin)->sms * gpu_cost.threads_coop)
-        return c->why;
+    if (c->why || c->block || each < LONG_THREAD) return c->why;
+    if (c->scratch)
+        return fmt(&c->r, "thread loops of %.0f iterations, rows of %llu bytes in memory", each,
+                   (unsigned long long)c->scratch);
+    if (threads >= spec_of(c->r.lin)->sms * gpu_cost.threads_coop) return NULL;
     return fmt(&c->r, "thread loops of %.0f iterations, %.0f threads", each, threads);
 }
 
@@ -793,8 +796,8 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     c->member = c->d->thread;
     if (c->block && c->block <= 32 && !c->lanes && !c->d->cl) c->block = rows_together(c);
     if (c->block > c->coop) c->member = "member";
-    c->why = slow_form(c);
     c->scratch = lin->scratch > LOCAL_BYTES && !c->row.n ? lin->scratch : 0;
+    c->why = slow_form(c);
     check_limits(c, limits);
     gpu_find_maps(c);
     declare_params(c, &l.param, &formal, &first);

@@ -456,3 +456,27 @@ TEST(slow_forms_of_random_rows) {
     check_fast(text);
     arena_free(&arena);
 }
+
+/* Without opts a thread has a row of attention's weights in memory, however many threads there are. */
+TEST(slow_forms_of_rows_in_memory) {
+    struct fake *f = fake();
+    struct err e = {0};
+    struct arena arena;
+    struct captured said = capture_start();
+    char *text;
+    f->memory = (size_t)16 << 30; /* asked for, not touched */
+    unsetenv("RIDGE_MODEL");
+    rg_ctx *c = fake_open(f);
+    setenv("NOOPT", "1", 1);
+    env_reload();
+    rg_tensor x = rg_contiguous(rg_rand(c, RG_BF16, RG_SHAPE(16 * 12 * 1024, 64)));
+    rg_tensor q = rg_reshape(x, RG_SHAPE(16, 12, 1024, 64));
+    rg_realize(rg_attention(q, rg_neg(q), q));
+    capture_stop(&said);
+    if (rg_status_of(c)) FAIL("%s", rg_error(c));
+    CHECK(!rg_close(c));
+    arena_init(&arena, &e);
+    capture_text(&said, &e, &arena, &text);
+    CHECK(strstr(text, "slow form: thread loops of ") && strstr(text, " bytes in memory"));
+    arena_free(&arena);
+}
