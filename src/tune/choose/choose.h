@@ -138,6 +138,12 @@ const char *gpu_transpose(struct view *);
 const char *gpu_skinny_gemm(struct view *, double *seconds);
 const char *gpu_attention(struct view *); /* gpu_attention.c: GEMM, row ops, GEMM */
 
+/* gpu_sums.c: blocks of threads for long contractions, few sums (`several`: of several loops) and columns. */
+#define FEW_SUMS 8.0 /* per SM: each has a block */
+const char *gpu_long_contraction(struct view *);
+const char *gpu_few_sums(struct view *, bool several);
+const char *gpu_column_sums(struct view *);
+
 /* gpu_heuristic.c: values of the grid; threads that fill the GPU; the innermost axis of the grid, or -1. */
 double gpu_threads(const struct view *);
 double gpu_full_threads(const struct view *);
