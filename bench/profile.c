@@ -8,6 +8,7 @@
 
 #include <ridge.h>
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -36,6 +37,12 @@ static int by_value(const void *a, const void *b) {
 
 int main(int argc, char **argv) {
     if (bench_help(argc, argv, "")) return 0;
+    char path[PATH_MAX];
+    const char *top = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/ridge-bench-XXXXXX", top && *top ? top : "/tmp");
+    int file = mkstemp(path); /* recordings go there, one over the other */
+    if (file < 0) return perror(path), 1;
+    close(file);
     static float zero[ELEMENTS];
     static double took[3][ROUNDS];
     setenv("RIDGE_THREADS", "1", 1);
@@ -47,13 +54,14 @@ int main(int argc, char **argv) {
     for (int r = 0; r < ROUNDS; r++)
         for (int on = 0; on < 3; on++) {
             event_flight(on > 0);
-            if (on == 2) rg_profile_start(c, "bench.profile");
+            if (on == 2) rg_profile_start(c, path);
             rg_jit_call(j, RG_TENSORS(x, one), &y); /* the first takes the block that it writes to */
             double t0 = now();
             rg_jit_call(j, RG_TENSORS(x, one), &y);
             took[on][r] = now() - t0;
             if (on == 2) rg_profile_stop(c);
         }
+    unlink(path);
     if (rg_status_of(c)) return fprintf(stderr, "profile: %s\n", rg_error(c)), 1;
     for (int on = 0; on < 3; on++) qsort(took[on], ROUNDS, sizeof took[on][0], by_value);
     printf("%d replayed kernels of %.2f us\n", KERNELS, 1e6 * took[0][0] / KERNELS);
@@ -65,6 +73,5 @@ int main(int argc, char **argv) {
             printf("%-16s %-8s %10.1f %7.2f %% %11.1f\n", what[on], k ? "median" : "best", 1e6 * t,
                    100 * (t / was - 1), 1e9 * (t - was) / KERNELS);
         }
-    unlink("bench.profile");
     return rg_close(c) != RG_OK;
 }
