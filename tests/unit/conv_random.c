@@ -106,50 +106,48 @@ static int *numbers(struct conv *c, size_t n, uint64_t first, bool relu) {
     return v;
 }
 
-/* An element of the images, or -1: it is padding. */
-static int64_t image_at(const struct conv *c, int64_t n, int64_t i, int64_t y, int64_t x) {
-    return y < 0 || y >= c->high || x < 0 || x >= c->wide ? -1
-                                                          : ((n * c->in + i) * c->high + y) * c->wide + x;
-}
-
 /* Element (n, o, y, x) of the results. */
 static int forward(const struct conv *c, int64_t n, int64_t o, int64_t y, int64_t x) {
     const int *w = c->v[WEIGHTS] + o * c->in * c->taps * c->taps;
     int sum = c->more ? c->v[BIAS][o] + c->v[MORE][((n * c->out + o) * c->oh + y) * c->ow + x] : 0;
-    for (int64_t k = 0; k < c->in * c->taps * c->taps; k++) {
-        int64_t ky = k / c->taps % c->taps * c->dilation, kx = k % c->taps * c->dilation;
-        int64_t at =
-            image_at(c, n, k / c->taps / c->taps, y * c->stride + ky - c->pad, x * c->stride + kx - c->pad);
-        sum += at < 0 ? 0 : c->v[IMAGES][at] * w[k];
-    }
+    for (int64_t i = 0; i < c->in; i++)
+        for (int64_t ky = 0; ky < c->taps; ky++, w += c->taps) {
+            int64_t line = y * c->stride + ky * c->dilation - c->pad, at = x * c->stride - c->pad;
+            const int *row = c->v[IMAGES] + ((n * c->in + i) * c->high + line) * c->wide;
+            if (line < 0 || line >= c->high) continue;
+            for (int64_t kx = 0; kx < c->taps; kx++, at += c->dilation)
+                if (at >= 0 && at < c->wide) sum += row[at] * w[kx];
+        }
     return sum;
 }
 
 /* Element (n, i, y, x) of the gradient of the images. */
 static int to_images(const struct conv *c, int64_t n, int64_t i, int64_t y, int64_t x) {
-    int64_t taps = c->taps * c->taps;
+    int64_t taps = c->taps * c->taps, px = c->oh * c->ow;
     int sum = 0;
-    for (int64_t k = 0; k < c->out * taps; k++) {
-        int64_t o = k / taps, fy = y + c->pad - k / c->taps % c->taps * c->dilation,
-                fx = x + c->pad - k % c->taps * c->dilation;
+    for (int64_t k = 0; k < taps; k++) {
+        int64_t fy = y + c->pad - k / c->taps * c->dilation, fx = x + c->pad - k % c->taps * c->dilation;
         if (fy < 0 || fx < 0 || fy % c->stride || fx % c->stride) continue;
         if (fy / c->stride >= c->oh || fx / c->stride >= c->ow) continue;
-        sum += c->v[BACK][((n * c->out + o) * c->oh + fy / c->stride) * c->ow + fx / c->stride] *
-               c->v[WEIGHTS][(o * c->in + i) * taps + k % taps];
+        const int *back = c->v[BACK] + n * c->out * px + fy / c->stride * c->ow + fx / c->stride;
+        const int *w = c->v[WEIGHTS] + i * taps + k;
+        for (int64_t o = 0; o < c->out; o++) sum += back[o * px] * w[o * c->in * taps];
     }
     return sum;
 }
 
 /* Element (o, i, ky, kx) of the gradient of the weights. */
 static int to_weights(const struct conv *c, int64_t o, int64_t i, int64_t ky, int64_t kx) {
-    int64_t px = c->oh * c->ow;
     int sum = 0;
-    for (int64_t k = 0; k < c->n * px; k++) {
-        int64_t n = k / px, y = k % px / c->ow, x = k % c->ow;
-        int64_t at = image_at(c, n, i, y * c->stride + ky * c->dilation - c->pad,
-                              x * c->stride + kx * c->dilation - c->pad);
-        sum += at < 0 ? 0 : c->v[IMAGES][at] * c->v[BACK][(n * c->out + o) * px + k % px];
-    }
+    for (int64_t n = 0; n < c->n; n++)
+        for (int64_t y = 0; y < c->oh; y++) {
+            int64_t line = y * c->stride + ky * c->dilation - c->pad, at = kx * c->dilation - c->pad;
+            const int *back = c->v[BACK] + ((n * c->out + o) * c->oh + y) * c->ow;
+            const int *row = c->v[IMAGES] + ((n * c->in + i) * c->high + line) * c->wide;
+            if (line < 0 || line >= c->high) continue;
+            for (int64_t x = 0; x < c->ow; x++, at += c->stride)
+                if (at >= 0 && at < c->wide) sum += row[at] * back[x];
+        }
     return sum;
 }
 

@@ -87,12 +87,14 @@ static inline void product_check(struct product *x, struct engine *en) {
     } else if (ref_linear(&x->err, &x->lin, bufs, x->plus ? 4 : 3, NULL, 0, x->lin.grid)) {
         FAIL("%s\n%s", x->opts, x->err.msg);
     }
+    int *pa = arena_array(&x->arena, int, x->m * x->k), *pb = arena_array(&x->arena, int, x->n * x->k);
+    for (int64_t i = 0; i < x->m * x->k; i++) pa[i] = product_small((uint64_t)i);
+    for (int64_t i = 0; i < x->n * x->k; i++) pb[i] = product_small((uint64_t)i + 12345);
     for (int64_t i = 0; i < x->m; i++)
         for (int64_t j = 0; j < x->n; j++) {
             int sum = x->plus ? product_small((uint64_t)(i * x->n + j) + 777) : 0;
             for (int64_t k = 0; k < x->k; k++)
-                sum += product_small((uint64_t)(x->ta ? k * x->m + i : i * x->k + k)) *
-                       product_small((uint64_t)(x->tb ? j * x->k + k : k * x->n + j) + 12345);
+                sum += pa[x->ta ? k * x->m + i : i * x->k + k] * pb[x->tb ? j * x->k + k : k * x->n + j];
             double got = ref_number(dout, ref_read(dout, out + (size_t)(i * x->n + j) * each));
             if (got != dt_round(dout, sum))
                 FAIL("%s\nelement %lld, %lld is %g, not %d", x->opts, (long long)i, (long long)j, got, sum);
