@@ -160,6 +160,27 @@ static void run_random(uint64_t seed, int programs) {
     rg_close(ref), rg_close(cpu);
 }
 
+/* Queries that fill no vector of AVX-512: lanes along keys and results, of every length. */
+TEST_SLOW(attention_random_few_queries, 300) {
+    rg_ctx *ref = rg_open("REF"), *cpu = rg_open("CPU");
+    uint64_t rng = 20261119;
+    for (int i = 0; i < 8; i++) {
+        struct dims d = {1 + draw(&rng, 2),
+                         1 + draw(&rng, 2),
+                         1 + draw(&rng, 2),
+                         2 + draw(&rng, 14),
+                         2 + draw(&rng, i % 2 ? 300 : 40),
+                         4 + draw(&rng, 60),
+                         4 + draw(&rng, 60),
+                         draw(&rng, 2) == 0,
+                         (int)draw(&rng, 3),
+                         RG_F32};
+        if (draw(&rng, 2)) d.dv = d.d;
+        compare_random(ref, cpu, &d, rng, 2e-4f);
+    }
+    rg_close(ref), rg_close(cpu);
+}
+
 /* Stored scores, and where they may not be: kept rows, blocks of queries; types in turn, queries enough for causal blocks. */
 static void run_stored(uint64_t seed, int programs) {
     static const rg_dtype type[] = {RG_BF16, RG_F32, RG_F16, RG_BF16};
