@@ -287,6 +287,11 @@ TEST(heuristic_convolutions) {
          "ORDER(b,",
          16}, /* one channel: dots, some images at a time */
         {1, {4, 2, 8, 8, 3, 3, 6, 6, 1, 0}, "oh+kh,ow+kw,ci", 16},
+        {1,
+         {4, 1, 3, 32, 7, 7, 12, 12, 2, 3},
+         "VEC(co_v) UNROLL(co)",
+         64}, /* strided: few channels, too .. */
+        {1, {4, 1, 2, 64, 3, 3, 10, 11, 1, 1}, "VEC(co_v) UNROLL(co)", 64}, /* .. and of enough filters */
         {0,
          {4, 1, 4, 32, 3, 3, 15, 15, 2, 1},
          "VEC(co_v)",

@@ -8,6 +8,7 @@
  *
  * The compiler's assembly is what the assembler gets, so that no disassembler is needed. */
 #include "device/cpu/internal.h"
+#include "irtest.h"
 #include "render/render.h"
 #include "test.h"
 #include "tune/tune.h"
@@ -174,9 +175,10 @@ static char *assemble(struct loop_run *r, const char *cc, const char *target) {
     return out;
 }
 
-/* kernel: its text, path its name; NULL: it is read from the file. */
+/* kernel: its text, path its name; NULL: it is read from the file. some: a copy and a stack slot for every fourth FMA
+ * are tolerated. */
 static int check_with(const struct loop_isa *isa, const char *path, const char *kernel, const char *cc,
-                      const char *target) {
+                      const char *target, bool some) {
     static struct loop_run r;
     r = (struct loop_run){.path = path, .kernel = kernel, .isa = isa_find(isa->name)};
     arena_init(&r.arena, &r.err);
@@ -188,14 +190,16 @@ static int check_with(const struct loop_isa *isa, const char *path, const char *
                                        "%s for %s by %s: %d FMAs, %d of whole vectors, %d vectors on the "
                                        "stack, %d taken apart, %d copied",
                                        path, isa->name, cc, c.fma, c.whole, c.stack, c.split, c.copied);
-        if (c.fma < 16 || c.whole != c.fma || c.stack || c.split || c.copied > c.fma / 16) FAIL("%s", how);
+        if (c.fma < 16 || c.whole != c.fma || c.stack > c.fma * some / 4 || c.split ||
+            c.copied > c.fma / 16 + c.fma * some / 4)
+            FAIL("%s\n%s", how, r.list);
         TEST_INFO("%s", how);
     }
     arena_free(&r.arena);
     return text != NULL;
 }
 
-static int check_kernel(const struct loop_isa *isa, const char *path, const char *kernel) {
+static int check_some(const struct loop_isa *isa, const char *path, const char *kernel, bool some) {
     struct err err = {0};
     struct arena a;
     arena_init(&a, &err);
@@ -203,10 +207,14 @@ static int check_kernel(const struct loop_isa *isa, const char *path, const char
     const char *gcc = os_find_program(&a, host ? "gcc" : isa->gcc), *clang = os_find_program(&a, "clang");
     const char *target = arena_printf(&a, "--target=%s-linux-gnu", isa->arch);
     int done = 0;
-    if (gcc) done += check_with(isa, path, kernel, gcc, NULL);
-    if (clang) done += check_with(isa, path, kernel, clang, target);
+    if (gcc) done += check_with(isa, path, kernel, gcc, NULL, some);
+    if (clang) done += check_with(isa, path, kernel, clang, target, some);
     arena_free(&a);
     return done;
+}
+
+static int check_kernel(const struct loop_isa *isa, const char *path, const char *kernel) {
+    return check_some(isa, path, kernel, false);
 }
 
 static void check_isa(const struct loop_isa *isa) {
@@ -228,6 +236,41 @@ TEST(inner_loops_of_few_columns) {
         "(SINK (STORE (INDEX o (ADD (MUL m 10) n)) s))\n";
     const struct loop_isa *isa = &loop_isas[2];
     if (!check_kernel(isa, "512 x 10 x 784", kernel)) SKIP("no compiler for %s", isa->arch);
+}
+
+/* Positions of a row share what their taps load: compilers keep it for all taps that are unrolled, so that few positions
+ * are one tile, or most accumulators are on the stack. Of random widths, strides and filters. */
+TEST(inner_loops_of_taps) {
+    struct err err = {0};
+    struct arena a;
+    struct rnd r = {29};
+    arena_init(&a, &err);
+    for (int i = 0; i < 6; i++) {
+        long long step = rnd_range(&r, 1, 2), w = step * rnd_range(&r, 6 / step, 30 / step), taps = 3,
+                  in = rnd_range(&r, 8, 40), out = 16 * rnd_range(&r, 2, 8), wide = w * step, pad = taps / 2;
+        const char *kernel = arena_printf(
+            &a,
+            "kernel conv\no = (PARAM<f32>[0 o] %lld)\nx = (PARAM<f32>[1 x] %lld)\nf = (PARAM<f32>[2 f] "
+            "%lld)\n"
+            "n = (RANGE[n GRID 0] 4)\nc = (RANGE[c GRID 1] %lld)\ni = (RANGE[i GRID 2] %lld)\n"
+            "j = (RANGE[j GRID 3] %lld)\nk = (RANGE[k REDUCE 4] %lld)\ns = (RANGE[s REDUCE 5] %lld)\n"
+            "t = (RANGE[t REDUCE 6] %lld)\ny = (SUB (ADD (MUL i %lld) s) %lld)\n"
+            "z = (SUB (ADD (MUL j %lld) t) %lld)\n"
+            "p = (AND (AND (LE 0 y) (LT y %lld)) (AND (LE 0 z) (LT z %lld)))\n"
+            "a = (ADD (ADD z (MUL y %lld)) (ADD (MUL k %lld) (MUL n %lld)))\n"
+            "l = (WHERE p (LOAD (INDEX x (WHERE p a (INVALID<idx>)))) 0.0)\n"
+            "r = (REDUCE[ADD] (MUL l (LOAD (INDEX f (ADD (ADD t (MUL s %lld)) (ADD (MUL k %lld) (MUL c "
+            "%lld)))))) k "
+            "s t)\n"
+            "(SINK (STORE (INDEX o (ADD (ADD j (MUL i %lld)) (ADD (MUL c %lld) (MUL n %lld)))) r))\n",
+            4 * out * w * w, 4 * in * wide * wide, out * in * taps * taps, out, w, w, in, taps, taps, step,
+            pad, step, pad, wide, wide, wide, wide * wide, in * wide * wide, taps, taps * taps,
+            in * taps * taps, w, w * w, out * w * w);
+        const char *name = arena_printf(&a, "conv %lld channels, %lld positions, stride %lld, %lld filters",
+                                        in, w, step, out);
+        if (!check_some(&loop_isas[2], name, kernel, true)) SKIP("no compiler for %s", loop_isas[2].arch);
+    }
+    arena_free(&a);
 }
 
 /* Rows that share a set of L1 are packed a line at a time, in the order of use: the loop reads one stream of a, not one per row. */

@@ -36,6 +36,7 @@ struct tile_use {
     double
         depth; /* terms of a packed panel of columns that every row of tiles reads again; 0: it stays in L1 */
     double reuse; /* FMAs per packed element and value of the other side; 0: packing does not count */
+    bool shared;  /* values of rows are those of other rows' taps */
 };
 
 /* Share of the FMA rate of a tile of x rows by y vectors that is left. */
@@ -48,10 +49,14 @@ static double share_left(const struct view *v, const struct cpu_conv *k, struct 
     return e;
 }
 
-/* Do the values of x rows stay in registers from one tap to the next, beside x * y accumulators and a filter's vector? With no register
- * to spare gcc spills some. AVX-512 broadcasts them from memory. */
-static bool taps_stay(const struct isa *isa, int64_t x, int64_t y) {
-    return x <= 8 && (isa->regs >= 32 || x * y + x + 1 < isa->regs);
+/* Share of the FMA rate that is left where the values of x rows do not stay in registers from one tap to the next, beside x * y
+ * accumulators and a filter's vector. With no register to spare gcc spills some. */
+static double spilled_share(const struct view *v, const struct cpu_conv *k, struct tile_use use, int64_t rows,
+                            int64_t x, int64_t y) {
+    const struct isa *isa = v->isa;
+    int64_t values = use.shared ? conv_shared_values(v, k, x) : 0;
+    if (values) return pow(RG_MIN(1, (isa->regs - 1) / (double)(x * y + values)), 2);
+    return x == rows || (x <= 8 && (isa->regs >= 32 || x * y + x + 1 < isa->regs)) ? 1 : 0.95;
 }
 
 /* A register tile that divides both axes, if there is a good one; padding is work too. */
@@ -59,18 +64,21 @@ static double even_tile(const struct view *v, const struct cpu_conv *k, int64_t 
                         struct tile_use use, int64_t *mr, int64_t *nv) {
     double best = 0;
     int64_t sums = isa_accumulators(v->isa), most = RG_MAX(12, sums / 2), m, n;
+    bool padded = use.shared && conv_shared_values(v, k, 1) && /* tile_of does not know what the taps keep */
+                  conv_step(v, k, k->windows - 1) == 1;
     for (int64_t y = 1; y <= 6; y++)
         for (int64_t x = 1; x <= most && x * y <= sums; x++) {
-            if (rows % x || cols % (y * lanes)) continue;
-            double e = tile_share(v->isa, (double)x, (double)y, 0.25);
+            if ((rows % x && !padded) || cols % (y * lanes)) continue;
+            double e = tile_share(v->isa, (double)x, (double)y, 0.25) * filled(rows, x);
             e *=
                 RG_MIN(1, (double)(x * y) / isa_chains(v->isa)) * share_left(v, k, use, (double)x, (double)y);
-            if (x < rows && !taps_stay(v->isa, x, y)) e *= 0.95;
+            e *= spilled_share(v, k, use, rows, x, y);
             if (e > best * 1.001) best = e, *mr = x, *nv = y;
         }
+    if (padded && best > 0) return best;
     double other = tile_of(v, rows, cols, lanes, 0.25, true, &m, &n);
-    other *= share_left(v, k, use, (double)m, (double)n) *
-             (m < rows && !v->isa->by_lane && !taps_stay(v->isa, m, n) ? 0.95 : 1);
+    other *= share_left(v, k, use, (double)m, (double)n);
+    if (!v->isa->by_lane) other *= spilled_share(v, k, use, rows, m, n);
     if (other > best) *mr = m, *nv = n;
     return RG_MAX(best, other);
 }
@@ -121,9 +129,9 @@ static bool choose_vectors(struct view *v, struct cpu_conv *k, bool *copy) {
     while (c->lanes > 4 && c->lanes > channels) c->lanes /= 2; /* few channels of a group: part of a vector */
     double depth = k->block ? c->depth * (double)k->block / (double)size_of(v, k->sum) : c->depth;
     if (channels >= c->lanes || !by_position)
-        by_channel =
-            even_tile(v, k, wide, channels, c->lanes, (struct tile_use){.depth = depth}, &c->mr, &c->nv) *
-            c->lanes / all;
+        by_channel = even_tile(v, k, wide, channels, c->lanes,
+                               (struct tile_use){.depth = depth, .shared = true}, &c->mr, &c->nv) *
+                     c->lanes / all;
     double column = depth * c->lanes * RG_MAX(k->filter.access->bytes, 4); /* bytes of packed filters */
     if ((double)c->nv * column > (double)v->l2 / 2 && by_channel)
         c->nv = conv_divisor(ceil_div(channels, c->lanes), RG_MAX((int64_t)((double)v->l2 / 2 / column), 1));
@@ -153,6 +161,16 @@ static bool has_rows_beside(const struct view *v, const struct cpu_conv *k) {
     return false;
 }
 
+/* A weight gradient has the channels of the image as rows, and is by dot products along the positions where these are too few: unless
+ * they are strided (3 channels of 224 x 224, 64 filters of 7 x 7 taps two apart on AVX-512: 92 ms, 32), or the filters' vectors make up for
+ * them (2 channels of 56 x 56, 64 filters: 1.47 ms, 1.16; 3 of 32 x 32, 16 filters: 0.19 to 0.31, 0.38 to 0.44). */
+static bool fills_rows(const struct view *v, const struct cpu_conv *k, int lanes) {
+    enum { ENOUGH = 4 };
+    int64_t rows = size_of(v, k->batch), vectors = size_of(v, k->channel) / lanes;
+    if (rows >= ENOUGH || rows < 2 || v->isa->by_lane) return rows >= ENOUGH;
+    return conv_step(v, k, k->windows - 1) != 1 || rows * vectors >= isa_chains(v->isa);
+}
+
 static bool write_conv(struct view *v, int level, struct str *out) {
     struct cpu_conv k = {0};
     struct contraction *c = &k.c;
@@ -165,7 +183,7 @@ static bool write_conv(struct view *v, int level, struct str *out) {
         int along = dot_axis(v, c);
         if (level > 0) return false;
         while (c->lanes > 4 && c->lanes > channels) c->lanes /= 2;
-        if (k.batch < 0 || size_of(v, k.batch) < 4 || channels < c->lanes)
+        if (k.batch < 0 || channels < c->lanes || !fills_rows(v, &k, c->lanes))
             return !pred && along == k.tap[k.windows - 1] &&
                    filled(size_of(v, along), view_lanes(v, along)) > 0.7 &&
                    conv_write_dots(v, &k, out, along);

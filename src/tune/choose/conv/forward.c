@@ -125,8 +125,10 @@ static const char *tile_batch(struct view *v, struct cpu_conv *k, struct str *ou
 static int64_t unroll_more(struct view *v, const struct cpu_conv *k, struct str *out, const char *rows,
                            int64_t part) {
     const struct contraction *c = &k->c;
-    int64_t spare = isa_accumulators(v->isa) / (c->mr * c->nv), best = 1, all = 1;
+    int64_t spare = isa_accumulators(v->isa) / (c->mr * c->nv), best = 1, all = 1,
+            values = conv_shared_values(v, k, c->mr);
     const char *name = "";
+    if (values) spare = RG_MIN(spare, (v->isa->regs - 1) / (c->mr * c->nv + values));
     if (k->phases || c->n != k->channel || c->mr < size_of(v, c->m)) return 1;
     for (int i = k->windows - 2; i >= 0; i--) {
         bool cut = !i && rows;

@@ -107,6 +107,13 @@ double conv_window_size(const struct view *v, const struct cpu_conv *k, int i) {
     return (double)(size_of(v, k->pos[i]) - 1) * RG_MAX(conv_step(v, k, i), 1) + conv_tap_span(v, k, i);
 }
 
+int64_t conv_shared_values(const struct view *v, const struct cpu_conv *k, int64_t rows) {
+    enum { UNROLLED = 8 };
+    int last = k->windows - 1;
+    int64_t taps = RG_MIN(size_of(v, k->tap[last]), UNROLLED), step = (int64_t)conv_step(v, k, last);
+    return v->isa->by_lane || v->isa->regs < 32 || taps < 2 || step >= taps ? 0 : (rows - 1) * step + taps;
+}
+
 /* Bytes of a tile of the image over these windows and the other reduced axes. */
 double conv_image_bytes(const struct view *v, const struct cpu_conv *k, int first_window) {
     double bytes = RG_MAX(k->image.access->bytes, 4); /* narrow ones are converted */
