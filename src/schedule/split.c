@@ -45,6 +45,7 @@ enum {
     COLUMN_BLOCKS = 16,     /* of a column sum, fewest .. */
     COLUMN_BLOCKS_MOST = 64,
     COLUMN_ROWS = 64, /* .. and rows of one that are worth more of them */
+    FEW_PARTS = 8,    /* a divisor of as little of what is wanted, of an axis as short, is none */
     FEW_ALONG = 32,   /* rows of a skinny GEMM whose matrix is K-major, or MN-major: gpu_skinny_gemm.c */
     FEW_ACROSS = 16,
     STRIP_BYTES = 128, /* columns of the matrix that a block of those has .. */
@@ -317,6 +318,35 @@ static bool is_rounded(const uop *n) {
     return false;
 }
 
+/* The axis of n with stride 1; of an elementwise op, that of an operand of its size. -1: n is broadcast, or not known. */
+static int64_t memory_axis(struct split_state *s, const uop *n, int depth) {
+    const struct shape *to = shape_of(s->sh, n), *from = n->nsrc ? shape_of(s->sh, n->src[0]) : NULL;
+    int64_t last = -1, a;
+    for (uint32_t i = 0; i < to->n; i++)
+        if (to->d[i] > 1) last = i;
+    if (!depth) return -1;
+    const struct marked_nodes *m = s->in_order;
+    bool stored = m && n->id < m->n && m->mark[n->id] & m->bit;
+    if (stored || n->op == OP_BUFFER || n->op == OP_REDUCE_AXES) return last;
+    if (n->op == OP_PERMUTE) {
+        a = memory_axis(s, n->src[0], depth - 1);
+        for (uint32_t i = 0; i < to->n; i++)
+            if (a >= 0 && n->src[1 + i]->arg.i == a) return i;
+        return -1;
+    }
+    if (n->op == OP_RESHAPE) { /* only axes of size 1 are inserted or removed */
+        a = memory_axis(s, n->src[0], depth - 1);
+        int64_t at = 0, i = -1;
+        for (int64_t k = 0; k <= a; k++) at += from->d[k] > 1;
+        while (a >= 0 && at > 0 && ++i < (int64_t)to->n) at -= to->d[i] > 1;
+        return a >= 0 && i < (int64_t)to->n && to->d[i] == from->d[a] ? i : -1;
+    }
+    if (!op_is_pure((enum op)n->op)) return -1;
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if ((a = memory_axis(s, n->src[i], depth - 1)) >= 0) return a;
+    return -1;
+}
+
 static int64_t longest_reduced(const uop *n, const struct shape *in) {
     int64_t a = n->src[1]->arg.i;
     for (uint32_t i = 2; i < n->nsrc; i++)
@@ -351,18 +381,27 @@ static const uop *split_chunks(struct split_state *s, const uop *n, const uop *x
     return d / length > 1 ? split_lengths(s, n, x, in, a, length, front, stored) : NULL;
 }
 
-/* Splits one axis: the longest with a divisor near `want`; of a contraction, if there is none, into whole chunks and a rest. */
+/* Splits one axis: the longest with a divisor near `want`; of a contraction, if there is none, or a short one, into whole chunks and a rest. On a GPU
+ * rows of memory are cut last into pieces that do not fill a warp: threads would each walk down a column. */
 static const uop *split_axis(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
                              int64_t want, bool front, uint32_t taps, bool stored) {
     int64_t best = -1, parts[SHAPE_MAX], most = 0;
+    int64_t along = s->gpu && !graph_contraction(s->sh, n) ? memory_axis(s, n->src[0], 12) : -1;
+    bool thin = false;
     for (uint32_t i = 0; i < in->n; i++) parts[i] = 1;
     for (uint32_t i = 1; i < n->nsrc; i++) {
         int64_t a = n->src[i]->arg.i;
         int64_t p = in->d[a] > 1 ? divisor(in->d[a], want, 2, 8 * want) : 0;
-        if (p && (best < 0 || in->d[a] > in->d[best])) best = a, most = p;
+        bool pieces = a == along && p && in->d[a] / p < PIECE;
+        if (p && (best < 0 || (pieces == thin ? in->d[a] > in->d[best] : thin)))
+            best = a, most = p, thin = pieces;
     }
-    if (best < 0 && !taps && graph_contraction(s->sh, n))
-        return split_chunks(s, n, x, in, want, front, stored);
+    bool few = best < 0 || (s->gpu && in->d[longest_reduced(n, in)] / FEW_PARTS >= most * in->d[best] &&
+                            most * FEW_PARTS <= want);
+    if (few && !taps && graph_contraction(s->sh, n)) {
+        const uop *r = split_chunks(s, n, x, in, want, front, stored);
+        if (r || best < 0) return r;
+    }
     if (best < 0) return NULL;
     parts[best] = most;
     return split_axes(s, n, x, in, parts, front, taps, stored);
@@ -453,35 +492,6 @@ static bool wgrad_parts(const struct gpu_spec *gpu, const uop *n, const struct s
         want /= parts[reduced[i]];
     }
     return true;
-}
-
-/* The axis of n with stride 1; of an elementwise op, that of an operand of its size. -1: n is broadcast, or not known. */
-static int64_t memory_axis(struct split_state *s, const uop *n, int depth) {
-    const struct shape *to = shape_of(s->sh, n), *from = n->nsrc ? shape_of(s->sh, n->src[0]) : NULL;
-    int64_t last = -1, a;
-    for (uint32_t i = 0; i < to->n; i++)
-        if (to->d[i] > 1) last = i;
-    if (!depth) return -1;
-    const struct marked_nodes *m = s->in_order;
-    bool stored = m && n->id < m->n && m->mark[n->id] & m->bit;
-    if (stored || n->op == OP_BUFFER || n->op == OP_REDUCE_AXES) return last;
-    if (n->op == OP_PERMUTE) {
-        a = memory_axis(s, n->src[0], depth - 1);
-        for (uint32_t i = 0; i < to->n; i++)
-            if (a >= 0 && n->src[1 + i]->arg.i == a) return i;
-        return -1;
-    }
-    if (n->op == OP_RESHAPE) { /* only axes of size 1 are inserted or removed */
-        a = memory_axis(s, n->src[0], depth - 1);
-        int64_t at = 0, i = -1;
-        for (int64_t k = 0; k <= a; k++) at += from->d[k] > 1;
-        while (a >= 0 && at > 0 && ++i < (int64_t)to->n) at -= to->d[i] > 1;
-        return a >= 0 && i < (int64_t)to->n && to->d[i] == from->d[a] ? i : -1;
-    }
-    if (!op_is_pure((enum op)n->op)) return -1;
-    for (uint32_t i = 0; i < n->nsrc; i++)
-        if ((a = memory_axis(s, n->src[i], depth - 1)) >= 0) return a;
-    return -1;
 }
 
 /* ---- split-K ------------------------------------------------------------------------------------------------------ */

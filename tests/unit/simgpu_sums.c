@@ -98,6 +98,33 @@ TEST(simgpu_sums_of_columns) {
     say(1, 0, 0, 0);
 }
 
+/* in: x (B, T, I), y (B, T, O). The products over B and T, as of a layer's weights: chunks of T, if B is too short. */
+static rg_tensor over_tokens(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)c;
+    const int64_t *x = s->in[0].d, *y = s->in[1].d;
+    rg_tensor a = rg_reshape(rg_cast(in[0], RG_F32), RG_SHAPE(x[0], x[1], x[2], 1));
+    rg_tensor b = rg_reshape(rg_cast(in[1], RG_F32), RG_SHAPE(y[0], y[1], 1, y[2]));
+    return rg_sum(rg_mul(a, b), .axes = RG_AXES(0, 1));
+}
+
+/* in: x (N, C, H, W). Channels, whose rows are read whole. */
+static rg_tensor of_channels(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
+    (void)c, (void)s;
+    return rg_sum(in[0], .axes = RG_AXES(0, 2, 3));
+}
+
+TEST(simgpu_sums_in_odd_parts) {
+    const struct sim_case s[] = {
+        {"odd tokens", .fn = over_tokens, .in = {{RG_F32, {3, 1031, 7}}, {RG_F32, {3, 1031, 127}}},
+         .most = 2e-3},
+        {"odd tokens bf16", .fn = over_tokens, .in = {{RG_BF16, {3, 739, 7}}, {RG_BF16, {3, 739, 127}}},
+         .most = 2e-3},
+        {"rows of prime length", .fn = of_channels, .in = {{RG_F32, {4, 8, 61, 163}}}, .most = 2e-3},
+        {"prime rows", .fn = of_channels, .in = {{RG_F32, {2, 9, 163, 61}}}, .most = 2e-3},
+    };
+    check_all(s, RG_COUNT(s), "SIM90");
+}
+
 /* A transposition that is fused with what computes its operand reads three tensors transposed. */
 static rg_tensor transposed(const struct sim_case *s, rg_ctx *c, const rg_tensor *in) {
     (void)s, (void)c;

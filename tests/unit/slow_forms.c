@@ -122,6 +122,25 @@ static rg_tensor odd_channels(rg_tensor x) {
 }
 #define BY_ROWS "b0 f32[672] <- b1 f32[4623360]; grid 672"
 
+/* Rows of 163 elements are read whole, by a block for each channel and row of all images. */
+static rg_tensor prime_rows(rg_tensor x) {
+    rg_tensor y = rg_contiguous(rg_neg(rg_reshape(x, RG_SHAPE(8, 16, 61, 163))));
+    rg_realize(y);
+    return rg_sum(y, .axes = RG_AXES(0, 2, 3));
+}
+#define WHOLE_ROWS "b0 f32[976] <- b1 f32[1272704]; grid 976"
+
+/* 3 is no number of parts for a sum of 3 x 65,537: chunks of the longer axis, by tensor cores. */
+static rg_tensor odd_tokens(rg_tensor x) {
+    rg_tensor dy = rg_contiguous(rg_reshape(x, RG_SHAPE(3, 65537, 127))), g;
+    rg_tensor w = rg_contiguous(rg_cast(rg_rand(rg_ctx_of(x), RG_F32, RG_SHAPE(7, 127)), RG_BF16));
+    rg_tensor in = rg_contiguous(rg_cast(rg_rand(rg_ctx_of(x), RG_F32, RG_SHAPE(3, 65537, 7)), RG_BF16));
+    rg_realize_all(RG_TENSORS(w, in, dy));
+    rg_grad(rg_matmul(in, w), RG_TENSORS(w), &g, .seed = dy);
+    return g;
+}
+#define CHUNKS_OF_TOKENS "r_256_127_7_3_256"
+
 /* A block of threads shares a reduction of several axes: one for all elements would be priced as high as 80. */
 static rg_tensor transposed_max(rg_tensor x) {
     return rg_max(rg_transpose(rg_reshape(x, RG_SHAPE(1024, 40, 31)), 0, 2));
@@ -342,6 +361,8 @@ static const struct {
     {"sums of channels", channel_sums, RG_BF16, 4096, 3136},
     {"norm by channels", norm_by_channels, RG_BF16, 65536, 196},
     {"sums of odd channels", odd_channels, RG_F32, 96, 48160},
+    {"sums of channels, rows of prime length", prime_rows, RG_F32, 8 * 16 * 61, 163},
+    {"weights of a layer over odd tokens", odd_tokens, RG_BF16, 3 * 65537, 127},
     {"maximum of a transposed tensor", transposed_max, RG_I16, 1024, 1240},
     {"transposed sum", transposed_sum, RG_BF16, 4096, 2048},
     {"gradient of max pooling", pool_gradient, RG_BF16, 4096, 12544},
@@ -395,6 +416,7 @@ TEST(slow_forms_none) {
     CHECK(strstr(text, "program layer norm, odd") && strstr(text, "COOP("));
     CHECK(strstr(text, "r_64_64_784_128") && !strstr(text, WITH_ZEROS));
     CHECK(strstr(text, GATHERED) && strstr(text, ONE_LOOP) && strstr(text, BY_ROWS) && strstr(text, BLOCKS));
+    CHECK(strstr(text, WHOLE_ROWS) && strstr(text, CHUNKS_OF_TOKENS));
     CHECK(strstr(text, TWO_TILES) && strstr(text, BY_PHASES) && strstr(text, COPIED));
     CHECK(strstr(text, ONE_LENGTH) && strstr(text, ONE_K_TILE));
     const char *plain[] = {without_tensor_cores(text, "program bottleneck of 7"),
