@@ -160,6 +160,45 @@ TEST(heuristic_products_of_few_columns) {
     }
 }
 
+/* Few columns, terms side by side in both operands: dot products, instead of packed tiles that fill a part of each vector. */
+TEST(heuristic_products_of_few_columns_and_adjacent_terms) {
+    struct rnd r = {20261119};
+    for (int i = 0; i < 6; i++) {
+        char text[512];
+        long long m = rnd_range(&r, 900, 2000), n = rnd_range(&r, 2, 7), k = rnd_range(&r, 64, 400);
+        snprintf(
+            text, sizeof text,
+            "kernel p\na = (PARAM<f32>[0 a] %lld)\nb = (PARAM<f32>[1 b] %lld)\no = (PARAM<f32>[2 o] %lld)\n"
+            "m = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\nk = (RANGE[k REDUCE 2] %lld)\n"
+            "(SINK (STORE (INDEX o (ADD (MUL m %lld) n)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m %lld) "
+            "k))) (LOAD (INDEX b (ADD (MUL n %lld) k)))) k)))\n",
+            m * k, k * n, m * n, m, n, k, n, k, k);
+        list_for(text, 64, 1, true, "VEC(k_v)", "STAGE");
+    }
+}
+
+/* A softmax before few columns: its passes along the row have vectors, as the product has along its terms. */
+TEST(heuristic_softmax_before_few_columns) {
+    struct rnd r = {20261120};
+    for (int i = 0; i < 3; i++) {
+        char text[1024];
+        long long m = 4 * rnd_range(&r, 256, 300), k = rnd_range(&r, 1500, 2500);
+        snprintf(
+            text, sizeof text,
+            "kernel s\nx = (PARAM<f32>[0 x] %lld)\ny = (PARAM<f32>[1 y] %lld)\no = (PARAM<f32>[2 o] %lld)\n"
+            "m = (RANGE[m GRID 0] %lld)\nn = (RANGE[n LOOP 1] 2)\nk = (RANGE[k REDUCE 3] %lld)\n"
+            "r0 = (RANGE[r REDUCE 2] %lld)\nr1 = (RANGE[r REDUCE 2 1] %lld)\nrow = (MUL m %lld)\n"
+            "top = (REDUCE[MAX] (LOAD (INDEX x (ADD r0 row))) r0)\n"
+            "all = (REDUCE[ADD] (EXP (SUB (LOAD (INDEX x (ADD r1 row))) top)) r1)\n"
+            "p = (MUL (RECIP all) (EXP (SUB (LOAD (INDEX x (ADD k row))) top)))\n"
+            "(SINK (STORE (INDEX o (ADD n (MUL m 2))) (REDUCE[ADD] (MUL (LOAD (INDEX y (ADD n (MUL k 2)))) "
+            "p) "
+            "k)))\n",
+            m * k, 2 * k, 2 * m, m, k, k, k, k);
+        list_for(text, 64, 1, false, i % 2 ? "VEC(r_v)" : "VEC(k_v)", NULL);
+    }
+}
+
 /* Fewer queries than lanes: vectors along the row and along the result, queries unrolled, heads in the grid. */
 TEST(heuristic_attention_of_few_queries) {
     struct rnd r = {20261118};

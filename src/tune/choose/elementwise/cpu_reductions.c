@@ -8,11 +8,23 @@
  * 50 GB/s, 4 adjacent rows 53, 4 streams of 16 rows 77). */
 enum { STREAMS = 4, RUN_LEAST = 128 << 10, RUN_MOST = 1 << 20, RUNS = 16 };
 
+/* A pass along another axis, which would be without vectors in runs. */
+static bool reduces_beside(const struct view *v, int axis) {
+    for (int r = 0; r < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); r++) {
+        bool binds = false;
+        for (uint32_t k = 1; k < v->reduce[r]->nsrc; k++)
+            binds |= view_axis_of(v, v->reduce[r]->src[k]) == axis;
+        if (!binds) return true;
+    }
+    return false;
+}
+
 int run_axis(const struct view *v, const struct elementwise_plan *f, int64_t *run) {
     const struct axis_view *a = &v->axis[f->axis];
     double row = 0;
     int best = -1;
     if (!a->reduce || a->members > 1 || a->size < 16 * f->lanes || v->scans || v->stages) return -1;
+    if (reduces_beside(v, f->axis)) return -1;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         if (s->store || s->pred || s->times * s->bytes < BIG || access_stride(v, s, f->axis, f->lanes) != 1)

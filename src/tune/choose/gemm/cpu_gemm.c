@@ -340,6 +340,7 @@ bool recipe_gemm(struct view *v, int level, struct str *out) {
                 (unit ? 1 : STRIDED_B);
     if (pack) tile_packed(v, &c);
     shrink_tile(v, &c.mr, &c.nv), shrink_tile(v, &dot_m, &dot_n);
+    outer *= (double)c.lanes / view_lanes(v, c.n); /* few columns: part of a vector */
     if (dot > outer) {
         write_dot(v, &c, out, k, dot_m, dot_n);
         return level < 1;
