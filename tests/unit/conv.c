@@ -400,6 +400,12 @@ TEST(conv_reads_rows_of_memory) {
     rg_tensor y = rg_conv2d(rg_transpose(columns, -1, -2), w);
     kernels(RG_TENSORS(y), 2, 4 * 16 * 26 * 24 * 4, "columns");
     rg_plan_stats s;
+    rg_tensor line = rg_transpose(stored(c, RG_SHAPE(2, 600, 24), 8), 1, 2),
+              taps = stored(c, RG_SHAPE(24, 24, 3), 9);
+    if (rg_schedule_stats(RG_TENSORS(rg_conv1d(line, taps)), &s) || s.kernels != 1) FAIL("a copy of a line");
+    if (rg_schedule_stats(RG_TENSORS(rg_conv_transpose1d(line, taps, .stride = RG_INTS(2))), &s) ||
+        s.kernels != 2)
+        FAIL("no copy of a line, transposed");
     if (rg_schedule_stats(RG_TENSORS(y), &s) || s.kernels != 2) FAIL("no copy of columns");
     rg_tensor a = stored(c, RG_SHAPE(64, 96), 5), b = stored(c, RG_SHAPE(96, 64, 3), 6);
     kernels(RG_TENSORS(rg_matmul(rg_transpose(a, 0, 1), a)), 1, 0, "a transposed");
