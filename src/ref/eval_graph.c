@@ -189,17 +189,45 @@ static struct tensor ev_pad(struct eval *e, const uop *n, struct tensor *in, con
     return r;
 }
 
-/* Products without bounds are most of the work of a GEMM or a convolution; the rest goes element by element. */
-static bool row_mul(const struct tensor *r, struct tensor *const in[3], const struct walk *w, int64_t n) {
-    int64_t step[3];
-    const float *a = (const float *)(void *)in[0]->store->data,
-                *b = (const float *)(void *)in[1]->store->data;
+static const float *floats(const struct tensor *t) {
+    const char *p = t->store->data;
+    return t->dt == DT_F32 && (uintptr_t)p % sizeof(float) == 0 ? (const float *)(const void *)p : NULL;
+}
+
+/* Sums and products of f32 without bounds are most of the work of a GEMM, a convolution or a normalization. */
+static bool row_f32(enum op op, const struct tensor *r, struct tensor *const in[3], const struct walk *w) {
+    if (r->dt != DT_F32 || (op != OP_ADD && op != OP_SUB && op != OP_MUL)) return false;
+    const float *a = floats(in[0]), *b = floats(in[1]);
     float *out = (float *)(void *)r->store->data;
-    if (in[0]->dt != DT_F32 || in[1]->dt != DT_F32 || ((uintptr_t)a | (uintptr_t)b) % sizeof *a) return false;
-    for (uint32_t k = 0; k < 3; k++) step[k] = row_step(w, k);
-    for (int64_t i = 0; i < n; i++)
-        out[w->at[0] + i * step[0]] =
-            (float)((double)a[w->at[1] + i * step[1]] * (double)b[w->at[2] + i * step[2]]);
+    int64_t n = row_size(w), to = row_step(w, 0), by_a = row_step(w, 1), by_b = row_step(w, 2);
+    if (!a || !b) return false;
+    a += w->at[1], b += w->at[2], out += w->at[0];
+#define ROW(OP) \
+    for (int64_t i = 0; i < n; i++) out[i * to] = (float)((double)a[i * by_a] OP(double) b[i * by_b])
+    if (op == OP_ADD)
+        ROW(+);
+    else if (op == OP_SUB)
+        ROW(-);
+    else
+        ROW(*);
+#undef ROW
+    return true;
+}
+
+/* The other elements without bounds are values alone. False: the oracle does not know the op. */
+static bool row_values(const uop *n, enum op op, enum dtype sdt, ref_fn *fn, struct tensor *r,
+                       struct tensor *const in[3], const struct walk *w) {
+    int64_t count = row_size(w), step[4] = {row_step(w, 0)};
+    for (uint32_t i = 0; i < n->nsrc; i++) step[1 + i] = row_step(w, 1 + i);
+    for (int64_t k = 0; k < count; k++) {
+        union ref_val x[3] = {{.i = 0}, {.i = 0}, {.i = 0}}, v = {.i = 0};
+        for (uint32_t i = 0; i < n->nsrc; i++) x[i] = get(in[i], w->at[1 + i] + k * step[1 + i]).v;
+        if (fn)
+            v = fn(x[0], x[1], x[2]);
+        else if (!ref_eval(op, r->dt, sdt, x, &v))
+            return false;
+        put(r, w->at[0] + k * step[0], (struct cell){.v = v});
+    }
     return true;
 }
 
@@ -216,8 +244,9 @@ static struct tensor ev_elementwise(struct eval *e, const uop *n, const struct s
     for (uint32_t i = 0; i < n->nsrc; i++) walk_with(&w, in[i] = source(e, n, i));
     walk_long_rows(&w);
     int64_t count = row_size(&w);
+    ref_fn *fn = ref_function(op, r.dt, sdt);
     for (; w.more; walk_row(&w)) {
-        if (op == OP_MUL && r.dt == DT_F32 && !e->bounds && row_mul(&r, in, &w, count)) continue;
+        if (!e->bounds && (row_f32(op, &r, in, &w) || row_values(n, op, sdt, fn, &r, in, &w))) continue;
         for (int64_t k = 0; k < count; k++) {
             struct cell c[3] = {0}, out = {.v.i = 0};
             for (uint32_t i = 0; i < n->nsrc; i++) c[i] = get(in[i], w.at[1 + i] + k * row_step(&w, 1 + i));
@@ -253,17 +282,17 @@ static struct tensor ev_reduce(struct eval *e, const uop *n, struct tensor *in, 
         if (!(axes >> i & 1)) inner.size[i] = 1;
     walk_with(&inner, in);
     int64_t count = row_size(&inner), step = row_step(&inner, 0);
-    bool plain = n->arg.i == OP_ADD && in->dt == DT_F32 && !e->bounds && times == 1;
+    const float *plain = n->arg.i == OP_ADD && !e->bounds && times == 1 ? floats(in) : NULL;
     for (; outer.more; walk_next(&outer)) {
         struct fold f;
         fold_start(&f, (enum op)n->arg.i, in->dt, acc_of(in->dt), e->bounds);
         inner.more = elements > 0; /* at its end a walk is where it began */
-        for (inner.at[0] = outer.at[1]; inner.more; walk_row(&inner))
-            for (int64_t k = 0; k < count; k++)
-                if (plain)
-                    f.v.f += get(in, inner.at[0] + k * step).v.f, f.n++;
-                else
-                    fold_add(&f, get(in, inner.at[0] + k * step), times);
+        for (inner.at[0] = outer.at[1]; inner.more; walk_row(&inner)) {
+            for (int64_t k = 0; k < count && plain; k++) f.v.f += plain[inner.at[0] + k * step];
+            for (int64_t k = 0; k < count && !plain; k++)
+                fold_add(&f, get(in, inner.at[0] + k * step), times);
+        }
+        if (plain) f.n = (double)elements;
         put(&r, outer.at[0], fold_end(&f));
     }
     return r;
