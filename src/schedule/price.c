@@ -630,10 +630,11 @@ static double busy_sms(const struct tally *t) {
     return t->grid_all * block / THREADS_PER_SM;
 }
 
-/* Seconds of a GEMM on tensor cores: its epilogue overlaps with the main loops of few other blocks, so the times of the units
- * add. */
-static double unoverlapped(const struct model_time *t) {
-    return t->by[UNIT_LAUNCH] + t->by[UNIT_MATRIX] + t->by[UNIT_VECTOR] + t->by[UNIT_DRAM];
+/* Seconds of a contraction by tensor cores, or of any on a CPU: its epilogue overlaps with the main loops of few other blocks, or
+ * of none on the same core, so the times of the units add. */
+static double unoverlapped(const struct model_time *t, bool gpu) {
+    return t->by[UNIT_LAUNCH] + t->by[UNIT_MATRIX] + t->by[UNIT_VECTOR] + t->by[UNIT_DRAM] +
+           (gpu ? 0 : t->by[UNIT_L3]);
 }
 
 /* Is a result computed without any reduction, beside those of a contraction? Schedules of MMA instructions store what they sum. */
@@ -717,7 +718,8 @@ struct kernel_price price_kernel(struct rangeify *r, const uop *sink, const stru
     if (!t.gpu && !t.contractions && t.crossed) t.grid_all /= model_value(m, MODEL_VEC_BYTES) / sizeof(float);
     t.work.threads = serial ? 1 : (int)RG_MIN(model_value(m, MODEL_CORES), RG_MAX(t.grid_all, 1));
     struct model_time time = best_time(&t);
-    t.price.seconds = t.gpu && t.work.mat_bf16 > 0 ? unoverlapped(&time) : time.seconds;
+    bool adds = t.gpu ? t.work.mat_bf16 > 0 : t.contractions > 0;
+    t.price.seconds = adds ? unoverlapped(&time, t.gpu) : time.seconds;
     t.price.limit = time.limit;
     r->g->visits += r->visited + r->strides.visits;
     r->strides.visits = 0;

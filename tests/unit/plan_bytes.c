@@ -37,12 +37,14 @@ struct plan_job {
     const uop *const *out;
     uint32_t n;
     bool gpu;
+    const struct model *model; /* instead of the usual one */
     struct schedule s;
 };
 
 static void plan_run(void *arg) {
     struct plan_job *j = arg;
     struct sched_opts o = on_gpu(j->gpu);
+    if (j->model) o.model = j->model;
     const uop *graph = uop_new(&j->p->t.ir, OP_GRAPH, DT_VOID, 1, j->out, j->n, ARG_NONE);
     schedule(&j->p->t.arena, &j->p->t.ir, graph, &o, &j->s);
 }
@@ -134,6 +136,42 @@ TEST(plan_bytes_sum_of_outer_products) {
         double best = 4.0 * (5 * 2048 * 128 + 128 * 128 + 2 * 128 * 256 + 3 * 2048 * 256);
         if (s.bytes > 2 * best)
             FAIL("%.1f MB on %s; the best plan %.1f MB", s.bytes / 1e6, gpu ? "GPU" : "CPU", best / 1e6);
+        close_plans(&p);
+    }
+}
+
+/* For eight cores with AVX-512. */
+static struct schedule plan_wide(struct plans *p, const uop *const *out, uint32_t n) {
+    struct model m = *planned_model();
+    model_measured(&m, MODEL_CORES, 8), model_measured(&m, MODEL_VEC_BYTES, 64);
+    model_measured(&m, MODEL_FLOPS_F32, 64), model_measured(&m, MODEL_DRAM_READ, 120);
+    model_measured(&m, MODEL_DRAM_COPY, 120);
+    struct plan_job j = {.p = p, .out = out, .n = n, .model = &m};
+    if (err_guard(&p->t.err, plan_run, &j)) FAIL("%s", p->t.err.msg);
+    return j.s;
+}
+
+/* What an epilogue stores is not free because a product takes longer: for the gradient of gelu the product of the first layer is stored
+ * once on a CPU, not x / 2, x / sqrt(2) and 1 + erf of it. Of random sizes. */
+TEST(plan_bytes_gradient_of_gelu) {
+    struct rnd r = {5};
+    for (int i = 0; i < 8; i++) {
+        struct plans p;
+        open_plans(&p);
+        struct tg *g = &p.g;
+        int64_t rows = rnd_range(&r, 1000, 4000), in = rnd_range(&r, 200, 900), out = 4 * in;
+        const uop *x = BUF(rows, in), *w[] = {BUF(out, in), BUF(in, out)}, *b = BUF(out), *d[3];
+        const uop *wrt[] = {w[0], w[1], b};
+        const uop *y = t_linear(g, t_gelu(g, t_linear(g, x, w[0], b)), w[1], NULL);
+        t_grad(g, sum_all(&p, t_mul(g, y, y)), NULL, wrt, 3, d);
+        struct schedule s = plan_wide(&p, d, 3);
+        int large = 0;
+        for (uint32_t k = 0; k < s.buf.n; k++)
+            large += s.buf.p[k].kind == BUF_TEMP && s.buf.p[k].elements == rows * out;
+        /* the product, gelu of it, what flows back to gelu and through it */
+        if (large > 4)
+            FAIL("%lld x %lld x %lld: %d values are stored", (long long)rows, (long long)in, (long long)out,
+                 large);
         close_plans(&p);
     }
 }
