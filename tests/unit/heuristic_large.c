@@ -338,6 +338,10 @@ TEST(heuristic_convolutions) {
         {0, {4, 1, 4, 32, 3, 3, 15, 15, 2, 1}, "UNROLL(x.ow)", 64}, /* .. rows copied at once .. */
         {0, {4, 1, 4, 32, 3, 3, 15, 15, 2, 1}, "UNROLL(w.kw) UNROLL(w.kh)", 64}, /* .. filters transposed */
         {0, {4, 1, 4, 16, 3, 3, 15, 15, 2, 1}, "VEC(co_v)", 32},
+        {0,
+         {4, 1, 16, 16, 3, 3, 3, 3, 1, 1},
+         "UNROLL(ow) VEC(co) UNROLL(oh)",
+         64}, /* no tile is wider than the image */
     };
     for (size_t i = 0; i < RG_COUNT(job); i++) {
         struct trial *t = calloc(1, sizeof *t);

@@ -68,14 +68,13 @@ static double even_tile(const struct view *v, const struct cpu_conv *k, int64_t 
                   conv_step(v, k, k->windows - 1) == 1;
     for (int64_t y = 1; y <= 6; y++)
         for (int64_t x = 1; x <= most && x * y <= sums; x++) {
-            if ((rows % x && !padded) || cols % (y * lanes)) continue;
+            if ((rows % x && !padded) || x > rows || cols % (y * lanes)) continue;
             double e = tile_share(v->isa, (double)x, (double)y, 0.25) * filled(rows, x);
             e *=
                 RG_MIN(1, (double)(x * y) / isa_chains(v->isa)) * share_left(v, k, use, (double)x, (double)y);
             e *= spilled_share(v, k, use, rows, x, y);
             if (e > best * 1.001) best = e, *mr = x, *nv = y;
         }
-    if (padded && best > 0) return best;
     double other = tile_of(v, rows, cols, lanes, 0.25, true, &m, &n);
     other *= share_left(v, k, use, (double)m, (double)n);
     if (!v->isa->by_lane) other *= spilled_share(v, k, use, rows, m, n);
