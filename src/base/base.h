@@ -297,6 +297,8 @@ struct os_cpu {         /* what the instruction set really offers, from HWCAP / 
     int vec_bytes;      /* width of the widest vector register that may be used: 16, 32, 64 */
     int64_t l1, l2, l3; /* data cache bytes, 0 if unknown */
     double ghz;         /* highest clock the system reports, 0 if it does not */
+    bool
+        jcc_erratum; /* Intel, Skylake to Comet Lake: loops with a branch across 32 bytes of code are decoded every time */
     char model[96];
 };
 const struct os_cpu *os_cpu(void);

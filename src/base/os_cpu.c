@@ -133,9 +133,23 @@ static void fill_avx(struct os_cpu *c, unsigned c1, unsigned b7, unsigned c7, un
     fill_amx(c, saved, d7);
 }
 
+/* Intel, "Mitigations for Jump Conditional Code Erratum" (2019): with the microcode of that year, lines of 32 bytes in which a branch
+ * ends or which it crosses are not kept in the cache of decoded instructions. */
+static bool has_jcc_erratum(void) {
+    static const unsigned models[] = {0x4e, 0x5e, 0x55, 0x8e, 0x9e, 0xa5, 0xa6, 0xae};
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid(0, &a, &b, &c, &d) || b != signature_INTEL_ebx || !__get_cpuid(1, &a, &b, &c, &d))
+        return false;
+    unsigned family = a >> 8 & 15, model = (a >> 4 & 15) | (a >> 12 & 0xf0);
+    for (size_t i = 0; i < RG_COUNT(models); i++)
+        if (family == 6 && model == models[i]) return true;
+    return false;
+}
+
 static void fill_flags(struct os_cpu *c) {
     unsigned a, b, c1 = 0, d, b7 = 0, c7 = 0, d7 = 0;
     snprintf(c->arch, sizeof c->arch, "x86_64");
+    c->jcc_erratum = has_jcc_erratum();
     c->vec_bytes = 16;
     add(c, "-msse2");
     __get_cpuid(1, &a, &b, &c1, &d);

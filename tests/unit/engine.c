@@ -200,22 +200,27 @@ TEST(engine_with_a_bad_compiler) {
     engine_close(en);
 }
 
+/* A compiler called `name` in `dir`: notes each unit in log, does as `before` says, then what the real one does. */
+static void wrap_compiler(const char *dir, const char *name, const char *before, const char *real) {
+    const char *cc = arena_printf(&arena, "%s/%s", dir, name);
+    const char *body = arena_printf(&arena,
+                                    "#!/bin/sh\ncase \"$*\" in *--version*) echo fake 1; exit;; esac\n"
+                                    "echo \"$*\" >> %s/log\n%s\nexec %s \"$@\"\n",
+                                    dir, before, real);
+    CHECK(!os_write_file(&err, cc, body, strlen(body), 0700));
+    setenv("RIDGE_CC", cc, 1);
+    setenv("RIDGE_CACHE", "0", 1);
+    env_reload();
+}
+
 /* clang 14 crashes on some kernels where the CPU has AVX512-FP16; those are compiled without. */
 TEST(engine_with_a_compiler_that_crashes) {
     setup();
     if (!strstr(os_cpu()->flags, "-mavx512fp16")) SKIP("the CPU has no AVX512-FP16");
     char *top;
     CHECK(!os_temp_dir(&err, &arena, &top));
-    const char *cc = arena_printf(&arena, "%s/cc", top), *real = os_find_cc(&arena);
-    const char *body = arena_printf(&arena,
-                                    "#!/bin/sh\ncase \"$*\" in *--version*) echo fake 1; exit;;\n"
-                                    "*-mavx512fp16*) echo in backend: Cannot select; exit 70;; esac\n"
-                                    "exec %s \"$@\"\n",
-                                    real);
-    CHECK(!os_write_file(&err, cc, body, strlen(body), 0700));
-    setenv("RIDGE_CC", cc, 1);
-    setenv("RIDGE_CACHE", "0", 1);
-    env_reload();
+    wrap_compiler(top, "cc", "case \"$*\" in *-mavx512fp16*) echo in backend: Cannot select; exit 70;; esac",
+                  os_find_cc(&arena));
     int x = 0;
     const struct ekernel *k = text("crashes", "*(i32 *)buf[0] = 7;", 1, 1);
     if (!k) FAIL("%s", err.msg);
@@ -223,6 +228,61 @@ TEST(engine_with_a_compiler_that_crashes) {
     CHECK_EQ(x, 7);
     CHECK(!text("broken", "this is not C;", 1, 0));
     CHECK(strstr(err.msg, "Cannot select")); /* the first error, not that of the second try */
+    os_remove_tree(top);
+    engine_close(en);
+}
+
+/* How often the compiler was asked; *padded: how often for branches inside of 32 bytes. */
+static int times_compiled(const char *dir, int *padded) {
+    char *log;
+    size_t n;
+    int times = 0;
+    CHECK(!os_read_file(&err, &arena, arena_printf(&arena, "%s/log", dir), 1 << 20, &log, &n));
+    *padded = 0;
+    for (char *l = strtok(log, "\n"); l; l = strtok(NULL, "\n"))
+        times++, *padded += strstr(l, "within-32B") != NULL;
+    return times;
+}
+
+/* Where branches across 32 bytes of code are slow, gcc and clang are told so, each by its own flag, at the first try. */
+TEST(engine_keeps_branches_inside_of_lines) {
+    setup();
+    if (!os_cpu()->jcc_erratum) SKIP("the CPU has no JCC erratum");
+    static const char *const name[] = {"gcc", "clang"};
+    int x = 0, padded, tried = 0;
+    for (size_t i = 0; i < RG_COUNT(name); i++) {
+        char *top;
+        const char *real = os_find_program(&arena, name[i]);
+        if (!real) continue;
+        CHECK(!os_temp_dir(&err, &arena, &top));
+        wrap_compiler(top, name[i], "", real);
+        const struct ekernel *k = text(arena_printf(&arena, "with_%s", name[i]), "*(i32 *)buf[0] = 7;", 1, 1);
+        if (!k) FAIL("%s", err.msg);
+        k->fn((void *[]){&x}, NULL, 0, 1, NULL);
+        CHECK_EQ(x, 7);
+        CHECK_EQ(times_compiled(top, &padded), 1);
+        CHECK_EQ(padded, 1);
+        os_remove_tree(top);
+        tried++;
+    }
+    if (!tried) SKIP("neither gcc nor clang is here");
+    engine_close(en);
+}
+
+/* An assembler before binutils 2.34: the flag is left out, and not tried again. */
+TEST(engine_with_an_assembler_without_the_flag) {
+    setup();
+    if (!os_cpu()->jcc_erratum) SKIP("the CPU has no JCC erratum");
+    char *top;
+    int padded;
+    CHECK(!os_temp_dir(&err, &arena, &top));
+    wrap_compiler(top, "cc", "case \"$*\" in *within-32B*) echo as: unrecognized option; exit 1;; esac",
+                  os_find_cc(&arena));
+    if (!text("old_assembler", "*(i32 *)buf[0] = 7;", 1, 1)) FAIL("%s", err.msg);
+    CHECK_EQ(times_compiled(top, &padded), 2);
+    if (!text("old_assembler_again", "*(i32 *)buf[0] = 8;", 1, 1)) FAIL("%s", err.msg);
+    CHECK_EQ(times_compiled(top, &padded), 3);
+    CHECK_EQ(padded, 1);
     os_remove_tree(top);
     engine_close(en);
 }
