@@ -198,6 +198,37 @@ TEST(heuristic_conv_packs_every_phase) {
     }
 }
 
+/* Opts of a 3 x 3 convolution of `rows` x `cols` for vectors of 64 bytes. The caller frees c's arena. */
+static void wide_list(struct conv_case *c) {
+    arena_init(&c->arena, &c->err);
+    if (err_guard(&c->err, conv_share, c)) FAIL("%s", c->err.msg);
+}
+
+/* An image that does not fit half of L2: 56 positions fill three and a half vectors of 16, 64 channels four. */
+TEST(heuristic_conv_has_vectors_that_channels_fill) {
+    int64_t inputs = os_cpu()->l2 / 2 / (56 * 56 * 4) + 1;
+    if (!os_cpu()->l2) SKIP("the system does not say how large L2 is");
+    struct conv_case few = {
+        .threads = 1, .images = 8, .channels = 64, .rows = 56, .cols = 56, .inputs = inputs};
+    struct conv_case full = few;
+    wide_list(&few);
+    CHECK(strstr(few.opts, "VEC(c_v)"));
+    full.rows = full.cols = 64; /* four vectors */
+    wide_list(&full);
+    CHECK(strstr(full.opts, "VEC(j_v)"));
+    arena_free(&few.arena), arena_free(&full.arena);
+}
+
+/* Filters of two vectors of channels do not fit half of L2: blocks of the sum for which they do, instead of one vector. */
+TEST(heuristic_conv_blocks_sums_of_many_channels) {
+    int64_t inputs = os_cpu()->l2 / 2 / (2 * 9 * 64) / 16 * 16 + 32;
+    if (!os_cpu()->l2) SKIP("the system does not say how large L2 is");
+    struct conv_case c = {.threads = 1, .images = 8, .channels = 512, .rows = 7, .cols = 7, .inputs = inputs};
+    wide_list(&c);
+    if (!strstr(c.opts, "TILE(c,32,") || !strstr(c.opts, "TILE(k,")) FAIL("%s", c.opts);
+    arena_free(&c.arena);
+}
+
 /* Few positions in a row, and a prime number of images: filters are packed once for several rows that no window moves along. */
 static void short_rows(void *arg) {
     struct conv_case *c = arg;

@@ -53,6 +53,8 @@ int64_t conv_shared_values(const struct view *, const struct cpu_conv *, int64_t
 double conv_image_bytes(const struct view *, const struct cpu_conv *, int first_window);
 /* Rows of a part of the image, a divisor, that fit half of L2 with their halo; 0: not even one. */
 int64_t conv_fitting_rows(const struct view *, const struct cpu_conv *);
+/* Bytes of the packed filters of the channels of a register tile. */
+double conv_column_bytes(const struct view *, const struct cpu_conv *);
 /* Finds blocks of input channels of which some rows, and a vector of filters, fit; false: there are none worth it. */
 bool conv_find_blocks(const struct view *, struct cpu_conv *);
 

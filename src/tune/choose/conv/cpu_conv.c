@@ -170,6 +170,15 @@ static bool fills_rows(const struct view *v, const struct cpu_conv *k, int lanes
     return conv_step(v, k, k->windows - 1) != 1 || rows * vectors >= isa_chains(v->isa);
 }
 
+/* Positions that leave lanes of vectors idle, where channels do not, and parts of the image fit. (64 channels of 56 x 56, 64 filters on
+ * AVX-512: 21.9 ms by windows, 16.7.) */
+static bool only_channels_fill(const struct view *v, const struct cpu_conv *k) {
+    int inner = k->pos[k->windows - 1];
+    return !v->isa->by_lane && conv_step(v, k, k->windows - 1) == 1 && conv_fitting_rows(v, k) &&
+           size_of(v, k->channel) % (2 * k->c.lanes) == 0 &&
+           filled(size_of(v, inner), view_lanes(v, inner)) < 0.9;
+}
+
 static bool write_conv(struct view *v, int level, struct str *out) {
     struct cpu_conv k = {0};
     struct contraction *c = &k.c;
@@ -197,8 +206,10 @@ static bool write_conv(struct view *v, int level, struct str *out) {
      * 2.2, 4.1); blocks of its channels where not even a row fits */
     int64_t fit = conv_fitting_rows(v, &k);
     bool cut = fit < size_of(v, k.pos[0]), copy = pred || k.phases;
-    if (pred && cut && !k.phases && channels >= WINDOW_CHANNELS && gemm_packs(v, &k)) return false;
-    bool deep = copy && !k.phases && (!fit || c->depth * c->lanes * 4 > (double)v->l2 / 2);
+    if (pred && cut && !k.phases && channels >= WINDOW_CHANNELS && !only_channels_fill(v, &k) &&
+        gemm_packs(v, &k))
+        return false;
+    bool deep = copy && !k.phases && (!fit || conv_column_bytes(v, &k) > (double)v->l2 / 2);
     if (copy && !fit && !deep) return false;
     if (deep && !conv_find_blocks(v, &k) && !fit) return false;
     return choose_vectors(v, &k, &copy) && level < 2 && c->mr > 1 &&

@@ -155,13 +155,15 @@ static int64_t part_for_grid(const struct view *v, const struct cpu_conv *k, str
     return enough || k->block || k->windows < 2 ? cut.part : conv_divisor(n, n / 2);
 }
 
-/* Blocks of input channels; around their terms everything else, so that both packed tiles are used by all of it. Returns the loop over
- * them. */
-static const char *loop_blocks(struct view *v, struct cpu_conv *k, struct str *out, const char *cut) {
+/* Blocks of input channels; around their terms everything else, so that both packed tiles are used by all of it. images: a loop over
+ * some, each packed there, or NULL. Returns the loop over blocks. */
+static const char *loop_blocks(struct view *v, struct cpu_conv *k, struct str *out, const char *cut,
+                               const char *images) {
     const char *at = v->axis[k->sum].name, *order = at;
     k->in_block = view_new_axis(v, at, "k");
     str_printf(out, " TILE(%s,%lld,%s)", at, (long long)k->block, k->in_block);
     if (k->c.in_grid[k->channel] <= 1) order = LIST(v, order, v->axis[k->channel].name);
+    if (images) order = LIST(v, order, images);
     for (int i = 0; i < k->windows; i++) order = LIST(v, order, !i && cut ? cut : v->axis[k->pos[i]].name);
     str_printf(out, " ORDER(%s)", LIST(v, order, k->in_block));
     return at;
@@ -199,12 +201,14 @@ bool conv_write_forward(struct view *v, struct cpu_conv *k, struct str *out, boo
     if (few) str_printf(out, " PADTO(%s,%d)", v->axis[c->n].name, c->lanes);
     if (copy) conv_pad_row(v, k, out);
     if (copy) best.part = part_for_grid(v, k, best);
-    const char *cut = tile_image_rows(v, k, out, best.part), *at = NULL;
+    const char *cut = tile_image_rows(v, k, out, best.part), *at = NULL, *blocks = NULL;
     for (int i = cut != NULL; i < k->windows; i++) conv_loop(v, c, out, k->pos[i]);
     if (copy) loop_channels(v, k, out, priced, best.channels);
-    if (k->block)
-        at = loop_blocks(v, k, out, cut);
-    else if (copy && !(at = tile_batch(v, k, out, 8, false)) && !(at = conv_grid_axis(v, c)))
+    if (k->block) {
+        const char *images = cut ? NULL : tile_batch(v, k, out, 8, false);
+        blocks = loop_blocks(v, k, out, cut, images);
+        at = images ? images : blocks;
+    } else if (copy && !(at = tile_batch(v, k, out, 8, false)) && !(at = conv_grid_axis(v, c)))
         return false;
     if (copy)
         conv_stage_image(v, k, out, at, cut);
@@ -221,7 +225,7 @@ bool conv_write_forward(struct view *v, struct cpu_conv *k, struct str *out, boo
     if (k->phases && k->windows == 2 && c->mr * c->nv * size_of(v, tap) * size_of(v, k->tap[0]) <= 128)
         str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps per phase */
     if (k->phases && looped) order_phases(v, k, out, cut, cols.loop, rows.loop);
-    if (!k->block && !(at = conv_grid_axis(v, c))) return false;
+    if (!(at = k->block ? blocks : conv_grid_axis(v, c))) return false;
     conv_stage_filter(v, k, out, at, c->m == k->channel ? &rows : &cols, sum.out);
     return true;
 }
