@@ -229,6 +229,39 @@ TEST(heuristic_conv_blocks_sums_of_many_channels) {
     arena_free(&c.arena);
 }
 
+/* Every second position of 14 x 14, 64 channels by 96 filters, and the gradient of the filters. */
+static void gaps(void *arg) {
+    struct conv_case *c = arg;
+    struct program prog;
+    const char *text = arena_printf(
+        &c->arena,
+        "kernel gaps\no = (PARAM<f32>[0 o] %d)\nx = (PARAM<f32>[1 x] 100352)\nf = (PARAM<f32>[2 f] %d)\n"
+        "n = (RANGE[n %s] 8)\nc = (RANGE[c GRID 0] 96)\nk = (RANGE[k %s] 64)\ni = (RANGE[i %s] 7)\n"
+        "j = (RANGE[j %s] 7)\na = (ADD (MUL j 2) (ADD (MUL i 28) (ADD (MUL k 196) (MUL n 12544))))\n"
+        "y = (ADD j (ADD (MUL i 7) (ADD (MUL c 49) (MUL n 4704))))\nw = (ADD k (MUL c 64))\n"
+        "r = (REDUCE[ADD] (MUL (LOAD (INDEX x a)) (LOAD (INDEX f %s))) %s)\n(SINK (STORE (INDEX o %s) r))\n",
+        c->inputs ? 6144 : 37632, c->inputs ? 37632 : 6144, c->inputs ? "REDUCE 2" : "GRID 1",
+        c->inputs ? "GRID 1" : "REDUCE 4", c->inputs ? "REDUCE 3" : "GRID 2",
+        c->inputs ? "REDUCE 4" : "GRID 3", c->inputs ? "y" : "w", c->inputs ? "n i j" : "k",
+        c->inputs ? "w" : "y");
+    ir_init(&c->ir, &c->arena);
+    ir_parse(&c->ir, text, strlen(text), "gaps", &prog);
+    c->opts = opts_heuristic(&c->ir, &prog.kernel.p[0], 64, c->threads);
+}
+
+/* Neither gathers nor vectors of four positions: axes are joined, and both operands are packed. */
+TEST(heuristic_conv_joins_axes_with_gaps) {
+    for (int gradient = 0; gradient < 2; gradient++) {
+        struct conv_case c = {.threads = 1, .inputs = gradient};
+        arena_init(&c.arena, &c.err);
+        if (err_guard(&c.err, gaps, &c)) FAIL("%s", c.err.msg);
+        if (!strstr(c.opts, gradient ? "JOIN(n,i," : "JOIN(i,j,") || !strstr(c.opts, "STAGE(x,") ||
+            !strstr(c.opts, "STAGE(f,"))
+            FAIL("%s", c.opts);
+        arena_free(&c.arena);
+    }
+}
+
 /* Few positions in a row, and a prime number of images: filters are packed once for several rows that no window moves along. */
 static void short_rows(void *arg) {
     struct conv_case *c = arg;

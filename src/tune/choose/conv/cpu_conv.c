@@ -24,6 +24,7 @@
  * of threads.
  * Requires: struct view. Gives: an opt list. Tests: tests/unit/conv.c, tests/unit/heuristic.c */
 #include "tune/choose/conv/conv.h"
+#include "tune/choose/gemm/gemm.h"
 
 #include <math.h>
 
@@ -327,40 +328,12 @@ static void write_rest(void *cx, struct sched *s, const uop *sink) {
 }
 
 /* All terms of a window as one axis: the filters are contiguous along it, and MMA instructions pack any number of channels. */
-struct joined {
-    const struct view *v;
-    char text[CHOOSE_TEXT];
-};
-
-static void write_joined(void *cx, struct sched *s, const uop *sink) {
-    struct joined *j = cx;
-    struct view *v = arena_new(s->ir->arena, struct view);
-    struct kernel k = *j->v->kernel;
-    struct str out;
-    (void)sink;
-    k.sink = s->sink;
-    str_init(&out, s->ir->arena);
-    if (!view_init(v, s->ir, &k, j->v->isa, j->v->threads)) return;
-    v->features = j->v->features, v->vec_bytes = j->v->vec_bytes, v->finer = j->v->finer;
-    if (write_window_mma(v, &out))
-        snprintf(j->text, sizeof j->text, "%s", out.n < sizeof j->text ? out.p : "");
-}
-
 static bool write_window_product(struct view *v, struct str *out) {
-    struct joined j = {.v = v};
-    const char *last = NULL;
     if (v->reduces != 1 || !*v->features) return false;
     if (write_dots_mma(v, out)) return true;
     out->n = 0;
-    for (int i = 0; i < v->naxis; i++) {
-        if (!v->axis[i].reduce) continue;
-        const char *both = last ? view_new_axis(v, last, "j") : v->axis[i].name;
-        if (last) str_printf(out, " JOIN(%s,%s,%s)", last, v->axis[i].name, both);
-        last = both;
-    }
-    if (out->n) opts_axes(v->ir, v->kernel, out->p, write_joined, &j);
-    str_printf(out, "%s", j.text);
-    return *j.text;
+    join_terms(v, out);
+    return write_joined(v, write_window_mma, out);
 }
 
 bool recipe_conv(struct view *v, int level, struct str *out) {

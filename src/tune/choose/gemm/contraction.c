@@ -227,12 +227,16 @@ bool is_packable(const struct view *v, const struct operand_view *s) {
     return may_stage(v, s) && !s->access->pred;
 }
 
+bool has_windows(const struct view *v, const struct contraction *c) {
+    return is_window(v, c->a.access) || is_window(v, c->b.access);
+}
+
 /* Is k one axis, or a long one with others that are no windows? Few terms are worth packing where loads would be gathers. */
 bool has_packable_k(const struct view *v, const struct contraction *c) {
     int64_t k = v->axis[c->kbig].size;
     bool unit = c->b.access && access_stride(v, c->b.access, c->n, c->lanes) == 1;
     if (k < (unit ? LEAST_PACKED_K : LEAST_PACKED_K_STRIDED)) return false;
-    return c->nk == 1 || (k >= LEAST_PACKED_KBIG && !is_window(v, c->a.access) && !is_window(v, c->b.access));
+    return c->nk == 1 || (k >= LEAST_PACKED_KBIG && !has_windows(v, c));
 }
 
 void reset_grid(const struct view *v, struct contraction *c) {

@@ -334,6 +334,8 @@ bool recipe_gemm(struct view *v, int level, struct str *out) {
         c.n = across, c.lanes = lanes_along(v, across), n = &v->axis[across];
         unit = true, dot = 0;
     }
+    if (level < 1 && !unit && (pack ? c.nk == 1 : k < 0) && write_gaps(v, &c, out)) return true;
+    out->n = 0;
     if (unit && !pack && !window) mask_columns(v, &c);
     if (!pack && !window)
         outer = tile_of(v, m->size, n->size, c.lanes, BROADCAST_COST, true, &c.mr, &c.nv) *

@@ -20,6 +20,7 @@ void exchange_operands(const struct view *, struct contraction *);
 int near_axis(const struct view *, const struct contraction *);
 bool is_packable(const struct view *, const struct operand_view *);
 bool has_packable_k(const struct view *, const struct contraction *);
+bool has_windows(const struct view *, const struct contraction *); /* in either operand */
 
 /* ---- register_tile.c --------------------------------------------------------------------------------------- */
 
@@ -44,5 +45,14 @@ bool should_pack(const struct view *, const struct contraction *, bool unit);
  * threads are one thing. */
 void tile_packed(const struct view *, struct contraction *);
 bool write_packed(struct view *, struct contraction *, struct str *out);
+
+/* ---- joined.c ---------------------------------------------------------------------------------------------- */
+
+/* JOINs of all reduced axes; returns the name of the one that is left. */
+const char *join_terms(struct view *, struct str *out);
+/* Adds what `write` gives for the kernel after the list in out; false: nothing. */
+bool write_joined(struct view *, bool (*write)(struct view *, struct str *), struct str *out);
+/* A packed GEMM of an operand that is read with gaps. */
+bool write_gaps(struct view *, const struct contraction *, struct str *out);
 
 #endif
