@@ -29,6 +29,16 @@ class Grad(Case):
         v, g = ridge.value_and_grad(lambda a, b: (a * b).sum(), (0, 1))(ridge.tensor([3.0]), ridge.tensor([4.0]))
         self.assertEqual((v.item(), g[0].item(), g[1].item()), (12, 4, 3))
 
+    def test_of_a_detached_value(self):
+        w, x = ridge.tensor([2.0, 3.0], requires_grad=True), ridge.tensor([5.0, 7.0])
+        seen = (w * x).detach()  # a leaf, as in a gradient penalty
+        g, = ridge.grad((seen * seen * w).sum(), [seen])
+        self.assertEqual(g.tolist(), [40, 126])
+        h, = ridge.grad((g * g).sum(), [w])  # of the penalty
+        self.assertEqual(h.tolist(), [2 * 40 * 20, 2 * 126 * 42])
+        with self.assertRaisesRegex(ridge.Error, "does not lead"):
+            ridge.grad((seen * w).sum(), [x])
+
     def test_no_grad(self):
         w = ridge.tensor([1.0], requires_grad=True)
         with ridge.no_grad():

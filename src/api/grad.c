@@ -72,7 +72,11 @@ static const uint8_t *reached(struct api_call *k, const uop *n, const uop *const
             *mark = arena_alloc(&c->scratch, k->g->ir->n + 1);
     for (uint32_t i = 0; i < nwrt; i++) stop[wrt[i]->id] = 1;
     gr_walk(c, &n, 1, reach_into, &(struct reach){stop}, order);
-    for (uint32_t i = 0; i < order->n; i++) mark[order->p[i]->id] = order->p[i]->op != OP_DETACH;
+    for (uint32_t i = 0; i < order->n; i++) {
+        const uop *at = order->p[i];
+        mark[at->id] =
+            at->op != OP_DETACH || stop[at->id]; /* a detached value may be asked for: it is a leaf */
+    }
     return mark;
 }
 
