@@ -535,15 +535,16 @@ static const uop *mod_float(struct tg *g, const uop *x, const uop *y) {
 }
 
 /* The quotient of what is a multiple, so rounding finds it, one less where the remainder has the other sign (the
- * remainder itself would be infinite beside an infinite y); x/0 is an infinity or NaN, and a quotient of 0 has its sign. No
- * gradient, as of a floor. */
+ * remainder itself would be infinite beside an infinite y); x/0 is an infinity or NaN, a finite x by too small a y an infinity, and a
+ * quotient of 0 has its sign. No gradient, as of a floor. */
 static const uop *floordiv_float(struct tg *g, const uop *x, const uop *y) {
     const uop *m = fmod_float(g, x, y), *q = tg_op1(g, OP_ROUND, tg_op2(g, OP_FDIV, sub(g, x, m), y));
     const uop *zero = tg_like(g, y, 0), *by_zero = tg_op2(g, OP_EQ, y, zero);
     const uop *ratio = t_detach(g, tg_op2(g, OP_FDIV, x, y));
+    const uop *over = tg_op2(g, OP_AND, t_isfinite(g, x), t_isinf(g, ratio));
     q = where(g, sign_differs(g, m, y), add_k(g, q, -1), q);
     q = where(g, tg_op2(g, OP_EQ, q, zero), mul(g, ratio, zero), q);
-    return where(g, by_zero, ratio, q);
+    return where(g, tg_op2(g, OP_OR, by_zero, over), ratio, q);
 }
 
 static const uop *fmod_int(struct tg *g, const uop *x, const uop *y) {

@@ -270,6 +270,8 @@ CORNER(remainders_of_large_quotients) {
     same(c, "fmod of f32", rg_fmod(f32(c, x, N), f32(c, y, N)), want, N);
     rg_tensor a = rg_from(c, RG_F64, xd, RG_LIST(&n, 1)), b = rg_from(c, RG_F64, yd, RG_LIST(&n, 1));
     same(c, "fmod of f64", rg_fmod(a, b), want_d, N);
+    SAME(rg_floordiv(F(1, -1, 3e38f, INFINITY), F(1e-45f, 1e-45f, -0.5f, 2)), INFINITY, -INFINITY, -INFINITY,
+         NAN);
     SAME(rg_floordiv(F(-0.0f, 0, -0.0f, 1, -1, 1), F(8, 8, -8, 8, 8, INFINITY)), -0.0, 0, 0, 0, -1, 0);
     rg_tensor u = rg_from(c, RG_U64, (uint64_t[]){5, 7}, RG_SHAPE(2)); /* beside a signed one: f32 */
     SAME(rg_fmod(I(1185056210, 2147483647), u), 1, 2);
