@@ -6,8 +6,9 @@
  * compared in full; the hash only finds the bucket. Names are written as their letters, because their numbers belong to
  * one ir. Settings are taken from the table as a whole: one that is added there is in the key without anyone thinking of it, and one that could not
  * matter (DEBUG) costs a plan that is made twice in a process that changes it, which only tests do.
- * The skeleton is the same without the numbers in it: a program that is planned again and again with the same one has
- * a constant that ought to be a parameter (plan_cache.c says so).
+ * The skeleton is the same without the numbers in it that could be parameters: elements, and the starts of boxes. A program that is
+ * planned again and again with the same one has a constant that ought to be a parameter (plan_cache.c says so). Sizes stay: another
+ * shape is another program.
  * Tests: tests/unit/realize.c (realize_key_*) */
 #include "engine/internal.h"
 
@@ -66,11 +67,31 @@ static void put_graph(struct arena *a, words *w, const struct ir *ir, const uop 
     k->start[k->topo.n] = w->n;
 }
 
-/* Of all words but the values of CONSTs. */
-static uint64_t hash_skeleton(const struct plan_key *k) {
-    uint64_t h = hash_bytes(k->p, k->start[0] * sizeof *k->p, 2);
+/* Could source s of n be an rg_index instead of a number? The start of an axis of a box. */
+static bool is_start(const uop *n, uint32_t s) {
+    uint32_t first = n->op == OP_SHRINK ? 1 : n->op == OP_ASSIGN ? 2 : UINT32_MAX;
+    return s >= first && (s - first) % 3 == 0;
+}
+
+/* Marks by id of the CONSTs that are sizes, axes, steps .. of some node. */
+static const uint8_t *find_sizes(struct arena *a, const struct plan_key *k, uint32_t ids) {
+    uint8_t *size = arena_alloc(a, ids);
     for (uint32_t i = 0; i < k->topo.n; i++) {
-        uint32_t n = k->topo.p[i]->op == OP_CONST ? 2 : k->start[i + 1] - k->start[i];
+        const uop *n = k->topo.p[i];
+        for (uint32_t s = 0; s < n->nsrc; s++)
+            if (n->src[s]->op == OP_CONST && n->src[s]->dt == DT_IDX && !is_start(n, s))
+                size[n->src[s]->id] = 1;
+    }
+    return size;
+}
+
+/* Of all words but the values of CONSTs that could be scalars. */
+static uint64_t hash_skeleton(struct arena *a, const struct plan_key *k, uint32_t ids) {
+    uint64_t h = hash_bytes(k->p, k->start[0] * sizeof *k->p, 2);
+    const uint8_t *size = find_sizes(a, k, ids);
+    for (uint32_t i = 0; i < k->topo.n; i++) {
+        const uop *c = k->topo.p[i];
+        uint32_t n = c->op == OP_CONST && !size[c->id] ? 2 : k->start[i + 1] - k->start[i];
         h = hash_bytes(k->p + k->start[i], n * sizeof *k->p, h);
     }
     return h;
@@ -103,5 +124,5 @@ void plan_key(struct arena *a, const struct engine *en, const struct ir *ir, con
     out->p = w.p;
     out->n = w.n;
     out->hash = hash_bytes(w.p, w.n * sizeof *w.p, 1);
-    out->skeleton = hash_skeleton(out);
+    out->skeleton = hash_skeleton(a, out, graph->id + 1);
 }

@@ -10,7 +10,7 @@
 struct plan_key {
     uint32_t *p;
     uint32_t n;
-    uint64_t hash, skeleton; /* of all of it; of all but the values of CONSTs */
+    uint64_t hash, skeleton; /* of all of it; of all but the numbers that could be scalars */
     /* while the ir lives: */
     uop_vec topo;    /* nodes in the order of the key */
     uint32_t *start; /* [topo.n + 1]: where each begins in p */

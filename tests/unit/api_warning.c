@@ -64,6 +64,29 @@ TEST(api_warning_of_a_graph_that_grows) {
     CHECK_EQ(rg_close(c), 0);
 }
 
+/* Numbers that could be scalars, and starts that could be indices; sizes could be neither. */
+TEST(api_warning_of_numbers_that_change) {
+    unsetenv("DEBUG");
+    env_reload();
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor x = rg_from(c, RG_F32, (float[100]){0}, RG_SHAPE(100));
+    heard = (struct heard){0};
+    rg_on_warning(listen, &heard);
+    for (int i = 0; i < 20; i++) {
+        rg_realize(rg_neg(rg_from(c, RG_F32, (float[99]){0}, RG_SHAPE(3 + i))));
+        rg_realize(rg_neg(rg_slice(x, RG_SLICES(RG_TO(9 + i)))));
+        rg_realize(rg_exp(rg_expand(rg_full(c, RG_F32, 2, RG_SHAPE(1)), RG_SHAPE(5 + i))));
+    }
+    CHECK_EQ(heard.n, 0);
+    for (int i = 0; i < 20; i++) rg_realize(rg_add(x, 0.5 + i));
+    CHECK_EQ(heard.n, 1);
+    CHECK(strstr(heard.last, "because a number in it changes (now "));
+    for (int i = 0; i < 20; i++) rg_realize(rg_exp(rg_slice(x, RG_SLICES(RG_RANGE(30 + i, 61 + i)))));
+    CHECK_EQ(heard.n, 2);
+    rg_on_warning(NULL, NULL);
+    CHECK_EQ(rg_close(c), 0);
+}
+
 TEST(api_warning_of_a_cache_that_cannot_be_used) {
     unsetenv("DEBUG");
     setenv("RIDGE_CACHE_DIR", "/dev/null/a\x1b[31mred", 1);
