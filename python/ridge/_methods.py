@@ -613,7 +613,7 @@ def hypot(x, y):
     x, y = _t(x).abs(), _t(y).abs()
     big, small = _ridge.maximum(x, y), _ridge.minimum(x, y)
     r = small / _ridge.where(big == 0, 1.0, big)
-    return _ridge.where(_ridge.isinf(big), big, big * (r * r + 1).sqrt())
+    return _ridge.where(x.isinf() | y.isinf(), _math.inf, big * (r * r + 1).sqrt())  # an infinity beside a NaN too, as C's
 
 
 def atan2(y, x):

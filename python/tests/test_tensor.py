@@ -190,6 +190,8 @@ class AgainstNumpy(Case):
         b = draw_array(r, (40,))
         for name in "maximum minimum hypot arctan2 logaddexp copysign fmod".split():
             self.same(getattr(ridge, name)(ridge.tensor(a), ridge.tensor(b)), getattr(np, name)(a, b), 1e-4, name)
+        odd = np.array([np.inf, -np.inf, np.nan, np.nan, np.nan, 0], np.float32)
+        self.same(ridge.hypot(ridge.tensor(odd), ridge.tensor(odd[::-1].copy())), np.hypot(odd, odd[::-1]))
         self.same(ridge.clip(ridge.tensor(a), -1, 1), np.clip(a, -1, 1))
         self.same(ridge.where(ridge.tensor(a) > 0, a, 0), np.where(a > 0, a, 0))
         self.same(ridge.sort(ridge.tensor(a)), np.sort(a))
