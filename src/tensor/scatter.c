@@ -158,6 +158,40 @@ static const uop *by_function(const struct scatter_rows *r, enum t_combine how, 
     return t_where(g, inside, grown(r, y, 0), r->whole);
 }
 
+/* The index before it was broadcast along other axes than `at`, if it covers them in x: an axis of size 1 for each. */
+static const uop *not_broadcast(struct tg *g, const uop *index, uint32_t at, const struct shape *x) {
+    const struct shape *s = tg_shape(g, index), *from;
+    if (index->op != OP_EXPAND) return index;
+    from = tg_shape(g, index->src[0]);
+    bool covers = from->d[at] == s->d[at];
+    for (uint32_t i = 0; i < s->n && covers; i++)
+        covers = i == at || from->d[i] == s->d[i] || s->d[i] == x->d[i];
+    return covers ? index->src[0] : index;
+}
+
+/* How many elements of the index name each element of x: counted once for those that it was broadcast to. */
+static const uop *arrivals(struct tg *g, const uop *x, uint32_t at, const uop *index) {
+    const struct shape *s = tg_shape(g, x);
+    const uop *one = not_broadcast(g, index, at, s);
+    int64_t d[SHAPE_MAX];
+    for (uint32_t i = 0; i < s->n; i++)
+        d[i] = one != index && tg_shape(g, one)->d[i] == 1 && i != at ? 1 : s->d[i];
+    const uop *none = tg_to_shape(g, t_number(g, DT_I32, 0), shape_make(&g->shapes, d, s->n));
+    return spread(g, t_scatter_add(g, none, at, one, spread(g, t_number(g, DT_I32, 1), one)), x);
+}
+
+/* Along the axis as it lies: what is added to rows stays rows. */
+static const uop *by_addition(struct tg *g, const uop *x, uint32_t at, const uop *index, const uop *src,
+                              bool mean, bool exclude) {
+    const uop *n = mean || exclude ? arrivals(g, x, at, index) : NULL, *from = x;
+    if (exclude) from = t_where(g, not_below(g, n, 1), tg_like(g, from, 0), from);
+    const uop *sum = t_scatter_add(g, from, at, index, src);
+    if (!mean) return sum;
+    n = exclude ? tg_op_k(g, OP_MAX, n, 1) : tg_op_k(g, OP_ADD, n, 1);
+    n = t_cast(g, n, (enum dtype)sum->dt);
+    return dt_is_float((enum dtype)sum->dt) ? t_div(g, sum, n) : t_floordiv(g, sum, n);
+}
+
 const uop *t_scatter_reduce(struct tg *g, const uop *x, int64_t axis, const uop *index, const uop *src,
                             enum t_combine how, bool exclude) {
     x = tg_value(g, x), index = tg_value(g, index), src = tg_value(g, src);
@@ -166,15 +200,7 @@ const uop *t_scatter_reduce(struct tg *g, const uop *x, int64_t axis, const uop 
     if (!shape_size(tg_shape(g, index))) return unwritten(&r, x);
     if (how != T_COMBINE_SUM && how != T_COMBINE_MEAN)
         return t_transpose(g, by_function(&r, how, exclude), r.at, -1);
-    const uop *n = grown(&r, counted(&r, NULL, DT_I32), 0), *from = r.whole;
-    if (exclude) from = t_where(g, not_below(g, n, 1), tg_like(g, from, 0), from);
-    const uop *sum = t_scatter_add(g, from, -1, r.index, r.src);
-    if (how == T_COMBINE_MEAN) {
-        n = exclude ? tg_op_k(g, OP_MAX, n, 1) : tg_op_k(g, OP_ADD, n, 1);
-        n = t_cast(g, n, (enum dtype)sum->dt);
-        sum = dt_is_float((enum dtype)sum->dt) ? t_div(g, sum, n) : t_floordiv(g, sum, n);
-    }
-    return t_transpose(g, sum, r.at, -1);
+    return by_addition(g, x, r.at, index, src, how == T_COMBINE_MEAN, exclude);
 }
 
 /* ---- by a mask ------------------------------------------------------------------------------------------------------- */

@@ -75,6 +75,21 @@ TEST(index_embedding_backward_adds_rows) {
     CHECK_EQ(rg_close(c), RG_OK);
 }
 
+/* The mean of what arrives at a row, as of the neighbours in a graph: rows are added as rows, and counted once for all columns. */
+TEST(index_scatter_mean_of_rows) {
+    enum { V = 500, D = 64, N = 3000 };
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor i = filled(c, RG_I64, RG_SHAPE(N, 1)), x = filled(c, RG_F32, RG_SHAPE(N, D)),
+              to = filled(c, RG_F32, RG_SHAPE(V, D));
+    rg_realize_all(RG_TENSORS(i, x, to));
+    rg_tensor wide = rg_expand(i, RG_SHAPE(N, D));
+    rg_plan_stats s =
+        planned(rg_scatter_reduce(to, 0, wide, x, .how = RG_COMBINE_MEAN, .exclude_self = true));
+    CHECK(s.bytes <= 4.0 * N * D + 7 * 4.0 * V * D); /* without an index for each element */
+    CHECK(s.ops < 4.0 * N * D);                      /* not N * D counts beside the sums */
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
 /* Writing of stored values is one function of the device, of a number a kernel more; reading by a mask is one. */
 TEST(index_scatter_counts) {
     rg_ctx *c = rg_open("NULL");
