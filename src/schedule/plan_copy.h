@@ -3,6 +3,7 @@
  *   plan_graph.c       nodes and views, memory, the whole copy
  *   plan_copy_call.c   builtin kernels and scatters
  *   plan_copy_sum.c    sums, contractions and scans
+ *   plan_copy_once.c   .. of rows that are all alike
  *   plan_copy_order.c  orders of axes
  *   plan_units.c       units: what may be stored
  *   store_order.c      .. in which order of axes */
@@ -28,6 +29,9 @@ struct copy {
     uint8_t *mark;              /* our node id: MARK_.. */
     uint32_t marks;
     uint32_t copies;
+    struct uop_memo narrowed; /* our nodes, of one sum: see narrow() */
+    uint16_t *same;           /* our node id: axes along which all elements are equal; see reduced_once() */
+    uint32_t sames, known;    /* room; below: filled in */
 };
 
 enum {
@@ -112,6 +116,10 @@ const uop *copy_identity(struct copy *c, const uop *x);
 const uop *distribute_sum(struct copy *c, const uop *n, const uop *x);
 bool is_byte_product(const struct copy *c, const uop *n, const uop *const *src);
 const uop *copy_byte_product(struct copy *c, const uop *n, const uop *const *src);
+
+/* ---- plan_copy_once.c ---- */
+
+const uop *reduced_once(struct copy *c, const uop *x);
 
 /* ---- plan_copy_order.c ---- */
 

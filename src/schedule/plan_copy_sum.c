@@ -176,8 +176,22 @@ const uop *copy_reduction(struct copy *c, const uop *x) {
     return split ? split : x;
 }
 
-/* A reduction as a padded GEMM, or split. */
+/* Then it is stored before it is expanded. Fused, each of its elements would be written in a loop of its own: down a column, where rows are
+ * alike. */
+static bool is_far_smaller(struct copy *c, const uop *y, const struct shape *expanded) {
+    enum { FAR = 8 };
+    return shape_size(expanded) >= FAR * shape_size(sg_shape(c->g, y));
+}
+
+/* A reduction of what is not all alike, as a padded GEMM, or split. */
 const uop *copy_sum(struct copy *c, const uop *n, const uop *x) {
+    const uop *once = reduced_once(c, x);
+    if (once) {
+        const struct shape *s = sg_shape(c->g, x);
+        const uop *y = copy_sum(c, n, once);
+        if (is_far_smaller(c, y, s)) mark(c, stored_for(y), MARK_FORCED | (c->g->opts->gpu ? MARK_CUT : 0));
+        return graph_shaped(c->g->ir, OP_EXPAND, y, s->d, s->n);
+    }
     const uop *packed = from_inline(c, x->src[0]) ? NULL : copy_gemm(c, n, x);
     return packed ? packed : c->in_rows[n->id] ? x : copy_reduction(c, x);
 }

@@ -323,6 +323,7 @@ void sgraph_init(struct sgraph *g, struct arena *a, struct ir *from, const uop *
     shapes_init(&g->shapes, g->ir, a);
     struct copy c = {.g = g};
     uop_memo_init(&c.not_inline, a);
+    uop_memo_init(&c.narrowed, a);
     copy_graph(&c, from, graph);
     find_memory(g);
     g->target = arena_array(a, const uop *, graph->nsrc);

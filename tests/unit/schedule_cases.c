@@ -188,3 +188,29 @@ TEST(schedule_cases_regions_that_are_nearly_alike) {
             "  (NEG (SHRINK e 0 20 1 0 3 1)) (NEG (SHRINK f 20 20 1 0 3 1)))\n",
             true);
 }
+
+/* ---- rows that are alike --------------------------------------------------------------------------------------- */
+
+/* Through views: 8 x 4 rows are alike, with ones beside them, times a matrix; one row is computed, then expanded. */
+TEST(schedule_cases_sums_alike_rows_once) {
+#define ALIKE_ROWS "(RESHAPE (PAD (EXPAND (BUFFER<f32>[1] 1 60 1) 32 60 1) 1.0 0 0 0 1 3 0 0 0 0) 4 8 64 1)"
+#define ALIKE "(EXPAND (PERMUTE (ADD " ALIKE_ROWS " 1.0) 1 0 2 3) 8 4 64 16)"
+#define MATRIX "(RESHAPE (BUFFER<f32>[0] 64 16) 1 1 64 16)"
+    const char *text =
+        "kernel k\n(GRAPH (REDUCE_AXES[ADD] (MUL " ALIKE " (EXPAND " MATRIX " 8 4 64 16)) 2))\n";
+    CHECK_EQ(planned(text, true), 2);
+}
+TEST(schedule_cases_sums_alike_in_part) {
+    /* an axis that is half of a merged one: the other half varies, or is reduced */
+    planned("kernel k\nx = (RESHAPE (EXPAND (BUFFER<f32>[0] 1 16 64) 64 16 64) 1024 64)\n"
+            "(GRAPH (REDUCE_AXES[ADD] x 1) (REDUCE_AXES[MAX] (RESHAPE x 64 16 64) 1 2))\n",
+            true);
+    planned("kernel k\nx = (RESHAPE (EXPAND (BUFFER<f32>[0] 1 1 128) 64 16 128) 32 32 128)\n"
+            "(GRAPH (REDUCE_AXES[ADD] x 1) (REDUCE_AXES[MAX] (FLIP x 0 2) 2) (REDUCE_AXES[ADD] x 0 1))\n",
+            true);
+    planned("kernel k\nx = (SHRINK (EXPAND (BUFFER<f32>[0] 1 130) 300 130) 7 280 1 1 64 2)\n"
+            "y = (EXPAND (RESHAPE (REDUCE_AXES[ADD] x 1) 280 1) 280 200)\n"
+            "(GRAPH (REDUCE_AXES[ADD] (MUL y (EXPAND (BUFFER<f32>[1] 1 200) 280 200)) 1) "
+            "(REDUCE_AXES[MAX] (PAD x 0.0 2 0 0 0 0 0) 1))\n",
+            true);
+}

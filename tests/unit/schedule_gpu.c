@@ -347,3 +347,15 @@ TEST(schedule_gpu_loops_with_a_period_stay_whole) {
     CHECK_EQ(loops_of(&c, 196) + loops_of(&c, 14), 0);
     arena_free(&c.arena);
 }
+
+/* ones @ w, of the gradient of a sum: a row, stored, then expanded by a kernel whose neighbours write neighbours. */
+TEST(schedule_gpu_rows_alike_are_multiplied_once) {
+    struct gpu_case c = {.text = "kernel g\nw = (RESHAPE (BUFFER<f32>[0] 64 32) 1 64 32)\n"
+                                 "one = (EXPAND (RESHAPE 1.0 1 1 1) 65536 64 32)\n"
+                                 "(GRAPH (REDUCE_AXES[ADD] (MUL one (EXPAND w 65536 64 32)) 1))\n"};
+    plan(&c);
+    CHECK_EQ(c.run.sched.call.n, 2);
+    CHECK_EQ(loops_of(&c, 65536), 0);
+    CHECK(c.run.sched.seconds < 10e-6);
+    arena_free(&c.arena);
+}
