@@ -35,6 +35,35 @@ class Layers(Case):
                   lambda t, x, y, i: x.clamp_min(0.1)):
             self.same(f(ridge, ridge.tensor(x), ridge.tensor(y), ridge.tensor(i)), f(torch, *map(torch.from_numpy, (x, y, i))).numpy())
 
+    @needs_torch
+    def test_functional(self):
+        x, y, z = (np.random.default_rng(k).standard_normal((3, 4, 8, 6)).astype("float32") for k in (1, 2, 3))
+        windows = [(3,), (2, 2), (1, 1, 2), (4, 1, 0, 3)]
+        rows = [lambda F, x, y, z, k=k: F.unfold(x, *k) for k in windows]
+        rows += [lambda F, x, y, z: F.unfold(x, (3, 2), stride=(2, 1), padding=(1, 0)), lambda F, x, y, z: F.threshold(x, 0.1, 20),
+                 lambda F, x, y, z: F.hardshrink(x), lambda F, x, y, z: F.softshrink(x, 0.3), lambda F, x, y, z: F.tanhshrink(x),
+                 lambda F, x, y, z: F.pixel_unshuffle(x, 2), lambda F, x, y, z: F.pairwise_distance(x, y),
+                 lambda F, x, y, z: F.triplet_margin_loss(x[0, 0], y[0, 0], z[0, 0], reduction="sum"),
+                 lambda F, x, y, z: F.margin_ranking_loss(x, y, z, 0.2), lambda F, x, y, z: F.instance_norm(x),
+                 lambda F, x, y, z: F.kl_div(F.log_softmax(x, 1), F.softmax(y, 1), reduction="batchmean")]
+        for f in rows:
+            self.same(f(nn.functional, *map(ridge.tensor, (x, y, z))), f(torch.nn.functional, *map(torch.from_numpy, (x, y, z))).numpy(), 1e-5)
+
+    @needs_torch
+    def test_functional_batch_norm(self):
+        x = np.random.default_rng(1).standard_normal((3, 4, 8)).astype("float32")
+        w, b = np.float32([1, 2, 3, 4]), np.float32([0, 1, 0, 2])
+        state = [[m.zeros(4), m.ones(4)] for m in (ridge, torch)]
+        for training in (True, True, False):
+            ours, theirs = (m.nn.functional.batch_norm(m.tensor(x), *s, m.tensor(w), m.tensor(b), training, 0.3)
+                            for m, s in zip((ridge, torch), state))
+            self.same(ours, theirs.numpy(), 1e-5)
+        for running, want in zip(*state):
+            self.same(running, want.numpy(), 1e-5)
+        for f in (lambda x: nn.functional.batch_norm(x, None, None, training=True), nn.BatchNorm1d(4)):
+            with self.assertRaisesRegex(ridge.InvalidError, "more than one value"):
+                f(ridge.ones(1, 4))
+
     def test_containers(self):
         m = nn.ModuleDict({"a": nn.Linear(2, 3), "b": nn.ReLU()})
         p = nn.ParameterList([ridge.ones(2), ridge.zeros(3)])
