@@ -1,5 +1,6 @@
 /* attention.c: rg_attention. What it computes is in src/tensor/attention.c. Tests: tests/unit/attention.c */
 #include "internal.h"
+#include "model/model.h"
 
 #pragma GCC diagnostic error "-Wmissing-prototypes"
 
@@ -17,6 +18,7 @@ static const uop *b_attention(struct api_call *k) {
                             .gemms = cpu,
                             .wgmma = k->c->engine && engine_capability(k->c->engine) / 10 == 9,
                             .sms = k->c->engine ? engine_sms(k->c->engine) : 0,
+                            .vec_bytes = isa_host()->bytes,
                             .scale = o->scale,
                             .dropout = o->dropout,
                             .scores = (cpu ? RG_MIN(scores, CPU_SCORES) : scores) << 20,

@@ -99,8 +99,9 @@ struct marked_nodes { /* those with this bit, by node id */
  * plan; NULL: not known. *stored: the partial result that must be stored, or NULL. */
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu,
                            const struct marked_nodes *in_order, const uop **stored);
-/* By node of the graph: sums that a kernel keeps in rows; never split. */
-uint8_t *sums_in_rows(struct arena *, const uop_vec *topo, uint32_t nodes);
+/* By node of the graph: INLINE values that stay so, and sums that a kernel keeps in rows; never split. */
+uint8_t *find_kept_rows(struct arena *, const uop_vec *topo, uint32_t nodes);
+uint8_t *sums_in_rows(struct arena *, const uop_vec *topo, const uint8_t *kept, uint32_t nodes);
 /* split_scan.c: long scans in blocks; n itself: it stays as it is. stored: block results that must be. */
 const uop *split_scan(struct ir *, struct shapes *, const uop *n, const struct gpu_spec *gpu, struct arena *,
                       uop_vec *stored);

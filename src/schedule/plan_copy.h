@@ -19,6 +19,7 @@ struct copy {
     const uop **viewed;  /* caller's node id of a view: what our copy of it is a view of; see copy_view() */
     /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
     uint8_t *overwritten;
+    uint8_t *kept_rows; /* caller's node id: see find_kept_rows() */
     uint8_t *in_rows;   /* caller's node id: see sums_in_rows() */
     uop_vec topo;       /* the caller's nodes; ids are below `nodes` */
     uint8_t *broadcast; /* caller's node id: see is_broadcast() */

@@ -205,6 +205,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     case OP_INLINE: {
         const uop *x = src[0];
         while (op_is_movement((enum op)x->op)) x = x->src[0];
+        if (!c->kept_rows[n->id]) return src[0];
         mark(c, x, MARK_INLINE);
         uop_memo_clear(&c->not_inline);
         return src[0];
@@ -279,7 +280,8 @@ static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
     c->version = arena_array(c->g->a, const uop *, from->n);
     c->viewed = arena_array(c->g->a, const uop *, from->n);
     c->overwritten = arena_array(c->g->a, uint8_t, from->n);
-    c->in_rows = sums_in_rows(c->g->a, &topo, from->n);
+    c->kept_rows = find_kept_rows(c->g->a, &topo, from->n);
+    c->in_rows = sums_in_rows(c->g->a, &topo, c->kept_rows, from->n);
     find_orders(c, from);
     for (uint32_t i = 0; i < topo.n; i++)
         if (topo.p[i]->op == OP_ASSIGN) c->overwritten[topo.p[i]->src[0]->id] = 1;

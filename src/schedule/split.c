@@ -812,20 +812,44 @@ static bool passes_on(const uop *n) {
            n->op == OP_DETACH;
 }
 
+/* INLINE values that kernels keep a row of, by id. One that something else reads, too, is stored (the gradient of attention, where it
+ * is GEMMs), and so are those that are computed from it, element by element. */
+uint8_t *find_kept_rows(struct arena *a, const uop_vec *topo, uint32_t nodes) {
+    uint8_t *live = arena_array(a, uint8_t, nodes), *read = arena_array(a, uint8_t, nodes);
+    uint8_t *lost = arena_array(a, uint8_t, nodes), *kept = arena_array(a, uint8_t, nodes);
+    for (uint32_t i = topo->n; i-- > 0;) {
+        const uop *n = topo->p[i];
+        uint32_t values = n->op == OP_GRAD_THROUGH ? 1 : n->nsrc;
+        live[n->id] |= i + 1 == topo->n;
+        for (uint32_t k = 0; k < values && live[n->id]; k++) {
+            live[n->src[k]->id] = 1;
+            read[n->src[k]->id] |= n->op != OP_INLINE;
+        }
+    }
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        lost[n->id] = n->op == OP_INLINE && read[n->src[0]->id];
+        for (uint32_t k = 0; k < n->nsrc && (passes_on(n) || n->op == OP_INLINE); k++)
+            lost[n->id] |= lost[n->src[k]->id];
+        kept[n->id] = n->op == OP_INLINE && !lost[n->id];
+    }
+    return kept;
+}
+
 /* INLINE values and sums that only they are computed with, element by element (dO v^T beside P): their kernel keeps a row of them,
  * which has no partial results. What is broadcast to them, a number of each row, is an operand like others. */
-uint8_t *sums_in_rows(struct arena *a, const uop_vec *topo, uint32_t nodes) {
+uint8_t *sums_in_rows(struct arena *a, const uop_vec *topo, const uint8_t *kept, uint32_t nodes) {
     uint8_t *in_row = arena_array(a, uint8_t, nodes), *wanted = arena_array(a, uint8_t, nodes);
     bool any = false;
     for (uint32_t i = 0; i < topo->n; i++) {
         const uop *n = topo->p[i];
-        any |= in_row[n->id] = n->op == OP_INLINE;
+        any |= in_row[n->id] = kept[n->id];
         for (uint32_t k = 0; k < n->nsrc && passes_on(n); k++) in_row[n->id] |= in_row[n->src[k]->id];
     }
     for (uint32_t i = topo->n; i-- > 0 && any;) {
         const uop *n = topo->p[i];
         bool own = in_row[n->id] || wanted[n->id];
-        if (!own || n->op == OP_EXPAND || !(passes_on(n) || n->op == OP_INLINE)) continue;
+        if (!own || n->op == OP_EXPAND || !(passes_on(n) || kept[n->id])) continue;
         for (uint32_t k = 0; k < n->nsrc; k++) wanted[n->src[k]->id] = 1;
     }
     return wanted;

@@ -18,7 +18,8 @@
  * a logarithm to base two as well.
  * fp16 and bf16: sums are float32, operands of products 16-bit: P is rounded before it is multiplied by v, and so is what
  * flows to S before it is multiplied by k and q. That is what MMA instructions compute, so every device agrees.
- * Where a GPU has no streaming form (float32), and on a CPU, scores are not INLINE: GEMM, softmax, GEMM (is_plain). Scores of more than a limit are
+ * Where a GPU has no streaming form (float32), and on a CPU where that is faster, scores are not INLINE: GEMM, softmax, GEMM (is_plain).
+ * If only the gradient is so, the planner stores those of the forward pass, too, in a program that has both. Scores of more than a limit are
  * those of blocks of queries, one after the other, and the gradient computes them again (attend_blocks): memory is linear in the
  * sizes of q, k and v. Causal queries whose scores may be stored are blocks, too, of which none looks at keys
  * that it does not see (causal_block). 16-bit heads of other sizes than
@@ -150,7 +151,7 @@ static const uop *products(struct attend *a, const uop *q, const uop *k) {
 static const uop *scores(struct attend *a, const uop *x, double scale, double unit) {
     struct tg *g = a->g;
     const uop *m = a->o->mask;
-    x = t_mul(g, x, number(a, scale * unit));
+    if (scale * unit != 1) x = t_mul(g, x, number(a, scale * unit));
     if (m && m->dt == DT_BOOL) x = t_where(g, m, x, number(a, -INFINITY));
     if (m && m->dt != DT_BOOL) {
         m = t_cast(g, m, a->dt);
@@ -273,6 +274,26 @@ static const uop *shares(struct attend *a, const uop *p, const uop *l) {
     return in_memory(a, t_div(a->g, p, l));
 }
 
+/* x, of which the gradient is that of x * scale. */
+static const uop *scaled_back(struct attend *a, const uop *x, double scale) {
+    return t_grad_through(a->g, x, t_mul(a->g, x, number(a, scale)));
+}
+
+/* What the gradient goes through where scores are stored, so that as few of their size are as can be. P is the forward pass's, not
+ * divided by l: what flows to a query, F, is. dV = P^T F, and dS = P * (F v^T - sum(F * O)). The scale comes last, so that dS is the
+ * operand of both dQ and dK. */
+static const uop *stored_weights_back(struct attend *a, const uop *const *x, double scale, const uop *m,
+                                      const uop *l, const uop *o) {
+    struct tg *g = a->g;
+    m = t_detach(g, t_contiguous(g, m));
+    const uop *share = t_detach(g, t_contiguous(g, t_div(g, number(a, 1), l)));
+    const uop *p = weights(a, scores(a, products(a, x[0], x[1]), scale, M_LOG2E), m);
+    const uop *flow = products(a, scaled_back(a, x[0], scale), scaled_back(a, x[1], scale));
+    p = t_grad_through(g, p, t_mul(g, t_detach(g, p), scores(a, flow, 1, 1)));
+    const uop *back = t_sub(g, weighted(a, p, x[2]), t_mul(g, over_keys(a, OP_ADD, p), o));
+    return t_mul(g, back, share);
+}
+
 /* `whole`: q, k and v in groups, k and v not repeated for each head of q. */
 static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop *v, const uop *const *whole,
                          enum dtype out) {
@@ -295,15 +316,19 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     if (a->chunks > 1) o = attend_chunks(a, whole, scale, &lse);
     o = t_cast(g, o, out);
 
-    lse = t_detach(g, t_contiguous(g, lse));
-    const uop *seen = t_cast(g, t_detach(g, t_contiguous(g, o)), a->dt);
+    const uop *seen = t_cast(g, t_detach(g, t_contiguous(g, o)), a->dt), *back;
     struct attend b = *a;
     b.plain = a->plain_grad;
+    if (b.plain && a->o->gemms && a->half == DT_VOID) {
+        back = stored_weights_back(&b, (const uop *[]){q, k, v}, scale, m, l, seen);
+        return t_grad_through(g, o, uop1(g->ir, OP_ONCE_DIFF, t_cast(g, back, out)));
+    }
+    lse = t_detach(g, t_contiguous(g, lse));
     if (a->plain != b.plain) x = products(&b, q, k), s = scores(&b, x, scale, M_LOG2E);
     const uop *w = weights(&b, s, lse);
     /* what flows to P is multiplied by the P that is kept */
     w = t_grad_through(g, w, t_mul(g, t_detach(g, w), scores(&b, x, scale, 1)));
-    const uop *back = t_sub(g, weighted(&b, w, v), t_mul(g, over_keys(&b, OP_ADD, w), seen));
+    back = t_sub(g, weighted(&b, w, v), t_mul(g, over_keys(&b, OP_ADD, w), seen));
     return t_grad_through(g, o, uop1(g->ir, OP_ONCE_DIFF, t_cast(g, back, out)));
 }
 
@@ -395,17 +420,16 @@ enum {
     WGMMA_CHUNK = 8
 };
 
-/* On a CPU a GEMM packs its operands and has MMA instructions of 16-bit floats; a kernel that keeps rows has neither. */
+/* On a CPU a GEMM packs its operands and has MMA instructions of 16-bit floats; a kernel that keeps rows has neither, but its scores
+ * stay in the caches. GEMMs of float32 and float64 take 1 + CPU_ROW_GAIN / head times as long, if queries fill the tiles of two
+ * vectors of such a kernel (or keys the vectors of few queries). Gradients are GEMMs but for tiny ones. */
 enum {
     CPU_LEAST_FMAS_16 = 1 << 15, /* 16-bit floats, .. */
-    CPU_LEAST_FMAS = 1 << 18,    /* .. others: less is a kernel that keeps rows */
-    CPU_LEAST_FMAS_GRAD = 1 << 13,
-    CPU_HEAD = 8,       /* at least, */
-    CPU_QUERIES = 3,    /* and those of a head of k, and keys: a matrix by some vectors else. */
-    CPU_LANES = 16,     /* Rows of float32 and float64 are as fast as GEMMs where queries fill lanes, */
-    CPU_HEAD_ROWS = 96, /* below this, without a mask: it would be loaded lane by lane, */
-    CPU_HEAD_FEW =
-        48 /* and below this where they do not (8 heads of 16, 12 queries, 512 keys: 130 us, 91; of 64: 248, 303) */
+    CPU_LEAST_FMAS = 1 << 12,    /* .. others: less is a kernel that keeps rows */
+    CPU_LEAST_FMAS_GRAD = 1 << 11,
+    CPU_HEAD = 8,    /* at least, */
+    CPU_QUERIES = 3, /* and those of a head of k, and keys: a matrix by some vectors else */
+    CPU_ROW_GAIN = 10
 };
 
 enum {
@@ -422,20 +446,29 @@ static bool has_wgmma_sizes(int64_t d, int64_t dv) {
     return d % WGMMA_CHUNK == 0 && dv % WGMMA_CHUNK == 0 && RG_MAX(d, dv) <= WGMMA_HEAD;
 }
 
-/* Scores above the limit: kept rows, of 16-bit floats blocks of queries. Kept rows of a causal mask are computed as far as they are
- * seen, at the rate of a GEMM but for 16-bit floats. */
+/* Do GEMMs take less time than rows, whose tiles queries (or keys) do not fill? */
+static bool beats_rows(const struct attend *a, int64_t d) {
+    static const double few_gain = 0.9; /* keys along lanes: sums across them */
+    int64_t lanes = RG_MAX(a->o->vec_bytes / dtype_info[a->dt].bytes, 1);
+    bool few = a->t < lanes;
+    int64_t n = few ? a->s : a->t, step = a->t < 2 * lanes ? lanes : 2 * lanes;
+    double filled = (double)n / (double)((n + step - 1) / step * step);
+    return filled * (1 + (double)CPU_ROW_GAIN / (double)d) * (few ? few_gain : 1) < 1;
+}
+
+/* Scores above the limit: kept rows, of 16-bit floats blocks of queries. What a causal mask leaves out is not computed in rows. */
 static bool is_plain_on_cpu(struct attend *a, const struct shape *q, const struct shape *v, int64_t heads) {
     int64_t d = RG_MAX(q->d[q->n - 1], 1), rows = shape_size(q) / d;
     int64_t each = a->t * (q->n > 2 ? q->d[q->n - 3] / RG_MAX(heads, 1) : 1);
     double scores = (double)rows * (double)a->s, fmas = scores * (double)d;
-    if (RG_MIN(d, v->d[v->n - 1]) < CPU_HEAD || (a->half == DT_VOID && a->o->causal)) return false;
+    if (RG_MIN(d, v->d[v->n - 1]) < CPU_HEAD) return false;
     bool fits = scores * dtype_info[a->dt].bytes <= (double)a->o->scores;
     if (!fits && (a->half == DT_VOID || a->t > BLOCKS_MOST * block_of(a, q))) return false;
-    a->plain_grad = !fits || (fmas >= CPU_LEAST_FMAS_GRAD && RG_MIN(a->t, a->s) >= CPU_QUERIES);
+    a->plain_grad = !fits || fmas >= CPU_LEAST_FMAS_GRAD;
     if (!fits) return true;
     if (RG_MIN(each, a->s) < CPU_QUERIES) return false;
     if (a->half != DT_VOID) return fmas >= CPU_LEAST_FMAS_16;
-    return fmas >= CPU_LEAST_FMAS && (a->o->mask || d >= (each < CPU_LANES ? CPU_HEAD_FEW : CPU_HEAD_ROWS));
+    return fmas >= CPU_LEAST_FMAS && beats_rows(a, d);
 }
 
 static bool is_plain(struct attend *a, const struct shape *q, const struct shape *v, int64_t heads) {
@@ -515,7 +548,8 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     if (opts.dropout > 0) drop_out(&a, rng, tg_shape(g, x[0]));
     int64_t block = a.plain ? block_of(&a, tg_shape(g, x[0])) : a.t;
     bool ordered = block < a.t;
-    if (a.plain && !ordered) block = causal_block(&a, tg_shape(g, x[0]));
+    if ((a.plain || (a.plain_grad && a.half == DT_VOID)) && !ordered)
+        block = causal_block(&a, tg_shape(g, x[0]));
     const uop *y =
         block < a.t ? attend_blocks(&a, x, block, ordered, out) : attend(&a, x[0], x[1], x[2], whole, out);
     if (group > 1) y = uop1(g->ir, OP_GRAD_STORED, y); /* a number for all would leave no row to keep */

@@ -365,10 +365,11 @@ const uop *t_adaptive_avg_pool(struct tg *, const uop *, const int64_t *size, ui
 struct t_attention {
     const uop *mask; /* may be NULL */
     bool causal;
-    bool stream; /* its kernels stream one head of q each: a GPU's */
-    bool gemms;  /* .. are GEMMs with MMA instructions and packed operands: a CPU's */
-    bool wgmma;  /* .. and multiply 16-bit floats of head sizes up to 256 in multiples of 8 by wgmma */
-    int sms;     /* that should have work */
+    bool stream;   /* its kernels stream one head of q each: a GPU's */
+    bool gemms;    /* .. are GEMMs with MMA instructions and packed operands: a CPU's */
+    bool wgmma;    /* .. and multiply 16-bit floats of head sizes up to 256 in multiples of 8 by wgmma */
+    int sms;       /* that should have work */
+    int vec_bytes; /* of a CPU's vectors */
     double scale, dropout;
     int64_t
         scores; /* bytes of them that may be stored; above it they are computed by blocks of queries, or in kept rows */

@@ -207,6 +207,32 @@ static void run_stored(uint64_t seed, int programs) {
     rg_close(ref), rg_close(cpu);
 }
 
+/* float32 and float64 at sizes where the gradient is GEMMs, and the forward pass GEMMs or rows: queries and keys around whole tiles of
+ * 8 and 16 lanes, causal ones in blocks. */
+static void run_gemms(uint64_t seed, int programs) {
+    static const int64_t around[] = {3, 5, 7, 8, 15, 17, 20, 31, 33, 48, 65, 100, 129};
+    rg_ctx *ref = rg_open("REF"), *cpu = rg_open("CPU");
+    uint64_t rng = seed;
+    for (int i = 0; i < programs; i++) {
+        int64_t t = around[draw(&rng, RG_COUNT(around))], s = around[draw(&rng, RG_COUNT(around))];
+        struct dims d = {1 + draw(&rng, 2),
+                         1 + draw(&rng, 2),
+                         1 + draw(&rng, 2),
+                         t,
+                         draw(&rng, 2) ? s : t,
+                         8 + draw(&rng, 72),
+                         0,
+                         draw(&rng, 2) == 0,
+                         (int)draw(&rng, 3),
+                         i % 3 ? RG_F32 : RG_F64};
+        d.dv = draw(&rng, 3) ? d.d : 8 + draw(&rng, 72);
+        compare_random(ref, cpu, &d, rng, 2e-4f);
+    }
+    rg_close(ref), rg_close(cpu);
+}
+
+TEST_SLOW(attention_random_gemms, 600) { run_gemms(20261119, 6); }
+TEST_MANUAL(attention_random_gemms_many, 3600) { run_gemms(3, 200); }
 TEST_SLOW(attention_random_shapes, 600) { run_random(1, 6); }
 TEST_MANUAL(attention_random_shapes_many, 3600) { run_random(2, 400); }
 TEST_SLOW(attention_random_stored, 600) { run_stored(1, 4); }
@@ -387,6 +413,26 @@ TEST_SLOW(attention_never_stores_scores, 300) {
                 was = s;
             }
         }
+    rg_close(c);
+}
+
+/* Where the gradient stores scores, the forward pass does not keep rows of them beside: S, P and dS are stored, each once. */
+TEST(attention_stores_scores_once) {
+    unsetenv("RIDGE_SCORES");
+    rg_ctx *c = rg_open("NULL");
+    for (int64_t d = 16; d <= 128; d *= 2) {
+        RG_SCOPE(c);
+        int64_t heads = 4, t = 192, scores = heads * t * t, row = heads * t;
+        rg_tensor in[4], g[3];
+        rg_plan_stats s;
+        for (int i = 0; i < 4; i++) in[i] = leaf(c, RG_SHAPE(1, heads, t, d), 0.37 + i);
+        rg_tensor o = rg_attention(in[0], in[1], in[2]);
+        CHECK_EQ(rg_grad(rg_sum(rg_mul(o, in[3])), RG_TENSORS(in[0], in[1], in[2]), g), 0);
+        CHECK_EQ(rg_schedule_stats(RG_TENSORS(g[0], g[1], g[2]), &s), 0);
+        /* S is written and read once, P read by three products, dS by two; q, k, v, O and what flows back are small beside them */
+        CHECK(s.bytes <=
+              ((2 + 4 + 3) * (double)scores + (double)row * (24 * (double)d + 32)) * sizeof(float));
+    }
     rg_close(c);
 }
 
