@@ -8,6 +8,11 @@ enum { CPU_SCORES = 256 }; /* MiB at most: rows that are kept are not much slowe
 
 static const uop *never(void *c) { return store_var(c, DT_IDX, 0, 1, 0, NULL); }
 
+static bool has_mma_bf16(struct rg_ctx *c) {
+    const struct model *m = engine_model(c->engine, &c->err);
+    return m && model_value(m, MODEL_MATRIX_BF16) > model_value(m, MODEL_FLOPS_F32);
+}
+
 static const uop *b_attention(struct api_call *k) {
     const rg_attention_opts *o = k->p;
     bool cpu = k->c->engine && engine_on_cpu(k->c->engine);
@@ -19,6 +24,7 @@ static const uop *b_attention(struct api_call *k) {
                             .wgmma = k->c->engine && engine_capability(k->c->engine) / 10 == 9,
                             .sms = k->c->engine ? engine_sms(k->c->engine) : 0,
                             .vec_bytes = isa_host()->bytes,
+                            .mma_bf16 = cpu && has_mma_bf16(k->c),
                             .scale = o->scale,
                             .dropout = o->dropout,
                             .scores = (cpu ? RG_MIN(scores, CPU_SCORES) : scores) << 20,

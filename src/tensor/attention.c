@@ -421,7 +421,7 @@ enum {
 };
 
 /* On a CPU a GEMM packs its operands and has MMA instructions of 16-bit floats; a kernel that keeps rows has neither, but its scores
- * stay in the caches. GEMMs of float32 and float64 take 1 + CPU_ROW_GAIN / head times as long, if queries fill the tiles of two
+ * stay in the caches. Without MMA instructions GEMMs take 1 + CPU_ROW_GAIN / head times as long, if queries fill the tiles of two
  * vectors of such a kernel (or keys the vectors of few queries). Gradients are GEMMs but for tiny ones. */
 enum {
     CPU_LEAST_FMAS_16 = 1 << 15, /* 16-bit floats, .. */
@@ -448,12 +448,14 @@ static bool has_wgmma_sizes(int64_t d, int64_t dv) {
 
 /* Do GEMMs take less time than rows, whose tiles queries (or keys) do not fill? */
 static bool beats_rows(const struct attend *a, int64_t d) {
-    static const double few_gain = 0.9; /* keys along lanes: sums across them */
+    static const double few_gain = 0.9, few_gain_16 = 0.7; /* keys along lanes: sums across them */
+    static const double gain_16 = 0.87; /* 16-bit floats are widened wherever they are read */
     int64_t lanes = RG_MAX(a->o->vec_bytes / dtype_info[a->dt].bytes, 1);
     bool few = a->t < lanes;
     int64_t n = few ? a->s : a->t, step = a->t < 2 * lanes ? lanes : 2 * lanes;
     double filled = (double)n / (double)((n + step - 1) / step * step);
-    return filled * (1 + (double)CPU_ROW_GAIN / (double)d) * (few ? few_gain : 1) < 1;
+    double gain = a->half != DT_VOID ? gain_16 * (few ? few_gain_16 : 1) : few ? few_gain : 1;
+    return filled * (1 + (double)CPU_ROW_GAIN / (double)d) * gain < 1;
 }
 
 /* Scores above the limit: kept rows, of 16-bit floats blocks of queries. What a causal mask leaves out is not computed in rows. */
@@ -467,8 +469,8 @@ static bool is_plain_on_cpu(struct attend *a, const struct shape *q, const struc
     a->plain_grad = !fits || fmas >= CPU_LEAST_FMAS_GRAD;
     if (!fits) return true;
     if (RG_MIN(each, a->s) < CPU_QUERIES) return false;
-    if (a->half != DT_VOID) return fmas >= CPU_LEAST_FMAS_16;
-    return fmas >= CPU_LEAST_FMAS && beats_rows(a, d);
+    if (fmas < (a->half != DT_VOID ? CPU_LEAST_FMAS_16 : CPU_LEAST_FMAS)) return false;
+    return (a->half == DT_BF16 && a->o->mma_bf16) || beats_rows(a, d);
 }
 
 static bool is_plain(struct attend *a, const struct shape *q, const struct shape *v, int64_t heads) {
@@ -548,8 +550,7 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     if (opts.dropout > 0) drop_out(&a, rng, tg_shape(g, x[0]));
     int64_t block = a.plain ? block_of(&a, tg_shape(g, x[0])) : a.t;
     bool ordered = block < a.t;
-    if ((a.plain || (a.plain_grad && a.half == DT_VOID)) && !ordered)
-        block = causal_block(&a, tg_shape(g, x[0]));
+    if ((a.plain || a.plain_grad) && !ordered) block = causal_block(&a, tg_shape(g, x[0]));
     const uop *y =
         block < a.t ? attend_blocks(&a, x, block, ordered, out) : attend(&a, x[0], x[1], x[2], whole, out);
     if (group > 1) y = uop1(g->ir, OP_GRAD_STORED, y); /* a number for all would leave no row to keep */

@@ -370,6 +370,7 @@ struct t_attention {
     bool wgmma;    /* .. and multiply 16-bit floats of head sizes up to 256 in multiples of 8 by wgmma */
     int sms;       /* that should have work */
     int vec_bytes; /* of a CPU's vectors */
+    bool mma_bf16; /* a CPU multiplies bfloat16 by MMA instructions */
     double scale, dropout;
     int64_t
         scores; /* bytes of them that may be stored; above it they are computed by blocks of queries, or in kept rows */
