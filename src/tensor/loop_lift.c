@@ -20,9 +20,10 @@ void lift_init(struct loop_lift *l, struct tg *outer, struct loop_body *b) {
 
 static const struct shape *body_shape(struct loop_lift *l, const uop *n) { return tg_shape(&l->b->g, n); }
 
-/* (steps, 1 .. 1) or (steps, the shape). */
+/* (steps, 1 .. 1) or (steps, the shape). What is repeated already is repeated once, along all axes: its gradient is one sum. */
 static const uop *to_steps(struct loop_lift *l, const uop *x, const struct shape *s, bool repeat) {
     int64_t d[SHAPE_MAX + 1] = {l->b->steps};
+    while (repeat && x->op == OP_EXPAND) x = x->src[0];
     for (uint32_t i = 0; i < s->n; i++) d[1 + i] = repeat ? s->d[i] : 1;
     return repeat ? t_expand(l->outer, x, d, s->n + 1) : t_reshape(l->outer, x, d, s->n + 1);
 }
