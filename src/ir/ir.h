@@ -558,6 +558,10 @@ static inline int64_t loop_time(const struct loop_call *l, int64_t i) {
 }
 /* Where row t of a state begins in the result, in elements. */
 int64_t loop_at(const struct loop_call *, uint32_t state, int64_t t);
+/* The body in another ir. leaf: by number of a BUFFER what stands for it. Result: by id of the body's nodes. */
+const uop **loop_copy(const struct loop_call *, struct arena *, struct ir *to, const uop *const *leaf);
+/* .. its BUFFERs there, those after the states with numbers greater by `more`. */
+const uop **loop_leaves(const struct loop_call *, struct arena *, struct ir *to, uint32_t more);
 
 /* ---- collectives: what the CALL `collective` does with the other ranks (builtin_table.c, src/world) ------- */
 

@@ -71,3 +71,34 @@ struct loop_call *loop_open(struct arena *a, struct shapes *outer, const uop *ca
     }
     return l;
 }
+
+const uop **loop_copy(const struct loop_call *l, struct arena *a, struct ir *ir, const uop *const *leaf) {
+    uop_vec topo = {0};
+    const uop **to = arena_array(a, const uop *, l->ir->n);
+    uop_topo(a, l->graph->src, l->states, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i], **src = arena_array(a, const uop *, n->nsrc + 1);
+        union arg arg = n->arg;
+        if (n->op == OP_CALL) {
+            const char *name = ir_name(l->ir, (uint32_t)arg.u);
+            arg.u = ir_sym(ir, name, strlen(name));
+        }
+        for (uint32_t k = 0; k < n->nsrc; k++) src[k] = to[n->src[k]->id];
+        to[n->id] = n->op == OP_BUFFER
+                        ? leaf[n->arg.i]
+                        : uop_new(ir, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc, arg);
+    }
+    return to;
+}
+
+const uop **loop_leaves(const struct loop_call *l, struct arena *a, struct ir *ir, uint32_t more) {
+    const uop **leaf = arena_array(a, const uop *, l->values + 1), *dim[SHAPE_MAX];
+    for (uint32_t i = 0; i < l->values; i++) {
+        const uop *n = l->leaf[i];
+        for (uint32_t k = 0; n && k < n->nsrc; k++) dim[k] = uop_idx(ir, n->src[k]->arg.i);
+        if (n)
+            leaf[i] = uop_new(ir, OP_BUFFER, (enum dtype)n->dt, n->lanes, dim, n->nsrc,
+                              ARG_INT(i < l->states ? i : i + more));
+    }
+    return leaf;
+}

@@ -337,9 +337,12 @@ const uop *plan_operand(struct sgraph *, const uop *); /* the node whose memory 
 struct planned_loop {
     struct loop_call *l;
     enum dtype dt;
+    int64_t *at;                 /* by operand: bytes from the begin of its memory */
     struct schedule begin, body; /* copies of what the states begin with; one step */
 };
 void plan_loop(struct sgraph *, uint32_t unit, struct fusion_plan *);
+/* Is an operand a slice of what is in memory, of another loop's result, that begins where rows may? It is read there. */
+bool is_slice_of_memory(struct sgraph *, const uop *);
 /* The calls of a loop, after those that are there. operand: the sched_bufs of the result and the sources. node: what they cover. */
 void loop_write(struct arena *, struct schedule *, const struct planned_loop *, const uint32_t *operand,
                 const uint32_t *node, uint32_t nodes);

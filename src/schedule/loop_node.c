@@ -16,11 +16,36 @@ static const uop *assign_to(struct ir *ir, const struct shape *s, const uop *val
     return uop_mk(ir, OP_ASSIGN, (const uop *[]){to, value}, 2, ARG_NONE);
 }
 
+/* What the body computes, without its GRAPH, reading what is kept of a step (states that no step reads) where it is left. Else it would be
+ * stored for a contraction, and then copied. */
+static void read_where_kept(struct sgraph *g, struct loop_call *l, const uop **root) {
+    const uop **to = arena_array(g->a, const uop *, l->ir->n),
+              **kept = arena_array(g->a, const uop *, l->ir->n);
+    uop_vec topo = {0};
+    uop_topo(g->a, l->graph->src, l->states, &topo);
+    for (uint32_t i = 0; i < l->states; i++)
+        if (!l->leaf[i] && !kept[l->graph->src[i]->id]) kept[l->graph->src[i]->id] = root[i]->src[0];
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i], **src = arena_array(g->a, const uop *, n->nsrc + 1);
+        for (uint32_t k = 0; k < n->nsrc; k++) src[k] = to[n->src[k]->id];
+        to[n->id] = uop_new(l->ir, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc, n->arg);
+        if (kept[n->id])
+            to[n->id] = uop_mk(l->ir, OP_ASSIGN, (const uop *[]){kept[n->id], to[n->id]}, 2, ARG_NONE);
+    }
+    for (uint32_t i = 0; i < l->states; i++) {
+        const uop *value = to[l->graph->src[i]->id];
+        bool done = value->op == OP_ASSIGN && value->src[0] == root[i]->src[0];
+        root[i] =
+            done ? value : uop_mk(l->ir, OP_ASSIGN, (const uop *[]){root[i]->src[0], value}, 2, ARG_NONE);
+    }
+}
+
 static void plan_body(struct sgraph *g, struct planned_loop *p, const struct sched_opts *o) {
     struct loop_call *l = p->l;
     const uop **root = arena_array(g->a, const uop *, l->states + 1);
     for (uint32_t i = 0; i < l->states; i++)
         root[i] = assign_to(l->ir, shape_of(&l->shapes, l->graph->src[i]), l->graph->src[i], l->values + i);
+    read_where_kept(g, l, root);
     schedule(g->a, l->ir, uop_mk(l->ir, OP_GRAPH, root, l->states, ARG_NONE), o, &p->body);
 }
 
@@ -37,6 +62,27 @@ static void plan_begin(struct sgraph *g, struct planned_loop *p, const uop *call
         root[i] = assign_to(ir, s, from, p->l->states + i);
     }
     schedule(g->a, ir, uop_mk(ir, OP_GRAPH, root, p->l->states, ARG_NONE), o, &p->begin);
+}
+
+/* What an operand is a contiguous part of, one view further down; NULL: it is no such view. */
+static const uop *below_slice(struct sgraph *g, const uop *n, int64_t *at) {
+    if (n->op == OP_RESHAPE) return n->src[0];
+    if (n->op != OP_SHRINK || sg_shape(g, n)->n != 1 || n->src[1]->op != OP_CONST || n->src[3]->arg.i != 1)
+        return NULL;
+    *at += n->src[1]->arg.i * dtype_info[n->dt].bytes;
+    return n->src[0];
+}
+
+bool is_slice_of_memory(struct sgraph *g, const uop *n) {
+    int64_t at = 0;
+    for (const uop *below; (below = below_slice(g, n, &at)); n = below) {}
+    return (n->op == OP_CALL || n->op == OP_BUFFER) && at % LOOP_ALIGN == 0;
+}
+
+static const uop *memory_of(struct sgraph *g, const uop *n, int64_t *at) {
+    if (!is_slice_of_memory(g, n)) return plan_operand(g, n);
+    while (!g->unit_of[n->id] && !sg_is_memory(g, n)) n = below_slice(g, n, at);
+    return sg_memory(g, n);
 }
 
 static struct kernel_price price_loop(const struct planned_loop *p) {
@@ -65,7 +111,8 @@ void plan_loop(struct sgraph *g, uint32_t unit, struct fusion_plan *plan) {
     b->loop = p;
     b->buffer = arena_array(g->a, const uop *, (size_t)p->l->values + 1);
     b->buffer[b->nbuf++] = sg_memory(g, n);
-    for (uint32_t i = 0; i < p->l->values; i++) b->buffer[b->nbuf++] = plan_operand(g, n->src[i]);
+    p->at = arena_array(g->a, int64_t, p->l->values + 1);
+    for (uint32_t i = 0; i < p->l->values; i++) b->buffer[b->nbuf++] = memory_of(g, n->src[i], &p->at[i]);
     *u = unit;
     struct planned_kernel k = {.unit = u, .n = 1, .built = b, .buffer = b->buffer, .price = price_loop(p)};
     vec_push(g->a, &plan->kernel, k);
@@ -134,14 +181,14 @@ static struct loop_slot body_slot(const struct loop_calls *w, const struct sched
     if (k >= l->values) return state_at(w, k - l->values, l->backwards ? t : t + 1);
     bool per_step = k < l->states + l->per_step;
     int64_t row = loop_row(b->dt, b->elements) * dtype_info[b->dt].bytes;
-    return (struct loop_slot){w->operand[1 + k], per_step ? t * row : 0};
+    return (struct loop_slot){w->operand[1 + k], w->p->at[k] + (per_step ? t * row : 0)};
 }
 
 /* The same of the copies before the first step. */
 static struct loop_slot begin_slot(const struct loop_calls *w, const struct sched_buf *b) {
     const struct loop_call *l = w->p->l;
     if (b->number >= l->states) return state_at(w, b->number - l->states, l->backwards ? l->steps : 0);
-    return (struct loop_slot){w->operand[1 + b->number], 0};
+    return (struct loop_slot){w->operand[1 + b->number], w->p->at[b->number]};
 }
 
 static struct loop_slot slot_of(struct loop_calls *w, const struct sched_buf *b, int64_t t) {

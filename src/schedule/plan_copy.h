@@ -2,6 +2,7 @@
  *
  *   plan_graph.c       nodes and views, memory, the whole copy
  *   plan_copy_call.c   builtin kernels and scatters
+ *   plan_copy_loop.c   loops that are a part of another
  *   plan_copy_sum.c    sums, contractions and scans
  *   plan_copy_once.c   .. of rows that are all alike
  *   plan_copy_order.c  orders of axes
@@ -25,6 +26,7 @@ struct copy {
     uint8_t *broadcast; /* caller's node id: see is_broadcast() */
     uint32_t *uses;     /* caller's node id: mentions as a source */
     uint8_t *last;      /* caller's node id: axis + 1 that our copy has last; see find_orders() */
+    const uop **larger; /* caller's node id of a loop: the caller's loop that it is a part of, or NULL */
     uint32_t nodes;
     struct uop_memo not_inline; /* our nodes: see from_inline() */
     uint8_t *mark;              /* our node id: MARK_.. */
@@ -102,6 +104,11 @@ const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const 
 const uop *copy_scatter(struct copy *c, const uop *n, const uop *const *src);
 const uop *copy_wide_scatter(struct copy *c, const uop *n, const uop *const *src);
 bool names_once(const struct copy *c, const uop *n, const uop *index);
+
+/* ---- plan_copy_loop.c ---- */
+
+void find_larger_loops(struct copy *c, struct ir *from, const uop *graph);
+const uop *copy_part(struct copy *c, const uop *n); /* of a loop's larger one: the result */
 
 /* ---- plan_copy_sum.c ---- */
 

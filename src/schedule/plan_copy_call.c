@@ -234,7 +234,8 @@ const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const 
     if (dense) return dense;
     const uop *view = twin ? NULL : copy_sorted_view(c, n, id, src);
     if (view) return view;
-    for (uint32_t i = 0; i < call_values(from, n); i++) need_stored(c, src[i]);
+    for (uint32_t i = 0; i < call_values(from, n); i++)
+        if (id != CALL_loop || !is_slice_of_memory(c->g, src[i])) need_stored(c, src[i]);
     if (twin &&
         (id == CALL_sort || id == CALL_topk)) { /* as for a gradient: values are gathered by the indices */
         return values_at(c, src[0],

@@ -253,7 +253,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     case OP_PERMUTE: return copy_view(c, n, src);
     case OP_PAD: store_before_dilating(c, n, src[0]); break;
     case OP_VAR: return ir_import(ir, from, n);
-    case OP_CALL: return copy_call(c, from, n, src);
+    case OP_CALL: return c->larger[n->id] ? copy_part(c, n) : copy_call(c, from, n, src);
     case OP_GRAPH: copy_results(c, n, src); break;
     default: break;
     }
@@ -269,6 +269,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
 static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
     VEC(uint32_t) origin = {0};
     uop_topo(c->g->a, &graph, 1, &c->topo);
+    find_larger_loops(c, from, graph);
     const uop_vec topo = c->topo;
     c->nodes = from->n;
     c->broadcast = arena_array(c->g->a, uint8_t, from->n);

@@ -689,7 +689,7 @@ static bool embed(struct rangeify *r, const struct shape *dom, const struct shap
 /* In how many parts a concatenation of shape s is stored in a domain that is as much shorter along one axis; 0: it is none. */
 static int64_t cat_parts(const uop *n, const struct shape *s, const struct shape *dom, uint32_t *axis) {
     int64_t parts = 0;
-    while (n->op == OP_CAST) n = n->src[0];
+    while (n->op == OP_CAST || (n->op == OP_ASSIGN && n->nsrc == 2)) n = n->src[n->op == OP_ASSIGN];
     if (n->op != OP_ADD || (n->src[0]->op != OP_PAD && n->src[1]->op != OP_PAD) || s->n != dom->n) return 0;
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->d[i] == dom->d[i]) continue;

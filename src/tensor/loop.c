@@ -116,19 +116,21 @@ static const uop *copy_body(struct loop_writer *w, const uop_vec *topo) {
     return uop_mk(w->ir, OP_GRAPH, next, w->b->states, ARG_NONE);
 }
 
-/* The next states again, reading the leaves that stand for hoisted nodes. */
-static void use_hoisted(struct loop_body *b, const struct hoist *h, uint32_t first) {
-    uop_vec topo = {0};
-    uop_topo(b->a, b->next, b->states, &topo);
-    const uop **to = arena_array(b->a, const uop *, first);
+void loop_replace(struct loop_body *b, const uop *const *by, uint32_t nodes, const uop **root, uint32_t n) {
+    uop_vec topo = {0}, roots = {0};
+    for (uint32_t i = 0; i < n; i++)
+        if (root[i]) vec_push(b->a, &roots, root[i]);
+    uop_topo(b->a, roots.p, roots.n, &topo);
+    const uop **to = arena_array(b->a, const uop *, nodes);
     for (uint32_t i = 0; i < topo.n; i++) {
-        const uop *n = topo.p[i], **src = arena_array(b->a, const uop *, n->nsrc + 1);
-        for (uint32_t k = 0; k < n->nsrc; k++) src[k] = to[n->src[k]->id];
-        to[n->id] = h->hoisted[n->id];
-        if (!to[n->id])
-            to[n->id] = uop_new(b->g.ir, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc, n->arg);
+        const uop *x = topo.p[i], **src = arena_array(b->a, const uop *, x->nsrc + 1);
+        for (uint32_t k = 0; k < x->nsrc; k++) src[k] = to[x->src[k]->id];
+        to[x->id] = by[x->id];
+        if (!to[x->id])
+            to[x->id] = uop_new(b->g.ir, (enum op)x->op, (enum dtype)x->dt, x->lanes, src, x->nsrc, x->arg);
     }
-    for (uint32_t i = 0; i < b->states; i++) b->next[i] = to[b->next[i]->id];
+    for (uint32_t i = 0; i < n; i++)
+        if (root[i]) root[i] = to[root[i]->id];
 }
 
 static void hoist_all(struct tg *outer, struct loop_body *b) {
@@ -144,7 +146,7 @@ static void hoist_all(struct tg *outer, struct loop_body *b) {
     find_sources(&h, &topo);
     lift_init(&l, outer, b);
     hoist(&h, &l, first);
-    use_hoisted(b, &h, first);
+    loop_replace(b, h.hoisted, first, b->next, b->states);
 }
 
 const uop *loop_make(struct tg *outer, struct loop_body *b) {

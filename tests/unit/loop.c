@@ -176,25 +176,29 @@ static void lstm_bodies(void *arg) {
 }
 
 /* Of the three products (input and state forward, state backward) two run step by step: the gradient's body has no forward
- * product, and the gradient of the weight is one sum over steps and rows. */
+ * product, and the gradient of the weight is one sum over steps and rows. Beside the loops are the product of the input and the
+ * gradients of the input and of the weight: what the steps summed, and what flowed to it, is read from the results. */
 TEST(loop_lstm_bodies) {
     struct loop_test t = {0};
     struct str text;
     struct program p;
     uop_vec topo = {0};
-    uint32_t loops = 0;
+    uint32_t loops = 0, sums = 0;
     ir_test_open(&t.t);
     tg_init(&t.g, &t.t.ir, &t.t.arena);
     if (err_guard(&t.t.err, lstm_bodies, &t)) FAIL("%s", t.t.err.msg);
     uop_topo(&t.t.arena, &t.graph, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
+        sums += n->op == OP_REDUCE_AXES;
+        CHECK(!op_is_fn((enum op)n->op));
         if (n->op != OP_CALL) continue;
         CHECK(call_of(&t.t.ir, n) == CALL_loop);
         CHECK_EQ(count_text(ir_name(&t.t.ir, (uint32_t)n->arg.u), "REDUCE_AXES"), 1);
         loops++;
     }
     CHECK_EQ(loops, 2);
+    CHECK_EQ(sums, 3);
     str_init(&text, &t.t.arena);
     str_add(&text, "kernel again\n");
     ir_print(&text, &t.t.ir, t.graph);

@@ -249,14 +249,15 @@ static rg_plan_stats stats_of(const char *device, int64_t steps, bool lstm) {
     return st;
 }
 
-/* The kernels of a step, some copies and the sums over all steps: as many for 512 steps as for 64. */
+/* The kernels of a step, some copies and the sums over all steps: as many for 512 steps as for 64. The steps forward run once: the rest of
+ * the program reads what the loop of the gradient leaves. */
 TEST(recurrent_plans_one_step) {
     for (int lstm = 0; lstm < 2; lstm++) {
         rg_plan_stats a = stats_of("NULL", 64, lstm), b = stats_of("NULL", 512, lstm);
         if (a.distinct > 30 || b.distinct > a.distinct + 2)
             FAIL("%llu different kernels of 64 steps, %llu of 512", (unsigned long long)a.distinct,
                  (unsigned long long)b.distinct);
-        CHECK(b.kernels - a.kernels <= 448 * 6);
+        CHECK_EQ(b.kernels - a.kernels, 448 * 4);
         CHECK(b.bytes < 9 * a.bytes && b.scratch < 9 * a.scratch);
     }
 }
