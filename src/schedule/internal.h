@@ -334,6 +334,7 @@ const uop *plan_operand(struct sgraph *, const uop *); /* the node whose memory 
 
 /* ---- loop_node.c: loops: the body is planned once, its calls are written once for each step ---------------- */
 
+enum { PANEL_BYTES = 64 }; /* of a row of a panel, at least */
 struct planned_loop {
     struct loop_call *l;
     enum dtype dt;
@@ -341,11 +342,13 @@ struct planned_loop {
     struct schedule begin, body; /* copies of what the states begin with; one step */
 };
 void plan_loop(struct sgraph *, uint32_t unit, struct fusion_plan *);
-/* Is an operand a slice of what is in memory, of another loop's result, that begins where rows may? It is read there. */
-bool is_slice_of_memory(struct sgraph *, const uop *);
 /* The calls of a loop, after those that are there. operand: the sched_bufs of the result and the sources. node: what they cover. */
 void loop_write(struct arena *, struct schedule *, const struct planned_loop *, const uint32_t *operand,
                 const uint32_t *node, uint32_t nodes);
+/* plan_copy_loop.c: what an operand is a contiguous part of, one view further down, *at bytes from its begin; NULL: it is no such view. */
+const uop *slice_of(struct sgraph *, const uop *, int64_t *at);
+/* Is an operand a slice of what is in memory, of another loop's result, that begins where rows may? It is read there. */
+bool is_slice_of_memory(struct sgraph *, const uop *);
 /* By node of a loop: the bytes of its naive plan. */
 double loop_naive_bytes(const struct planned_loop *);
 

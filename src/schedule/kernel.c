@@ -125,6 +125,23 @@ static bool is_grouped(struct kernel_builder *b, const uop *range) {
     return grouped;
 }
 
+/* Is the range the columns of a matrix that is stored panel by panel (plan_copy_loop.c)? A register tile is as wide as a panel. */
+static bool is_paneled(struct kernel_builder *b, const uop *range) {
+    uop_vec topo = {0};
+    uop_topo(b->a, &b->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        if (topo.p[i]->op != OP_LOAD) continue;
+        struct affine at = affine_of(b->a, access_offset(topo.p[i]));
+        for (uint32_t k = 0; k < topo.n; k++) {
+            const uop *n = topo.p[k];
+            if (n->op != OP_MOD || n->src[0] != range || !uop_is_const(n->src[1])) continue;
+            int64_t bytes = n->src[1]->arg.i * dtype_info[topo.p[i]->dt].bytes;
+            if (bytes >= PANEL_BYTES && affine_coef(&at, n) == 1) return true;
+        }
+    }
+    return false;
+}
+
 /* The two parts of an axis as its digits again: as one axis, with one IDIV and MOD where there may have been several. */
 static const uop *rejoined(struct kernel_builder *b, const uop *sink, const uop *range, const uop *outer,
                            const uop *inner) {
@@ -158,7 +175,9 @@ static void cut_outputs(struct kernel_builder *b) {
     bool sums = contracts(b);
     for (uint32_t i = 0; i < r->dims && r->dims < SHAPE_MAX; i++) {
         const uop *range = r->dim[i], *n;
-        if (sums && !(r->g->opts->gpu ? is_window(b, range) : is_grouped(b, range))) continue;
+        bool apart =
+            !sums || (r->g->opts->gpu ? is_window(b, range) : is_grouped(b, range) || is_paneled(b, range));
+        if (!apart) continue;
         int64_t period = range->op == OP_RANGE ? period_of(b, range) : 0;
         if (!period) continue;
         union arg arg = range->arg;

@@ -64,24 +64,9 @@ static void plan_begin(struct sgraph *g, struct planned_loop *p, const uop *call
     schedule(g->a, ir, uop_mk(ir, OP_GRAPH, root, p->l->states, ARG_NONE), o, &p->begin);
 }
 
-/* What an operand is a contiguous part of, one view further down; NULL: it is no such view. */
-static const uop *below_slice(struct sgraph *g, const uop *n, int64_t *at) {
-    if (n->op == OP_RESHAPE) return n->src[0];
-    if (n->op != OP_SHRINK || sg_shape(g, n)->n != 1 || n->src[1]->op != OP_CONST || n->src[3]->arg.i != 1)
-        return NULL;
-    *at += n->src[1]->arg.i * dtype_info[n->dt].bytes;
-    return n->src[0];
-}
-
-bool is_slice_of_memory(struct sgraph *g, const uop *n) {
-    int64_t at = 0;
-    for (const uop *below; (below = below_slice(g, n, &at)); n = below) {}
-    return (n->op == OP_CALL || n->op == OP_BUFFER) && at % LOOP_ALIGN == 0;
-}
-
 static const uop *memory_of(struct sgraph *g, const uop *n, int64_t *at) {
     if (!is_slice_of_memory(g, n)) return plan_operand(g, n);
-    while (!g->unit_of[n->id] && !sg_is_memory(g, n)) n = below_slice(g, n, at);
+    while (!g->unit_of[n->id] && !sg_is_memory(g, n)) n = slice_of(g, n, at);
     return sg_memory(g, n);
 }
 

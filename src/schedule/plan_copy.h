@@ -109,6 +109,13 @@ bool names_once(const struct copy *c, const uop *n, const uop *index);
 
 void find_larger_loops(struct copy *c, struct ir *from, const uop *graph);
 const uop *copy_part(struct copy *c, const uop *n); /* of a loop's larger one: the result */
+/* A loop's call (ours), on a CPU reading matrices that each step multiplies by in panels. */
+const uop *copy_paneled(struct copy *c, const uop *call);
+/* What an axis of x, of which a factor of a contraction is a view, is to it: an axis of its result that the other factor has not, or
+ * one of its terms. */
+enum axis_part { PART_OTHER, PART_OWN, PART_TERM };
+enum axis_part part_of(struct shapes *, const uop *sum, const uop *mul, int factor, const uop *x,
+                       uint32_t axis);
 
 /* ---- plan_copy_sum.c ---- */
 

@@ -241,7 +241,8 @@ const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const 
         return values_at(c, src[0],
                          call(c, id == CALL_sort ? "argsort" : "topk_index", DT_I64, src, n->nsrc));
     }
-    return call(c, name, (enum dtype)n->dt, src, n->nsrc);
+    const uop *x = call(c, name, (enum dtype)n->dt, src, n->nsrc);
+    return id == CALL_loop && !c->g->opts->gpu ? copy_paneled(c, x) : x;
 }
 
 const uop *copy_scatter(struct copy *c, const uop *n, const uop *const *src) {

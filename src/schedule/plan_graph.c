@@ -100,34 +100,6 @@ static bool has_rows_of_memory(struct sgraph *g, const uop *p, uint32_t *adjacen
     return any && in_memory(b);
 }
 
-/* The axis of `n`, a view of x but for casts, in which an axis of x is; -1: none alone. */
-static int axis_in_view(struct sgraph *g, const uop *n, const uop *x, uint32_t axis) {
-    if (n == x) return (int)axis;
-    int at = axis_in_view(g, n->src[0], x, axis);
-    const struct shape *from = sg_shape(g, n->src[0]), *to = sg_shape(g, n);
-    int64_t below = 1, left = 1;
-    if (at < 0 || (n->op != OP_PERMUTE && n->op != OP_RESHAPE)) return at;
-    for (uint32_t i = 0; i < to->n && n->op == OP_PERMUTE; i++)
-        if (n->src[1 + i]->arg.i == at) return (int)i;
-    for (uint32_t i = (uint32_t)at + 1; i < from->n; i++) below *= from->d[i];
-    for (uint32_t i = to->n; i-- > 0; left *= to->d[i])
-        if (left <= below && left * to->d[i] >= below * from->d[at] && to->d[i] > 1) return (int)i;
-    return -1;
-}
-
-/* What an axis of a factor is to a contraction. */
-enum axis_part { PART_OTHER, PART_OWN, PART_TERM };
-
-static enum axis_part part_of(struct sgraph *g, const uop *sum, const uop *mul, int factor, const uop *x,
-                              uint32_t axis) {
-    const uop *other = mul->src[1 - factor];
-    int at = axis_in_view(g, mul->src[factor], x, axis);
-    if (at < 0) return PART_OTHER;
-    for (uint32_t i = 1; i < sum->nsrc; i++)
-        if (sum->src[i]->arg.i == at) return PART_TERM;
-    return other->op == OP_EXPAND && sg_shape(g, other->src[0])->d[at] == 1 ? PART_OWN : PART_OTHER;
-}
-
 /* A factor of a contraction on a CPU that is a view of memory with other rows: stored as it is read, unless the terms are adjacent (but in a
  * 1-D transposed convolution, whose phases would be dot products: 2 x 96 x 4096, 48 filters of 5 taps, stride 2, 65 ms, 4.8), or
  * it is a transposed matrix, which register tiles pack either way. Windows of strided rows, and what is next to its like of another
@@ -148,8 +120,9 @@ static void store_before_contracting(struct copy *c, const uop *sum) {
             continue;
         double n = (double)shape_size(sg_shape(c->g, x)), all = (double)shape_size(sg_shape(c->g, m));
         if (n < LEAST || all < LEAST_REUSE * n) continue;
-        enum axis_part part = part_of(c->g, sum, m, i, x, adjacent);
-        bool matrix = part == PART_OWN && !windows && part_of(c->g, sum, m, i, x, last) == PART_TERM;
+        struct shapes *sh = &c->g->shapes;
+        enum axis_part part = part_of(sh, sum, m, i, x, adjacent);
+        bool matrix = part == PART_OWN && !windows && part_of(sh, sum, m, i, x, last) == PART_TERM;
         if ((part != PART_TERM || line) && !matrix) force(c, x);
     }
 }

@@ -3,6 +3,7 @@
 #include "tensor/loop.h"
 #include "graphs.h"
 #include "irtest.h"
+#include "planned.h"
 
 #include <math.h>
 
@@ -204,6 +205,32 @@ TEST(loop_lstm_bodies) {
     ir_print(&text, &t.t.ir, t.graph);
     ir_parse(&t.t.ir, text.p, text.n, "again", &p);
     CHECK(p.kernel.p[0].sink == t.graph);
+    ir_test_close(&t.t);
+}
+
+/* On a CPU the state's product reads the matrix in panels of two vectors, and the columns of its tile are one: no address has a digit. */
+TEST(loop_reads_panels) {
+    struct loop_test t = {0};
+    struct schedule s;
+    struct sched_opts o = {.model = planned_model()};
+    struct t_recurrent r = {.cell = T_LSTM};
+    uint32_t panels = 0;
+    ir_test_open(&t.t);
+    tg_init(&t.g, &t.t.ir, &t.t.arena);
+    const uop *x = t_buffer(&t.g, DT_F32, (const int64_t[]){8, 4, 3}, 3, 0);
+    r.w[0] = t_buffer(&t.g, DT_F32, (const int64_t[]){128, 3}, 2, 1);
+    r.w[1] = t_buffer(&t.g, DT_F32, (const int64_t[]){128, 32}, 2, 2);
+    const uop *y = t_recurrent(&t.g, x, NULL, &r);
+    schedule(&t.t.arena, &t.t.ir, uop_mk(&t.t.ir, OP_GRAPH, &y, 1, ARG_NONE), &o, &s);
+    for (uint32_t i = 0; i < s.prog.n; i++) {
+        long long rows, many, wide, terms;
+        if (sscanf(s.prog.p[i].kernel.name, "r_%lld_%lld_%lld_%lld", &rows, &many, &wide, &terms) != 4)
+            continue;
+        CHECK(rows == 4 && many * wide == 128 && wide >= 16 && terms == 32);
+        CHECK(!strstr(s.prog.p[i].text, "MOD") && !strstr(s.prog.p[i].text, "IDIV"));
+        panels++;
+    }
+    CHECK_EQ(panels, 1);
     ir_test_close(&t.t);
 }
 

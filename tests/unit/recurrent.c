@@ -217,6 +217,11 @@ static void check_random(const char *device, uint64_t first, int count, uint64_t
 
 TEST(recurrent_unrolled_ref) { check_random("REF", 1, 12, 6); }
 TEST_SLOW(recurrent_unrolled_cpu, 200) { check_random("CPU", 100, 3, 20); }
+/* Matrices of 4,096 elements and more are read in panels. */
+TEST_SLOW(recurrent_panels_cpu, 200) {
+    check_unrolled("CPU", &(struct sizes){.t = 9, .n = 5, .in = 3, .h = 36, .lstm = true, .jit = true});
+    check_unrolled("CPU", &(struct sizes){.t = 8, .n = 4, .in = 5, .h = 48, .reverse = true});
+}
 TEST_SLOW(recurrent_unrolled_gpu, 200) {
     simgpu_add();
     check_random("SIM90S", 200, 2, 5);

@@ -84,9 +84,10 @@ static void loop_over_tiles(struct view *v, struct contraction *c, struct str *o
     double grid = 1, panel = c->depth * (double)(c->nv * c->lanes),
            rows = c->depth * (double)v->axis[c->m].size;
     for (int i = 0; i < v->naxis; i++) grid *= v->axis[i].grid && i != c->m ? c->in_grid[i] : 1;
-    if (!c->a.access || !c->b.access || c->in_grid[c->m] <= 1 || grid < (double)GRID_PER_THREAD * v->threads)
-        return;
-    if ((double)c->b.access->buf->src[0]->hi * c->b.access->bytes <= (double)v->l2) return;
+    bool even = grid >= 2 * v->threads && fmod(grid, v->threads) == 0,
+         many = grid >= GRID_PER_THREAD * v->threads;
+    if (!c->a.access || !c->b.access || c->in_grid[c->m] <= 1 || (!even && !many)) return;
+    if ((double)c->b.access->buf->src[0]->hi * c->b.access->bytes <= (double)v->l2 * L2_SHARE) return;
     if (panel * c->b.access->bytes + rows * c->a.access->bytes > (double)v->l2 * L2_SHARE) return;
     str_printf(out, " LOOP(%s)", v->axis[c->m].name);
     c->in_grid[c->m] = 1;
