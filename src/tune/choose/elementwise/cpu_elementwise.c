@@ -49,6 +49,7 @@ enum {
 }; /* of an unrolled body, functions expanded: compilers take longer than they gain */
 enum { SHARED_ROWS = 8, SHARED_WEIGHT = 2 }; /* rows that share gathered indices; least weight of those */
 enum { UNROLL_REDUCE = 8, UNROLL = 4, UNROLL_SCAN = 8, SHORT_VECTORS = 16, COPY_VECTORS = 64 };
+enum { CHAINS = 8 };      /* of math functions, that keep units busy while others wait */
 enum { SHARED_SUMS = 4 }; /* of what is loaded once for them */
 enum { RARE_STORE = 8 };  /* loads of each */
 enum {
@@ -401,12 +402,27 @@ static void write_scan_columns(struct view *v, const struct elementwise_plan *f,
     }
 }
 
+/* Dependent chains that a vector has of its own: functions that wait for no other one; of several passes, each has one. */
+static int64_t function_chains(const struct view *v, int axis) {
+    uint8_t *below = arena_array(v->arena, uint8_t, v->ir->n);
+    int64_t chains = 0;
+    if (v->reduces) return 1;
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        for (uint32_t k = 0; k < n->nsrc; k++) below[n->id] |= below[n->src[k]->id];
+        if (!op_is_fn1((enum op)n->op) || !view_depends(v, n, axis)) continue;
+        chains += !below[n->id], below[n->id] = 1;
+    }
+    return RG_MAX(chains, 1);
+}
+
 /* Vectors per iteration of the loop along the vector axis. */
 static int64_t unroll_of(const struct view *v, const struct elementwise_plan *f) {
     const struct axis_view *a = &v->axis[f->axis];
     double w = body_weight(v, f->axis);
     int64_t want = a->reduce ? UNROLL_REDUCE / RG_MIN(sums_along(v, f->axis), 4) : UNROLL;
-    if (v->est.special > 0) want = RG_MAX(want, 8); /* math functions: interleave dependent chains */
+    if (v->est.special > 0) /* math functions: interleave dependent chains */
+        want = RG_MAX(want, CHAINS / function_chains(v, f->axis));
     if (concatenates(v, f->axis)) want = 2;
     if (a->scan) want = v->est.special > 0 ? 2 : UNROLL_SCAN;
     if (v->reduces && !a->reduce && f->transposed < 0 &&

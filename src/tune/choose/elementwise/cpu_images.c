@@ -101,6 +101,14 @@ static bool may_loop(const struct view *v, int axis) {
     return true;
 }
 
+/* Do the accesses along it have nothing in common, nor a predicate? Unrolled it would be the same again. (A transposition of 8 of 32 x 64
+ * by 256 elements of an image: 1.7 s of clang, 0.3.) */
+static bool shares_nothing(const struct view *v, int axis) {
+    for (int i = 0; i < v->naccess; i++)
+        if (v->access[i].pred || !(v->access[i].mask & v->axis[axis].ranges)) return false;
+    return may_loop(v, axis);
+}
+
 /* Does the plan have vectors that are not full, or accesses that are not contiguous? Else its loads are as fast as they can be, whatever
  * its tails are. (Average pooling of 2695 x 43 by 2 x 3: 131 us, by rows of images 283.) */
 static bool is_poor(const struct view *v, const struct elementwise_plan *f) {
@@ -115,6 +123,7 @@ static bool is_poor(const struct view *v, const struct elementwise_plan *f) {
 bool write_images(struct view *v, struct elementwise_plan *f, struct str *out) {
     struct images m = {0};
     if (!find_images(v, &m) || !is_poor(v, f)) return false;
+    for (int i = 0; i < v->naxis; i++) m.loop[i] = i != m.axis && shares_nothing(v, i);
     for (int i = 0; !fits(v, &m); i++) {
         while (i < v->naxis && (i == m.axis || !may_loop(v, i))) i++;
         if (i == v->naxis) return false;
