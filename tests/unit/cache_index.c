@@ -208,9 +208,11 @@ TEST(cache_index_names_no_file_of_others) {
 
 /* A compiler that writes a line for each start, and for each of its runs sleeps a little. */
 static const char *counting_compiler(const char *nap) {
-    const char *cc = os_find_program(&arena, os_find_program(&arena, "clang") ? "clang" : "gcc");
+    const char *name = os_find_program(&arena, "clang") ? "clang" : "gcc",
+               *cc = os_find_program(&arena, name);
     if (!cc) SKIP("no C compiler");
-    const char *script = arena_printf(&arena, "%s/cc", top), *log = arena_printf(&arena, "%s/log", top);
+    /* by this name it is known which flags it takes */
+    const char *script = arena_printf(&arena, "%s/%s", top, name), *log = arena_printf(&arena, "%s/log", top);
     const char *body = arena_printf(&arena, "#!/bin/sh\necho run >> %s\n%s\nexec %s \"$@\"\n", log, nap, cc);
     CHECK(!os_write_file(&err, script, body, strlen(body), 0700));
     setenv("RIDGE_CC", script, 1);

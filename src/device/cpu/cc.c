@@ -74,7 +74,7 @@ static bool is_clang(const char *cc) {
 
 static int host_flags(struct arena *a, const char *cc, const char **out) {
     int n = cc_flags(a, os_cpu()->arch, os_cpu()->flags, out);
-    if (os_cpu()->jcc_erratum && cc) out[n++] = is_clang(cc) ? branches_clang : branches_gcc;
+    if (os_cpu()->jcc_erratum) out[n++] = is_clang(cc) ? branches_clang : branches_gcc;
     return n;
 }
 
@@ -100,11 +100,12 @@ int cc_target(struct device *dev, struct err *e, struct arena *a, struct dev_tar
     const char *flag[CC_MAX_FLAGS];
     struct str s;
     str_init(&s, a);
-    *t = (struct dev_target){.arch = os_cpu()->arch};
-    const char *found = find_compiler(a, &t->request);
-    int n = host_flags(a, found, flag);
+    int n = cc_flags(a, os_cpu()->arch, os_cpu()->flags, flag);
+    if (os_cpu()->jcc_erratum)
+        flag[n++] = branches_clang; /* whatever this compiler's spelling is, or if there is none */
     for (int i = 0; i < n; i++) str_printf(&s, i ? " %s" : "%s", flag[i]);
-    t->flags = s.p;
+    *t = (struct dev_target){.flags = s.p, .arch = os_cpu()->arch};
+    const char *found = find_compiler(a, &t->request);
     if (!found) return 0;
     char real[PATH_MAX];
     struct stat st;
