@@ -88,6 +88,8 @@ struct view {
 
 /* kernel_view.c; false: too large */
 bool view_init(struct view *, struct ir *, const struct kernel *, const struct isa *, int threads);
+/* The kernel of v after a list, in an opts_axes() callback; NULL: too large. */
+struct view *view_after(const struct view *v, struct sched *);
 /* The stride, in elements, from one lane to the next when `axis` is tiled into vectors of `lanes`. */
 int64_t access_stride(const struct view *, const struct access_view *, int axis, int64_t lanes);
 /* Its distance, for one lane; INT64_MAX: not linear. */

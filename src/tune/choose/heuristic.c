@@ -36,14 +36,11 @@ static bool is_grouped(struct view *v, const struct digits *d) {
 
 static void write_digits(void *cx, struct sched *s, const uop *sink) {
     struct digits *d = cx;
-    struct view *v = arena_new(s->ir->arena, struct view);
-    struct kernel k = *d->v->kernel;
+    struct view *v = view_after(d->v, s);
     struct str out;
     (void)sink;
-    k.sink = s->sink;
     str_init(&out, s->ir->arena);
-    if (!view_init(v, s->ir, &k, d->v->isa, d->v->threads)) return;
-    v->features = d->v->features, v->vec_bytes = d->v->vec_bytes, v->finer = d->v->finer;
+    if (!v) return;
     v->asked = d->v->kernel;
     if (is_grouped(v, d) && (recipe_conv(v, d->level, &out) || (out.n = 0, recipe_gemm(v, d->level, &out))))
         snprintf(d->text, sizeof d->text, "%s", out.n < sizeof d->text ? out.p : "");

@@ -170,6 +170,16 @@ bool view_init(struct view *v, struct ir *ir, const struct kernel *k, const stru
     return true;
 }
 
+struct view *view_after(const struct view *v, struct sched *s) {
+    struct view *after = arena_new(s->ir->arena, struct view);
+    struct kernel *k = arena_new(s->ir->arena, struct kernel);
+    *k = *v->kernel;
+    k->sink = s->sink;
+    if (!view_init(after, s->ir, k, v->isa, v->threads)) return NULL;
+    after->features = v->features, after->vec_bytes = v->vec_bytes, after->finer = v->finer;
+    return after;
+}
+
 /* ---- strides --------------------------------------------------------------------------------------- */
 
 /* Is n minus its term in `axis` a multiple of `lanes`? */

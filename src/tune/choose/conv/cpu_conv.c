@@ -312,15 +312,11 @@ static void put_in_grid(struct view *v, const char *quotient, const char *phase)
 
 static void write_rest(void *cx, struct sched *s, const uop *sink) {
     struct phased *p = cx;
-    struct view *v = arena_new(s->ir->arena, struct view);
-    struct kernel k = *p->v->kernel;
+    struct view *v = view_after(p->v, s);
     struct str out;
     (void)sink;
-    k.sink = s->sink;
     str_init(&out, s->ir->arena);
-    if (!view_init(v, s->ir, &k, p->v->isa, p->v->threads)) return;
-    v->features = p->v->features;
-    v->vec_bytes = p->v->vec_bytes, v->finer = p->v->finer;
+    if (!v) return;
     for (int i = 0; i < p->gridded; i++) put_in_grid(v, p->quotient[i], p->in_grid[i]);
     if (write_conv(v, p->level, &out) ||
         (out.n = 0, !p->v->asked && !p->apart && write_unrolled_phases(v, p, &out)))

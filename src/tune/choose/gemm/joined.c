@@ -15,14 +15,11 @@ struct joined {
 
 static void write_rest(void *cx, struct sched *s, const uop *sink) {
     struct joined *j = cx;
-    struct view *v = arena_new(s->ir->arena, struct view);
-    struct kernel k = *j->v->kernel;
+    struct view *v = view_after(j->v, s);
     struct str out;
     (void)sink;
-    k.sink = s->sink;
     str_init(&out, s->ir->arena);
-    if (!view_init(v, s->ir, &k, j->v->isa, j->v->threads)) return;
-    v->features = j->v->features, v->vec_bytes = j->v->vec_bytes, v->finer = j->v->finer;
+    if (!v) return;
     if (j->write(v, &out)) snprintf(j->text, sizeof j->text, "%s", out.n < sizeof j->text ? out.p : "");
 }
 
