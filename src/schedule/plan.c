@@ -12,7 +12,10 @@
 
 #include "schedule/internal.h"
 
-enum { BRIEF_AFTER = 100000 };            /* evaluations of a program: its further blocks get fewer */
+enum {
+    THOROUGH_UNTIL = 30000, /* evaluations of a program: its further regions get fewer */
+    BRIEF_AFTER = 100000    /* .. its further blocks fewer still */
+};
 enum { PLANS_LEAST = 4, PLANS_MOST = 8 }; /* that one search returns */
 /* What keeping a byte for another kernel is worth where memory is scarce, in times of reading it. */
 #define HOLD 0.1
@@ -32,7 +35,7 @@ struct region {
     struct rangeify *rf;
     struct arena_mark start;  /* of g->region, while it is planned */
     uint32_t *unit, n;        /* of the region, topological */
-    bool brief;               /* few evaluations: see BRIEF_AFTER */
+    bool thorough, brief;     /* many evaluations, few: see THOROUGH_UNTIL */
     uint32_t *local;          /* unit -> index in `unit`, or UINT32_MAX */
     VEC(const uop *) outside; /* memory that it reads, by first mention */
     uint8_t *stored;          /* by unit, of the program */
@@ -386,6 +389,7 @@ static void make_problem(struct region *x, struct plan_problem *p) {
                                .most_buffers = in_place ? 0 : KERNEL_BUFFERS,
                                .cost = cost_of,
                                .cx = x,
+                               .thorough = x->thorough,
                                .brief = x->brief,
                                .no_multi = g->opts->no_multi};
     if (g->checkpointed) find_far(x, p);
@@ -642,6 +646,7 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
                            .rf = &rf,
                            .unit = list->unit,
                            .n = list->n,
+                           .thorough = plan->evaluations < THOROUGH_UNTIL,
                            .brief = list->block && plan->evaluations > BRIEF_AFTER,
                            .local = local,
                            .stored = stored,

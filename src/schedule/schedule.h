@@ -133,7 +133,8 @@ struct plan_problem {
     double (*cost)(void *cx, const uint32_t *out, uint32_t k, const uint8_t *stored, uint8_t *needs);
     void *cx;
     bool no_multi;
-    bool brief; /* a part of something large: fewer evaluations */
+    bool thorough; /* a part of something small: more evaluations */
+    bool brief;    /* .. large: fewer */
 };
 struct plan_result {
     uint8_t *stored;  /* [n] */

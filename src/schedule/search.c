@@ -23,6 +23,7 @@
 #define LARGE 5000        /* nodes: local search gets one evaluation for each */
 #define HUGE_REGION 20000 /* nodes: two seeds, and one evaluation per node each */
 #define EVALS_PER_NODE 6
+#define EVALS_THOROUGH 24 /* .. of a small program, which plans in no time */
 #define PIECE_NODES 128   /* of a large region that is cut before it is repaired */
 #define WORK_PER_EVAL 200 /* nodes walked */
 #define FAR_LARGER 4      /* times the bytes of an output or of what it reads */
@@ -184,6 +185,10 @@ static double *piece_costs(struct fusion_search *s) {
 
 static bool is_huge(const struct fusion_search *s) { return s->n > HUGE_REGION || s->p->brief; }
 
+static uint32_t evals_per_node(const struct fusion_search *s) {
+    return is_huge(s) ? 1 : s->p->thorough && s->n <= LARGE ? EVALS_THOROUGH : EVALS_PER_NODE;
+}
+
 static void allow(struct search_run *r, uint64_t base, uint64_t per_node) {
     r->s.max_evals = r->s.evals + base + per_node * r->s.n;
     r->s.max_work = r->s.work + (base + per_node * r->s.n) * WORK_PER_EVAL;
@@ -244,7 +249,7 @@ static void from_seeds(struct search_run *r) {
             if (plan[i].seconds < plan[least].seconds) least = i;
         plan_load(s, plan[least].stored, plan[least].group);
     }
-    allow(r, EVALS_MIN, huge ? 1 : EVALS_PER_NODE);
+    allow(r, EVALS_MIN, evals_per_node(s));
     group(r, false);
     if (s->n > LARGE) allow(r, EVALS_MIN, 1); /* kernels are large, and each evaluation builds one */
     local(r);
@@ -252,7 +257,7 @@ static void from_seeds(struct search_run *r) {
     /* The price of memory is one of moves: plans of two searches cannot be compared by it. */
     if (s->n <= TINY || s->n > MIDDLE || huge || shared == NONE || s->p->hold > 0) return;
     if (!plan_load(s, plan[shared].stored, plan[shared].group)) return;
-    allow(r, EVALS_MIN, EVALS_PER_NODE);
+    allow(r, EVALS_MIN, evals_per_node(s));
     local(r);
     offer_current(r);
 }
