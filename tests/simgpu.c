@@ -26,7 +26,7 @@ struct sim_slot {
 struct sim_program {
     struct linear lin;
     struct sim_slot *slot;
-    bool mma, wgmma, tma;
+    bool mma, wgmma, tma, cached;
 };
 
 /* A function of the CPU, marked by its lowest bit as those of device/host.h. */
@@ -158,6 +158,8 @@ static void note_uses(struct arena *a, struct sim_program *p) {
         if (n->op == OP_TMA_STORE) p->slot[n->src[1]->src[0]->arg.param.slot].stored = true;
         p->mma |= n->op == OP_MMA;
         p->wgmma |= n->op == OP_MMA && mma_is_wgmma((enum mma)n->arg.mma.instr);
+        p->cached |=
+            n->op == OP_CP_ASYNC && n->arg.i && n->src[0]->lanes * dtype_info[n->src[0]->dt].bytes == 16;
         p->tma |= n->op == OP_TMA_LOAD || n->op == OP_TMA_STORE;
     }
 }
@@ -326,7 +328,7 @@ static void count(const struct sim_program *p) {
     struct simgpu_count *c = &simgpu_count;
     double cost = ref_cost(&p->lin);
     c->launches++, c->blocks += p->lin.threads > 0, c->columns += p->lin.columns > 0, c->mma += p->mma,
-        c->wgmma += p->wgmma, c->tma += p->tma;
+        c->wgmma += p->wgmma, c->tma += p->tma, c->cached += p->cached;
     c->total += cost;
     if (cost <= c->cost) return;
     c->cost = cost;

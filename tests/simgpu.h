@@ -18,10 +18,11 @@ void simgpu_add(void);
 
 /* Launches of all simulated devices so far, and of them: by a block's threads, in columns, with MMA instructions, with TMA. */
 struct simgpu_count {
-    unsigned launches, blocks, columns, mma, wgmma, tma, replayed,
-        moved;     /* moved: replays in another order */
-    char most[96]; /* the slowest kernel .. */
-    double cost;   /* .. and its evaluations */
+    unsigned launches, blocks, columns, mma, wgmma, tma, replayed;
+    unsigned cached; /* kernels with a cp.async of 16 bytes through L1 */
+    unsigned moved;  /* replays in another order */
+    char most[96];   /* the slowest kernel .. */
+    double cost;     /* .. and its evaluations */
     double total;
 };
 extern struct simgpu_count simgpu_count;

@@ -20,7 +20,8 @@ void gpu_copy(struct gpu *c, const uop *n) {
         const char *g = pred ? gpu_operand(c, pred, i).s : "true", *d = gpu_element(c, &to, i),
                    *s = gpu_element(c, &from, i);
         if (piece * bytes >= 4)
-            line(&c->r, "cp_async_%u(&%s, &%s, %s);", piece * bytes, d, s, g);
+            line(&c->r, "cp_async_%u%s(&%s, &%s, %s);", piece * bytes,
+                 n->arg.i && piece * bytes == 16 ? "_ca" : "", d, s, g);
         else
             line(&c->r, "%s = %s ? %s : (%s)0;", d, g, s, elem_type(to.dt));
     }

@@ -294,6 +294,17 @@ TEST(implicit_gemm_one_tap_copies) {
     CHECK_EQ(rg_close(c), 0);
 }
 
+/* Rows of a tile that overlap go through L1: windows do, pixels do not. */
+TEST_SLOW(implicit_gemm_windows_through_l1, 60) {
+    static const struct drawn_conv stem = {2, 1, 3, 32, {35, 33}, {7, 7}, 2, 1, 3, 1, false, RG_BF16, 0},
+                                   pixels = {2, 4, 64, 64, {8, 9}, {1, 1}, 1, 1, 0, 1, false, RG_BF16, 0};
+    simgpu_add();
+    check_on(&pixels, "SIM80S");
+    CHECK_EQ(simgpu_count.cached, 0);
+    check_on(&stem, "SIM80S");
+    CHECK(simgpu_count.cached >= 1);
+}
+
 /* What a 3 x 3 convolution of bf16 and its gradients take, by the model. */
 static rg_plan_stats planned(rg_ctx *c, int64_t n, int64_t channels, int64_t filters, int64_t size,
                              bool gradients) {

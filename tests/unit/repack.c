@@ -42,7 +42,6 @@ static bool by_pieces(const struct planned_run *r) {
     for (uint32_t p = 0; p < r->sched.prog.n; p++)
         for (uint32_t i = 0; i < r->lin[p].n; i++) {
             const uop *n = r->lin[p].u[i];
-            any |= n->op == OP_TMA_LOAD;
             any |= n->op == OP_TMA_LOAD; /* whole rows */
             if (n->op != OP_CP_ASYNC) continue;
             const uop *to = n->src[0];

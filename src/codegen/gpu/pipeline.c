@@ -120,6 +120,36 @@ static bool is_async(struct multistage *g, const uop *fill) {
     return plain_copy(g->rw, fill->src[1], &index, &pred) && is_vector_copy(g, fill, index, pred);
 }
 
+/* How far the address moves from the first to the second iteration of range i, the others at their first. */
+static int64_t first_step(struct multistage *g, const uop *at, const uop_vec *ranges, uint32_t i) {
+    uop_vec zero = {0};
+    for (uint32_t k = 0; k < ranges->n; k++) vec_push(g->a, &zero, uop_idx(g->ir, 0));
+    const uop *from = rw_subst(g->rw, at, ranges->p, zero.p, zero.n);
+    zero.p[i] = uop_idx(g->ir, 1);
+    const uop *to = rw_subst(g->rw, at, ranges->p, zero.p, zero.n);
+    return uop_is_const(from) && uop_is_const(to) ? to->arg.i - from->arg.i : 0;
+}
+
+/* Do neighbouring rows of the tile overlap in memory, as windows do? Then L1 has most of a row from the one
+ * before, and L2 need not deliver each element several times. */
+static bool rows_overlap(struct multistage *g, const uop *fill) {
+    const uop *index, *pred;
+    if (!plain_copy(g->rw, fill->src[1], &index, &pred)) return false;
+    const uop *at = unpredicated(index->src[1]);
+    const uop_vec *all = free_of(&g->fr, at);
+    int64_t run = 1, *step = arena_alloc(g->a, all->n * sizeof *step);
+    for (uint32_t i = 0; i < all->n; i++)
+        step[i] = free_has(&g->fr, fill->src[0], all->p[i]) ? first_step(g, at, all, i) : 0;
+    for (uint32_t i = 0; i < all->n; i++) {
+        if (step[i] != run) continue;
+        run *= all->p[i]->src[0]->hi; /* elements one after the other */
+        step[i] = 0, i = UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < all->n; i++)
+        if (step[i] > 0 && step[i] < run) return true;
+    return false;
+}
+
 /* ---- stages and copies -- ------------------------------------------------------------------------------- */
 
 static void put(struct multistage *g, uop_vec *out, enum op op, int64_t n) {
@@ -192,8 +222,8 @@ static const uop *copy(struct multistage *g, const uop *fill, const uop *k) {
     const uop *to = k ? at_stage(g, at_iteration(g, fill->src[0], k), k) : fill->src[0];
     plain_copy(g->rw, fill->src[1], &index, &pred);
     index = at_iteration(g, mk_index(g->ir, index->src[0], unpredicated(index->src[1]), 1), k);
-    if (!pred) return uop2(g->ir, OP_CP_ASYNC, to, index);
-    return uop3(g->ir, OP_CP_ASYNC, to, index, at_iteration(g, pred, k));
+    const uop *src[] = {to, index, pred ? at_iteration(g, pred, k) : NULL};
+    return uop_mk(g->ir, OP_CP_ASYNC, src, pred ? 3 : 2, ARG_INT(rows_overlap(g, fill)));
 }
 
 static const uop *fill_at(struct multistage *g, uint32_t i, const uop *k) {
