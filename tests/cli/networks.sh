@@ -21,8 +21,9 @@ while IFS=: read -r args kernels gb; do
 done <<END
 gpt2 16 1 bf16:473:11.25
 vit 64 1 bf16 forward:90:0.61
+vit 64 1 bf16:432:5.60
 resnet50 64 1 bf16 forward:95:0.35
-unet 32 1 bf16:175:1.16
+unet 32 1 bf16:172:1.16
 unet 32 1 bf16 forward:59:0.32
 bert 32 1 bf16 forward:90:1.32
 gpt2 16 1 bf16 forward:88:3.62
