@@ -61,6 +61,23 @@ TEST(heuristic_large_transposition_takes_whole_rows) {
     transposes("bf16", 251, 4001, "UNROLL(i_t)", "LOOP(i)");
 }
 
+/* A line that is read across holds the next rows too: they are inside of the loop over vectors. */
+TEST(heuristic_large_transposition_of_three_axes) {
+    struct rnd r = {20261120};
+    for (int k = 0; k < 3; k++) {
+        char text[512];
+        int i = (int)rnd_range(&r, 7, 12), j = 3 * (int)rnd_range(&r, 90, 120),
+            n = (int)rnd_range(&r, 300, 400);
+        snprintf(text, sizeof text,
+                 "kernel s\nx = (PARAM<f32>[0 x] %d)\no = (PARAM<f32>[1 o] %d)\ni = (RANGE[i GRID 0] %d)\n"
+                 "j = (RANGE[j GRID 1] %d)\nn = (RANGE[n GRID 2] %d)\n(SINK (STORE (INDEX o (ADD (MUL i %d) "
+                 "(ADD (MUL j %d) n))) (LOAD (INDEX x (ADD (MUL n %d) (ADD (MUL j %d) i))))))\n",
+                 i * j * n, i * j * n, i, j, n, j * n, n, i * j, i);
+        list_for(text, 64, 1, true, "LOOP(n) TILE(j,", NULL);
+        list_for(text, 64, 1, true, "ORDER(n,j_l)", NULL);
+    }
+}
+
 static void columns(long long blocks, long long cols, long long rows, const char *has) {
     char text[512];
     snprintf(

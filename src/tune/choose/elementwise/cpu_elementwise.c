@@ -9,7 +9,8 @@
  *   3. what is kept (RESIDENT), prefetched (PIPE) or transposed through a tile in cache (STAGE);
  *   4. how much of the grid one iteration takes (shape_grid).
  *
- * Reductions of large inputs are in cpu_reductions.c, the price of an access in cpu_access.c.
+ * Reductions of large inputs are in cpu_reductions.c, transpositions in cpu_transpose.c, the price of an access in
+ * cpu_access.c.
  *
  * The figures are those of the golden kernels (tests/golden, docs/performance.md).
  * Requires: struct view. Gives: an opt list. Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
@@ -29,9 +30,8 @@ static const struct {
     .better_pass = 0.75, /* vectors across strided accesses, than none */
 };
 enum {
-    SHORT_ROW = 32,   /* elements */
-    TAIL_VECTORS = 3, /* vectors that a partial one costs */
-    MOST_LANES = 16,
+    SHORT_ROW = 32,      /* elements */
+    TAIL_VECTORS = 3,    /* vectors that a partial one costs */
     CHAINED_VECTORS = 4, /* registers per vector that hide a long dependent chain */
     CHAIN_BODY = 20,     /* weight of one */
 };
@@ -44,9 +44,6 @@ static const struct {
     .special = 10, /* math function */
     .random = 20,  /* Threefry */
 };
-enum {
-    MOST_STATEMENTS = 2000
-}; /* of an unrolled body, functions expanded: compilers take longer than they gain */
 enum { SHARED_ROWS = 8, SHARED_WEIGHT = 2 }; /* rows that share gathered indices; least weight of those */
 enum { UNROLL_REDUCE = 8, UNROLL = 4, UNROLL_SCAN = 8, SHORT_VECTORS = 16, COPY_VECTORS = 64 };
 enum { CHAINS = 8 };      /* of math functions, that keep units busy while others wait */
@@ -65,12 +62,7 @@ static const struct {
     .better_pass = 1.3,   /* factor of work by which a later pass hides a prefetch better */
 };
 enum { PIPE_ROW_BYTES = 1024, GATHER_AHEAD = 8, SCATTER_AHEAD = 4 }; /* prefetch: shortest row; rows ahead */
-enum {
-    ROW_VECTORS = 8, /* vectors of rows that a transposition takes whole, at least */
-    FEW_LINES = 4,
-    LINE_BYTES = 64
-};
-enum { MOST_TILE = 4096, GRID_PIECES = 64, GRID_PER_THREAD = 8 }; /* shape_grid: of an axis; per thread */
+enum { MOST_TILE = 4096, GRID_PIECES = 64 };                         /* shape_grid: of an axis; in all */
 
 static bool are_independent(const struct view *v, uint64_t a, uint64_t b) {
     for (uint32_t i = 0; i < v->topo.n; i++)
@@ -345,7 +337,7 @@ int64_t fewer_vectors(const struct view *v, int64_t n) {
 }
 
 /* Statements of the body, functions expanded. */
-static int64_t body_statements(const struct view *v, int axis) {
+int64_t body_statements(const struct view *v, int axis) {
     int64_t n = 1;
     for (uint32_t i = 0; i < v->topo.n; i++)
         if (view_depends(v, v->topo.p[i], axis)) n += op_statements((enum op)v->topo.p[i]->op);
@@ -433,7 +425,7 @@ static int64_t unroll_of(const struct view *v, const struct elementwise_plan *f)
         want = scans_columns(v, f) ? SCAN_BYTES / (f->lanes * narrowest(v, f->axis)) : 1;
     if (w > HEAVY_BODY) want = RG_MIN(want, 4);
     if (w > HUGE_BODY) want = RG_MIN(want, 2);
-    want = RG_MIN(want, RG_MAX(MOST_STATEMENTS / body_statements(v, f->axis), 1));
+    want = RG_MIN(want, RG_MAX(BODY_STATEMENTS / body_statements(v, f->axis), 1));
     if (a->size < 0) return a->most >= 8 * f->lanes ? RG_MIN(want, 2) : 1;
     if ((a->reduce || a->scan) && f->vectors <= SHORT_VECTORS && want > 1 && w <= HEAVY_BODY)
         return f->vectors;
@@ -450,7 +442,7 @@ static int64_t unroll_of(const struct view *v, const struct elementwise_plan *f)
 
 /* ---- 3: RESIDENT, PIPE, transposition ---------------------------------------------------------------- */
 
-static bool seen_before(const struct view *v, int access) {
+bool seen_before(const struct view *v, int access) {
     for (int i = 0; i < access; i++)
         if (v->access[i].buf == v->access[access].buf) return true;
     return false;
@@ -565,8 +557,8 @@ void shape_grid(struct view *v, struct str *out, double *in_grid, const char **n
     for (int i = 0; i < v->naxis; i++) grid *= v->axis[i].grid ? in_grid[i] : 1;
     if (v->ns / grid >= GRID_NS / 4 && v->ns >= GRID_NS) return; /* large enough as they are */
     double need =
-        RG_MIN((double)GRID_PER_THREAD * v->threads, RG_MAX(v->ns / GRID_NS, 1)); /* iterations to keep */
-    double want = RG_MAX(grid / RG_MAX(v->ns / piece, 1), 1);                     /* iterations to join */
+        RG_MIN((double)PIECES_PER_THREAD * v->threads, RG_MAX(v->ns / GRID_NS, 1)); /* iterations to keep */
+    double want = RG_MAX(grid / RG_MAX(v->ns / piece, 1), 1);                       /* iterations to join */
     for (int i = v->naxis; i-- > 0 && inside < want;) {
         if (!v->axis[i].grid || in_grid[i] <= 1) continue;
         double most = RG_MIN(want / inside * 1.5, grid / need);
@@ -608,113 +600,6 @@ void tile_vector(struct view *v, struct elementwise_plan *f, struct str *out, in
     else if (u > 1)
         str_printf(out, " TILE(%s,%lld,%s) %s(%s)", f->loop, (long long)u, more, keep, more);
     if (a->grid) f->in_grid[f->axis] = RG_MAX((double)(int64_t)((n + (double)u - 1) / (double)u), 1);
-}
-
-/* Bytes of the widest element that is transposed. */
-static int64_t transposed_bytes(const struct view *v, const struct elementwise_plan *f) {
-    int64_t bytes = 1;
-    for (int i = 0; i < v->naccess; i++)
-        if (access_stride(v, &v->access[i], f->transposed, f->lanes) == 1)
-            bytes = RG_MAX(bytes, v->access[i].bytes);
-    return bytes;
-}
-
-/* Does one grid iteration take whole rows along the transposed axis? Those of a few lines, parts of which would be read from far memory
- * again and again, and those of elements that fill lines of the result; some vectors of rows must stay in L2, and the other axes fill the
- * grid. (Transposed f64 of 33 x 311,996: 20 ms, 10; f32 of 500 x 3,001: 7.8, 3.4; but bf16 of 251 x 6,673: 0.5, 2.6.) */
-static bool takes_rows(const struct view *v, const struct elementwise_plan *f, int64_t bytes) {
-    const struct axis_view *t = &v->axis[f->transposed];
-    double grid = 1;
-    for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].grid && i != f->transposed) grid *= f->in_grid[i];
-    return t->grid && f->in_grid[f->transposed] > 1 && v->est.bytes >= BIG / 2 &&
-           (bytes >= 4 || t->size * bytes <= FEW_LINES * LINE_BYTES) &&
-           grid >= (double)GRID_PER_THREAD * ROW_VECTORS * v->threads &&
-           t->size * bytes * f->lanes * ROW_VECTORS <= v->l2 / 2;
-}
-
-/* Returns how many of its values are unrolled, beside `copies` of what is inside. */
-static int64_t write_transposed_axis(struct view *v, struct elementwise_plan *f, struct str *out,
-                                     int64_t copies) {
-    const struct axis_view *t = &v->axis[f->transposed];
-    int64_t bytes = transposed_bytes(v, f), line = RG_MIN(MOST_LANES, LINE_BYTES / bytes);
-    int64_t u = t->size <= 2 * line ? t->size : line;
-    /* passes over a row that is unrolled whole share what they compute */
-    int64_t each = (u == t->size && t->members > 1 ? 1 : 2) * copies * body_statements(v, f->axis);
-    if (u * each > MOST_STATEMENTS) each = 2 * copies * body_statements(v, f->axis);
-    while (u > 1 && u * each > MOST_STATEMENTS) u /= 2;
-    u = RG_MIN(u, t->size);
-    const char *more = view_new_axis(v, t->name, "t");
-    if (u < 2) return 1;
-    if (u == t->size)
-        str_printf(out, " UNROLL(%s)", t->name);
-    else
-        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", t->name, (long long)u, more, more);
-    if (t->grid) f->in_grid[f->transposed] = u == t->size ? 1 : (double)((t->size + u - 1) / u);
-    if (!takes_rows(v, f, bytes)) return u;
-    str_printf(out, " LOOP(%s)", t->name);
-    f->in_grid[f->transposed] = 1;
-    return u;
-}
-
-/* Accesses may be contiguous along several axes other than that of the vectors: each is transposed along its own. (A norm of bf16 over
- * 3 of 3 x 33108 x 79 with its gradient, which is stored as 79 x 33108 x 3: 176 ms, 29.) */
-static void write_transpose(struct view *v, struct elementwise_plan *f, struct str *out) {
-    int first = f->transposed;
-    int64_t copies = write_transposed_axis(v, f, out, 1);
-    for (int i = 0; i < f->nalso && !v->scans && !v->stages; i++) {
-        f->transposed = f->also[i];
-        copies *= write_transposed_axis(v, f, out, copies);
-    }
-    f->transposed = first;
-}
-
-/* Side of a transposition's tile: divides the axis, a multiple of step; 0: none. */
-static int64_t tile_side(int64_t size, int64_t step) {
-    static const int8_t try[] = {64, 80, 48, 96, 32, 40, 56, 72, 24};
-    for (size_t i = 0; i < RG_COUNT(try); i++)
-        if (size % try[i] == 0 && try[i] % step == 0 && size > try[i]) return try[i];
-    return 0;
-}
-
-/* A transposition larger than the caches: in tiles, transposed while they are packed. Without tiles that divide the axes, the
- * transposition in registers is faster. */
-static bool write_tiled_transpose(struct view *v, struct elementwise_plan *f, struct str *out) {
-    const struct axis_view *a = &v->axis[f->axis], *t = &v->axis[f->transposed];
-    if (!f->through_tile || !a->grid || !t->grid) return false;
-    long long as = tile_side(a->size, f->lanes), ts = tile_side(t->size, 16);
-    if (!as || !ts) return false;
-    const char *ai = view_new_axis(v, a->name, "i"), *ti = view_new_axis(v, t->name, "i"),
-               *av = view_new_axis(v, a->name, "v");
-    const char *inner = v->axis[f->axis].pos > t->pos ? a->name : t->name, *staged = NULL;
-    struct str copy;
-    str_init(&copy, v->arena);
-    for (int i = 0; i < v->naccess; i++) {
-        const struct access_view *s = &v->access[i];
-        int64_t stride = access_stride(v, s, f->axis, f->lanes);
-        if (s->store || stride == 0 || stride == 1 || stride == NO_STRIDE ||
-            access_stride(v, s, f->transposed, f->lanes) != 1)
-            continue;
-        const char *b = ir_name(v->ir, s->buf->arg.param.name);
-        if (!view_can_name(v, s->buf) || staged || s->pred) return false;
-        staged = b;
-        str_printf(&copy,
-                   " STAGE(%s,%s,%s,%s) TILE(%s.%s,%d,%s.v) VEC(%s.v) TILE(%s.%s,16,%s.u) UNROLL(%s.u) "
-                   "ORDER(%s.%s,%s.%s)",
-                   b, inner, ti, ai, b, ai, f->lanes, b, b, b, ti, b, b, b, ai, b, ti);
-    }
-    if (!staged) return false;
-    str_printf(out, " TILE(%s,%lld,%s) TILE(%s,%lld,%s)%s TILE(%s,%d,%s) VEC(%s) UNROLL(%s) PIPE(%s,%s.%s,2)",
-               a->name, as, ai, t->name, ts, ti, copy.p, ai, f->lanes, av, av, ai, staged, staged, ai);
-    for (int i = 0; i < v->naccess; i++) { /* prefetch the next tile of contiguous inputs */
-        const struct access_view *s = &v->access[i];
-        if (s->store || s->pred || seen_before(v, i) || s->times * s->bytes < BIG ||
-            !view_can_name(v, s->buf))
-            continue;
-        if (access_stride(v, s, f->axis, f->lanes) == 1)
-            str_printf(out, " PIPE(%s,%s,1)", ir_name(v->ir, s->buf->arg.param.name), inner);
-    }
-    return true;
 }
 
 static bool is_also(const struct elementwise_plan *f, int axis) {
@@ -767,7 +652,7 @@ static void write_shared_index(struct view *v, struct elementwise_plan *f, struc
     int64_t taps = 1, rows = SHARED_ROWS;
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].reduce) taps = (int64_t)RG_MIN((double)taps * v->axis[i].most, MOST_TAPS);
-    while (rows > 2 && rows * taps * body_statements(v, f->axis) > MOST_STATEMENTS) rows /= 2;
+    while (rows > 2 && rows * taps * body_statements(v, f->axis) > BODY_STATEMENTS) rows /= 2;
     rows = even_part(a->size, rows);
     if (rows < 2) return;
     const char *in = view_new_axis(v, a->name, "r");
@@ -813,7 +698,7 @@ static int64_t shared_unroll(const struct view *v, const struct elementwise_plan
 static int64_t write_shared_sums(struct view *v, struct elementwise_plan *f, struct str *out, int axis) {
     const struct axis_view *a = &v->axis[axis];
     int64_t n = even_part(a->size, SHARED_SUMS);
-    while (n > 1 && n * body_statements(v, f->axis) > MOST_STATEMENTS / 4) n /= 2;
+    while (n > 1 && n * body_statements(v, f->axis) > BODY_STATEMENTS / 4) n /= 2;
     if (n < 2) return 1;
     const char *in = view_new_axis(v, a->name, "r");
     if (n == a->size)
@@ -837,7 +722,7 @@ static void write_taps(struct view *v, const struct elementwise_plan *f, const s
         const struct axis_view *a = &v->axis[i];
         bool done = i == f->axis || i == f->transposed || is_also(f, i) || (a->ranges & t->ranges);
         if (done || !a->reduce || a->grid || a->scan || a->fixed || a->size < 2) continue;
-        if (taps * a->size > MOST_TAPS || taps * a->size * body_statements(v, i) > MOST_STATEMENTS / 4)
+        if (taps * a->size > MOST_TAPS || taps * a->size * body_statements(v, i) > BODY_STATEMENTS / 4)
             continue;
         str_printf(out, " UNROLL(%s)", a->name);
         taps *= a->size;
@@ -902,6 +787,7 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
     if (level < 1 && pooled < 0 && !v->scans && !v->stages) write_taps(v, &f, &t, out);
     if (level < 2 && f.transposed < 0 && shared < 0) write_distant_rows(v, &f, &t, out, u, pooled);
     if (level < 4) shape_grid(v, out, f.in_grid, f.name);
+    if (level < 3) order_transpose(v, &f, out);
     if (level < 1) {
         pipe_rows(v, &f, out);
         pipe_gather(v, &f, out);

@@ -8,6 +8,8 @@
 enum { MOST_TAPS = 64 }; /* of a pooling window that is unrolled */
 enum { LIGHT_BODY = 10, HEAVY_BODY = 60, HUGE_BODY = 160 }; /* weight of a body that is unrolled less */
 
+enum { MOST_LANES = 16, PIECES_PER_THREAD = 8 }; /* of the grid, at least */
+
 struct elementwise_plan {
     int axis, lanes;    /* the vector axis */
     double cost;        /* of the kernel with it */
@@ -41,11 +43,26 @@ void tile_vector(struct view *, struct elementwise_plan *, struct str *out, int6
 
 /* Of an op, in simple instructions; 0: an index, a load. */
 double op_weight(const uop *);
+enum {
+    BODY_STATEMENTS = 2000
+}; /* of an unrolled body, functions expanded: compilers take longer than they gain */
+int64_t body_statements(const struct view *, int axis);
+/* Is the access one of the same elements as an earlier one? */
+bool seen_before(const struct view *, int access);
 
 /* ---- cpu_images.c ------------------------------------------------------------------------------------------- */
 
 /* Writes a list of its own for many small images; false: the plan is better. */
 bool write_images(struct view *, struct elementwise_plan *, struct str *out);
+
+/* ---- cpu_transpose.c ---------------------------------------------------------------------------------------- */
+
+/* The axes that are transposed in registers, unrolled. */
+void write_transpose(struct view *, struct elementwise_plan *, struct str *out);
+/* A list through a tile in cache; false: registers are better. */
+bool write_tiled_transpose(struct view *, struct elementwise_plan *, struct str *out);
+/* The order of the loops, once the grid is shaped. */
+void order_transpose(const struct view *, const struct elementwise_plan *, struct str *out);
 
 /* ---- cpu_access.c ------------------------------------------------------------------------------------------- */
 
