@@ -614,16 +614,20 @@ static int64_t cpu_gemm_splits(struct split_state *s, const uop *n, int64_t tota
     return parts;
 }
 
-/* Weight gradient on a CPU: parts of the images, then of their rows; false: too few. */
-static bool cpu_wgrad_parts(const uop *n, const struct shape *in, int64_t total, int64_t results,
-                            int64_t *parts) {
+/* A contraction on a CPU whose K is several axes, as a convolution's weight gradient: parts of the outer ones, images, then
+ * rows, and of the last what divides it; false: too few. */
+static bool cpu_wgrad_parts(struct split_state *s, const uop *n, const struct shape *in, int64_t total,
+                            int64_t results, int64_t *parts) {
     int64_t want = RG_MIN(CPU_WGRAD_PARTS, total / CPU_WGRAD_FMAS), all;
     all = want = RG_MIN(want, total / RG_MAX(results, 1) / CPU_WGRAD_TERMS);
-    if (results > CPU_WGRAD_RESULTS || want < 2 || n->nsrc != 4 || !tap_axes(n, in)) return false;
+    bool taps = n->nsrc == 4 && tap_axes(n, in);
+    if (results > CPU_WGRAD_RESULTS || want < 2 || n->nsrc < 3) return false;
+    if (!taps && (results < MANY_RESULTS || !graph_contraction(s->sh, n))) return false;
     for (uint32_t i = 0; i < in->n; i++) parts[i] = 1;
-    for (uint32_t i = 1; i < 3; i++) { /* images, rows */
-        int64_t a = n->src[i]->arg.i, d = in->d[a];
-        for (int64_t p = 2; p <= want && d / p >= (i == 1 ? 1 : PART_ROWS); p++)
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        int64_t a = n->src[i]->arg.i, d = in->d[a], least = taps && i > 1 ? PART_ROWS : 1;
+        if (i + 1 == n->nsrc) least = taps ? d : CPU_WGRAD_TERMS;
+        for (int64_t p = 2; p <= want && d / p >= least; p++)
             if (d % p == 0) parts[a] = p;
         want /= parts[a];
     }
@@ -767,7 +771,7 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, const
     uint32_t taps =
         gpu && results <= wgrad_accumulators(gpu) / 8 && terms >= PART_LEAST ? tap_axes(n, in) : 0;
     bool wgrad =
-        gpu ? taps && wgrad_parts(gpu, n, in, taps, cut) : cpu_wgrad_parts(n, in, total, results, cut);
+        gpu ? taps && wgrad_parts(gpu, n, in, taps, cut) : cpu_wgrad_parts(&s, n, in, total, results, cut);
     if (!wgrad && terms < LONG_TAPS) taps = 0;
     if (total < WORTH_IT || (results >= many && !columns && parts < 2 && !taps && !wgrad)) return NULL;
     bool plain = gpu && parts < 2 && !taps && !wgrad && results > 1;

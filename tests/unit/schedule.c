@@ -223,7 +223,7 @@ static void run_text(void *arg) {
     struct one *o = c->o;
     plan_text(arg);
     str_init(&o->why, &o->arena);
-    o->run.from = OPTS_GPU;
+    o->run.from = o->opts.gpu ? OPTS_GPU : OPTS_NONE;
     o->run.data = graph_fill(&o->arena, &o->ir, o->run.graph, 1, true);
     planned_memory(&o->run);
     planned_interpret(&o->run);
@@ -453,6 +453,34 @@ TEST(schedule_cpu_splits_k) {
         if (o.run.sched.call.n != job[i].calls) FAIL("%u calls of %s", o.run.sched.call.n, text);
         arena_free(&o.arena);
     }
+}
+
+/* So is one whose K is several axes, every third row of images: images, rows and what divides a row are parts. */
+TEST(schedule_cpu_splits_k_of_axes) {
+    struct rnd r = {20261120};
+    int split = 0;
+    for (int i = 0; i < 4; i++) {
+        int n = (int)rnd_range(&r, 1, 3), c = (int)rnd_range(&r, 8, 14), h = 4 * (int)rnd_range(&r, 18, 24),
+            w = 8 * (int)rnd_range(&r, 14, 20), rows = i % 2 ? 3 * h : h;
+        char text[600];
+        struct one o = {.opts = {.model = planned_model()}};
+        snprintf(text, sizeof text,
+                 "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (RESHAPE (BUFFER<f32>[0] %d %d %d %d) %d "
+                 "%d 1 %d "
+                 "%d) %d %d %d %d %d) (EXPAND (RESHAPE (SHRINK (BUFFER<f32>[1] %d %d %d %d) 0 %d 1 0 %d 1 0 "
+                 "%d %d 0 "
+                 "%d 1) %d 1 %d %d %d) %d %d %d %d %d)) 0 3 4))\n",
+                 n, c, h, w, n, c, h, w, n, c, 2 * c, h, w, n, 2 * c, rows, w, n, 2 * c, h, rows / h, w, n,
+                 2 * c, h, w, n, c, 2 * c, h, w);
+        arena_init(&o.arena, &o.err);
+        if (err_guard(&o.err, run_text, &(struct split_case){&o, text})) FAIL("%s\n%s", text, o.err.msg);
+        if (!o.ok) FAIL("%s\n%s", text, o.why.p);
+        bool long_k = n * c * 2 * c * h * w >= 1 << 23;
+        if (o.run.sched.call.n != (long_k ? 2 : 1)) FAIL("%u calls of %s", o.run.sched.call.n, text);
+        split += long_k;
+        arena_free(&o.arena);
+    }
+    CHECK(split > 0 && split < 4);
 }
 
 TEST(schedule_random_modes) {
