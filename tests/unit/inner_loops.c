@@ -238,6 +238,35 @@ TEST(inner_loops_of_few_columns) {
     if (!check_kernel(isa, "512 x 10 x 784", kernel)) SKIP("no compiler for %s", isa->arch);
 }
 
+/* A tile of more positions than vectors of channels, whose windows share nothing: each position is loaded when its FMAs come, not
+ * all of them for the first vector. */
+TEST(inner_loops_of_strided_windows) {
+    struct err err = {0};
+    struct arena a;
+    struct rnd r = {20261120};
+    arena_init(&a, &err);
+    for (int i = 0; i < 3; i++) {
+        long long in = rnd_range(&r, 60, 100), out = 32 * rnd_range(&r, 2, 4),
+                  wide = 3 * rnd_range(&r, 200, 500), rows = wide / 3 - 21;
+        const char *kernel = arena_printf(
+            &a,
+            "kernel conv\no = (PARAM<f32>[0 o] %lld)\nx = (PARAM<f32>[1 x] %lld)\nf = (PARAM<f32>[2 f] "
+            "%lld)\n"
+            "n = (RANGE[n GRID 0] 4)\nc = (RANGE[c GRID 1] %lld)\np = (RANGE[p GRID 2] %lld)\n"
+            "k = (RANGE[k REDUCE 3] %lld)\ns = (RANGE[s REDUCE 4] 2)\nt = (RANGE[t REDUCE 5] 3)\n"
+            "a = (ADD (MUL n %lld) (ADD (MUL k %lld) (ADD (MUL p 3) (ADD (MUL s 63) t))))\n"
+            "b = (ADD (MUL c %lld) (ADD (MUL k 6) (ADD (MUL s 3) t)))\n"
+            "(SINK (STORE (INDEX o (ADD (MUL n %lld) (ADD (MUL c %lld) p))) (REDUCE[ADD] (MUL (LOAD (INDEX x "
+            "a)) "
+            "(LOAD (INDEX f b))) k s t)))\n",
+            4 * out * rows, 4 * in * wide, out * in * 6, out, rows, in, in * wide, wide, in * 6, out * rows,
+            rows);
+        if (!check_some(&loop_isas[2], "windows that share nothing", kernel, true))
+            SKIP("no compiler for %s", loop_isas[2].arch);
+    }
+    arena_free(&a);
+}
+
 /* Positions of a row share what their taps load: compilers keep it for all taps that are unrolled, so that few positions
  * are one tile, or most accumulators are on the stack. Of random widths, strides and filters. */
 TEST(inner_loops_of_taps) {
