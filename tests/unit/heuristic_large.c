@@ -61,6 +61,35 @@ TEST(heuristic_large_transposition_takes_whole_rows) {
     transposes("bf16", 251, 4001, "UNROLL(i_t)", "LOOP(i)");
 }
 
+/* One filter: rows of the window are a register tile, that each row which is loaded is for all of its taps; images with a halo are
+ * packed, others are read where they are, and rows shorter than a register have shorter vectors. */
+TEST(heuristic_large_convolutions_of_one_filter) {
+    struct rnd r = {20261122};
+    for (int n = 0; n < 6; n++) {
+        char text[1000];
+        int in = (int)rnd_range(&r, 12, 24), taps = (int)rnd_range(&r, 3, 7), pad = n % 2 ? taps / 2 : 0;
+        int h = (int)rnd_range(&r, 8, 30), w = n % 3 ? (int)rnd_range(&r, 17, 60) : (int)rnd_range(&r, 8, 15);
+        int high = h + taps - 1 - 2 * pad, wide = w + taps - 1 - 2 * pad;
+        snprintf(
+            text, sizeof text,
+            "kernel s\nx = (PARAM<f32>[0 x] %d)\nf = (PARAM<f32>[1 f] %d)\no = (PARAM<f32>[2 o] %d)\n"
+            "n = (RANGE[n GRID 0] 2)\ni = (RANGE[i GRID 1] %d)\nj = (RANGE[j GRID 2] %d)\n"
+            "k = (RANGE[k REDUCE 3] %d)\ns = (RANGE[s REDUCE 4] %d)\nt = (RANGE[t REDUCE 5] %d)\n"
+            "y = (SUB (ADD i s) %d)\nz = (SUB (ADD j t) %d)\n"
+            "p = (AND (AND (LE 0 y) (LT y %d)) (AND (LE 0 z) (LT z %d)))\n"
+            "a = (ADD (ADD z (MUL y %d)) (ADD (MUL k %d) (MUL n %d)))\n"
+            "v = %s\n"
+            "g = (LOAD (INDEX f (ADD t (ADD (MUL s %d) (MUL k %d)))))\n"
+            "(SINK (STORE (INDEX o (ADD j (ADD (MUL i %d) (MUL n %d)))) (REDUCE[ADD] (MUL v g) k s t)))\n",
+            2 * in * high * wide, in * taps * taps, 2 * h * w, h, w, in, taps, taps, pad, pad, high, wide,
+            wide, high * wide, in * high * wide,
+            pad ? "(WHERE p (LOAD (INDEX x (WHERE p a (INVALID<idx>)))) 0.0)" : "(LOAD (INDEX x a))", taps,
+            taps * taps, w, h * w);
+        list_for(text, 64, 1, true, pad ? "STAGE(x," : "UNROLL(i", pad ? NULL : "STAGE(x,");
+        list_for(text, 64, 1, true, "UNROLL(i", NULL);
+    }
+}
+
 /* A line that is read across holds the next rows too: they are inside of the loop over vectors. */
 TEST(heuristic_large_transposition_of_three_axes) {
     struct rnd r = {20261120};

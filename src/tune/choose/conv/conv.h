@@ -6,6 +6,8 @@
 
 enum { CONV_AXES = 4 };
 
+enum { TAPS_OUT = 8 }; /* taps of a loop that is unrolled whole */
+
 struct cpu_conv {
     struct contraction c;
     struct operand_view image, filter;

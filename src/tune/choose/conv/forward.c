@@ -241,6 +241,60 @@ static int64_t padded_part(int64_t n, int64_t most) {
     return best;
 }
 
+enum { MOST_ROWS = 8, MOST_FMAS = 192 }; /* of a tile of window rows; in the body of its loop */
+
+/* Rows of a window's axis, n of them in the loop `rows`, as a register tile beside the vectors: each that is loaded is for all taps
+ * that it has there, and more FMAs are under way. Returns how many. */
+static int64_t tile_window_rows(struct view *v, const struct cpu_conv *k, struct str *out, int window,
+                                const char *rows, int64_t n, int64_t vectors) {
+    int64_t most = RG_MIN(RG_MIN(isa_accumulators(v->isa) / vectors, MOST_ROWS), n),
+            taps = size_of(v, k->tap[window]);
+    int64_t part = conv_divisor(n, most);
+    if (2 * part < most) part = padded_part(n, most);
+    if (part < 2 || conv_step(v, k, window) >= (double)taps) return 1;
+    if (part < n) {
+        const char *in = view_new_axis(v, rows, "r");
+        str_printf(out, " TILE(%s,%lld,%s)", rows, (long long)part, in);
+        rows = in;
+    }
+    str_printf(out, " UNROLL(%s)", rows);
+    if (part * vectors * taps > MOST_FMAS || taps > TAPS_OUT) return part;
+    str_printf(out, " UNROLL(%s)", v->axis[k->tap[window]].name);
+    return part * taps;
+}
+
+/* Vectors of a row of n, nv at a time. */
+static void tile_row(struct view *v, struct str *out, const char *row, int lanes, int64_t vectors,
+                     int64_t nv) {
+    const char *lane = view_new_axis(v, row, "v");
+    if (vectors == 1) {
+        str_printf(out, " VEC(%s)", row);
+        return;
+    }
+    str_printf(out, " TILE(%s,%d,%s) VEC(%s)", row, lanes, lane, lane);
+    if (nv > 1 && nv < vectors) {
+        const char *u = view_new_axis(v, row, "u");
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", row, (long long)nv, u, u);
+    } else if (nv == vectors) {
+        str_printf(out, " UNROLL(%s)", row);
+    }
+}
+
+/* .. of an image that is read where it is: rows of it have no halo. */
+static bool write_alone_in_place(struct view *v, struct cpu_conv *k, struct str *out, int lanes) {
+    int last = k->windows - 1, inner = k->pos[last];
+    int64_t vectors = ceil_div(size_of(v, inner), lanes),
+            nv = padded_part(vectors, RG_MAX(isa_accumulators(v->isa) / 4, 1)), copies;
+    if (last < 1) return false;
+    tile_row(v, out, v->axis[inner].name, lanes, vectors, nv);
+    copies = tile_window_rows(v, k, out, last - 1, v->axis[k->pos[last - 1]].name,
+                              size_of(v, k->pos[last - 1]), nv);
+    if (copies < 2) return false;
+    if (copies * nv * size_of(v, k->tap[last]) <= MOST_FMAS)
+        conv_unroll_sum(v, out, k->tap[last], copies * nv);
+    return true;
+}
+
 /* One filter, or one for each channel of the image: no rows share what is loaded, but the image is packed with its halo as in
  * write_by_position, and inner loops have no predicates. (8 x 3 x 3 terms of 113 x 67 positions in bf16 on NEON: 90 ms, 16.) A row that
  * does not fit is packed in parts. */
@@ -258,10 +312,13 @@ bool conv_write_alone(struct view *v, struct str *out) {
     }
     int last = k.windows - 1, inner = k.windows ? k.pos[last] : -1,
         lanes = inner < 0 ? 1 : view_lanes(v, inner);
-    if (inner < 0 || !k.image.access->pred || k.filter.access->pred || conv_is_weight_gradient(v, &k) ||
-        !view_depends(v, k.image.access->pred, inner) || access_stride(v, k.image.access, inner, 1) != 1 ||
-        access_stride(v, c->store, inner, 1) != 1 || size_of(v, inner) < lanes)
+    if (inner < 0 || k.filter.access->pred || conv_is_weight_gradient(v, &k) ||
+        access_stride(v, k.image.access, inner, 1) != 1 || access_stride(v, c->store, inner, 1) != 1)
         return false;
+    while (lanes > 2 && lanes > size_of(v, inner)) lanes /= 2;
+    if (size_of(v, inner) < lanes) return false;
+    const uop *halo = k.image.access->pred;
+    if (!halo || !view_depends(v, halo, inner)) return write_alone_in_place(v, &k, out, lanes);
     reset_grid(v, c);
     int64_t n = size_of(v, inner), part = conv_fitting_rows(v, &k),
             nv = padded_part(ceil_div(n, lanes), isa_accumulators(v->isa) / 2), vectors;
@@ -286,15 +343,15 @@ bool conv_write_alone(struct view *v, struct str *out) {
         c->in_grid[inner] = (double)((n + k.more) / k.row);
     }
     for (int i = cut != NULL; i < k.windows; i++) conv_loop(v, c, out, k.pos[i]);
-    const char *at = conv_grid_axis(v, c), *lane = view_new_axis(v, loop, "v");
+    const char *at = conv_grid_axis(v, c);
     if (!at || !conv_stage_image(v, &k, out, at, cut)) return false;
-    str_printf(out, " TILE(%s,%d,%s) VEC(%s)", loop, lanes, lane, lane);
-    if (nv > 1 && nv < vectors) {
-        const char *u = view_new_axis(v, loop, "u");
-        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", loop, (long long)nv, u, u);
-    } else if (nv == vectors) {
-        str_printf(out, " UNROLL(%s)", loop);
-    }
-    conv_unroll_sum(v, out, k.tap[last], nv);
+    tile_row(v, out, loop, lanes, vectors, nv);
+    bool whole = last > 1 || !cut;
+    int64_t copies = 1;
+    if (last && (whole || *cut))
+        copies = tile_window_rows(v, &k, out, last - 1, whole ? v->axis[k.pos[last - 1]].name : cut,
+                                  whole ? size_of(v, k.pos[last - 1]) : part, nv);
+    if (copies == 1 || copies * nv * size_of(v, k.tap[last]) <= MOST_FMAS)
+        conv_unroll_sum(v, out, k.tap[last], copies * nv);
     return true;
 }

@@ -3,8 +3,7 @@
 #include "tune/choose/conv/conv.h"
 
 enum {
-    TAPS_OUT = 8,    /* taps of a loop that is unrolled whole .. */
-    FILTER_OUT = 32, /* .. of a filter that is packed .. */
+    FILTER_OUT = 32, /* taps of a filter that is packed, unrolled whole .. */
     ROW_OUT = 64,    /* .. and elements of a row of the image */
 };
 
