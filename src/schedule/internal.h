@@ -33,7 +33,9 @@ struct plan_unit {
     const uop *n;
     uint8_t forced, hint;
     uint8_t kept; /* INLINE: never stored, but a kernel keeps a row of it; see value_kept() in rangeify.c */
-    uint8_t row;  /* never stored because of INLINE: see never_store_rows() in store_rules.c */
+    uint8_t
+        of_gemv; /* on a GPU: a product of a matrix and a vector, or computed from one element by element */
+    uint8_t row; /* never stored because of INLINE: see never_store_rows() in store_rules.c */
     /* in memory between two kernels: a contraction's result that is reduced, or a partial sum */
     uint8_t cut;
     uint32_t *use; /* units that read it, ending in UINT32_MAX */
@@ -169,7 +171,8 @@ enum {
     KERNEL_STATEMENTS = 1500, /* functions expanded (op_statements) */
     KERNEL_NODES = 400,       /* of the tensor graph */
     KERNEL_OUTPUTS = 60,
-    PARTS_MOST = 4, /* of a concatenation, that an iteration stores */
+    PARTS_MOST = 4,      /* of an output, that an iteration stores */
+    PART_RANGE = 0xffff, /* id of the RANGE over them, until they are stores of their own */
     KERNEL_BUFFERS = 62
 };
 struct last_index { /* see linear_index() */
@@ -239,6 +242,18 @@ enum {
 const uop *rangeify_kernel(struct rangeify *, const uint32_t *unit, uint32_t n, const uint8_t *stored);
 /* parts.c: the same SINK, where parts of a concatenation have sums in common, over a shorter range of the domain. */
 const uop *rangeify_parts(struct rangeify *, const uop *sink);
+/* An output in parts, of which each is as large as another output: along an axis that this one has not, or that is as much shorter. */
+struct output_parts {
+    int64_t n, step; /* n 0: it is in none */
+    uint32_t axis;
+    bool alike; /* one store at a RANGE over the parts is that of all */
+};
+bool parts_concatenated(const uop *);
+/* Of shape s beside one of shape dom. at: coordinates of the first part in the domain; or NULL. */
+struct output_parts parts_match(struct rangeify *, const struct shape *s, const struct shape *dom,
+                                const uop **at);
+/* A store at a RANGE over parts becomes one for each. */
+const uop *parts_each(struct rangeify *, const uop *sink);
 /* Which ranges of the domain may be the grid: those that every store, reduction and kept row depends on. topo: all nodes
  * of the kernel. */
 enum { REPEATED_MOST = 8192 }; /* terms of a sum that every block of a GPU may compute anew */

@@ -1,5 +1,8 @@
-/* parts.c: what is concatenated of equal parts that have sums in common (rotary positions of a product with a vector: each part
- * needs both) is stored part by part in one iteration, which computes each sum once and has no predicates.
+/* parts.c: outputs that are stored part by part in one iteration.
+ *
+ * What is concatenated of equal parts that have sums in common (rotary positions of a product with a vector: each part needs both)
+ * computes each sum once so, and has no predicates. An output beside another one that is as large as a part of it shares its
+ * kernel: the queries of a group of heads beside keys and values.
  * Requires: a SINK over raw ranges. Gives: another one, and a shorter range in r->dim.
  * Tests: tests/unit/schedule.c (schedule_parts_that_share_sums_are_stored_together) */
 #include "schedule/internal.h"
@@ -25,34 +28,96 @@ static int64_t equal_parts(const uop_vec *topo, const uop *range) {
     return 0;
 }
 
-/* Does a reduction over range x depend on one over y? */
-static bool is_after(struct rangeify *r, const uop_vec *topo, const uop *x, const uop *y) {
+/* Reductions over one range: which, and those that they wait for, as sets of the first 64 ranges. */
+struct range_class {
+    uint64_t own, after;
+};
+
+/* The ranges of a SINK's reductions over one range each, in topological order, and what each waits for. */
+static uint32_t find_ranges(struct rangeify *r, const uop_vec *topo, const uop **range,
+                            struct range_class *of) {
+    uint64_t *below = arena_array(r->a, uint64_t, r->ir->n);
+    uint32_t n = 0;
     for (uint32_t i = 0; i < topo->n; i++) {
-        uop_vec below = {0};
-        if (topo->p[i]->op != OP_REDUCE || topo->p[i]->src[1] != x) continue;
-        uop_topo(r->a, &topo->p[i], 1, &below);
-        for (uint32_t k = 0; k < below.n; k++)
-            if (below.p[k]->op == OP_REDUCE && below.p[k]->src[1] == y) return true;
+        const uop *x = topo->p[i];
+        uint32_t k = 0;
+        for (uint32_t s = 0; s < x->nsrc; s++) below[x->id] |= below[x->src[s]->id];
+        if (x->op != OP_REDUCE || x->nsrc != 2) continue;
+        while (k < n && range[k] != x->src[1]) k++;
+        if (k == 64) continue;
+        if (k == n) range[n] = x->src[1], of[n++] = (struct range_class){.own = 1ull << k};
+        of[k].after |= below[x->id];
+        below[x->id] |= 1ull << k;
     }
-    return false;
+    return n;
 }
 
 /* Reductions of one size that do not wait for each other get one range: one loop, and equal ones become one node. */
 static const uop *share_ranges(struct rangeify *r, const uop *sink) {
+    const uop *range[64], *from[64], *to[64];
+    struct range_class of[64];
     uop_vec topo = {0};
+    uint32_t merged = 0;
     uop_topo(r->a, &sink, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++)
+    uint32_t n = find_ranges(r, &topo, range, of);
+    for (uint32_t i = 1; i < n; i++)
         for (uint32_t k = 0; k < i; k++) {
-            if (topo.p[i]->op != OP_REDUCE || topo.p[k]->op != OP_REDUCE || topo.p[i]->nsrc != 2 ||
-                topo.p[k]->nsrc != 2)
+            if (!of[k].own || range[k]->src[0] != range[i]->src[0] || of[k].after & of[i].own ||
+                of[i].after & of[k].own)
                 continue;
-            const uop *x = topo.p[k]->src[1], *y = topo.p[i]->src[1];
-            if (x == y || x->src[0] != y->src[0] || is_after(r, &topo, x, y) || is_after(r, &topo, y, x))
-                continue;
-            return share_ranges(r, rw_subst(&r->rw, sink, &y, &x, 1));
+            struct range_class both = {of[i].own | of[k].own, of[i].after | of[k].after};
+            from[merged] = range[i], to[merged++] = range[k];
+            of[k] = both, of[i].own = 0;
+            for (uint32_t z = 0; z < n; z++)
+                if (of[z].after & both.own) of[z].after |= both.own | both.after;
+            break;
         }
-    return sink;
+    return merged ? rw_subst(&r->rw, sink, from, to, merged) : sink;
 }
+
+/* ---- parts beside another output ---------------------------------------------------------------------------- */
+
+bool parts_concatenated(const uop *n) {
+    while (n->op == OP_CAST || (n->op == OP_ASSIGN && n->nsrc == 2)) n = n->src[n->op == OP_ASSIGN];
+    return n->op == OP_ADD && (n->src[0]->op == OP_PAD || n->src[1]->op == OP_PAD);
+}
+
+struct output_parts parts_match(struct rangeify *r, const struct shape *s, const struct shape *dom,
+                                const uop **at) {
+    struct output_parts p = {0}, none = {0};
+    uint32_t j = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        while (j < dom->n && dom->d[j] == 1) j++;
+        int64_t d = j < dom->n ? dom->d[j] : 1;
+        bool same = s->d[i] == d, longer = d > 1 && s->d[i] % d == 0;
+        if (at) at[i] = s->d[i] > 1 && longer ? r->dim[j] : uop_idx(r->ir, 0);
+        if (s->d[i] == 1) continue;
+        j += longer;
+        if (same) continue;
+        if (p.n) return none;
+        p = (struct output_parts){longer ? s->d[i] / d : s->d[i], longer ? d : 1, i, false};
+    }
+    while (j < dom->n && dom->d[j] == 1) j++;
+    return j == dom->n && p.n <= PARTS_MOST ? p : none;
+}
+
+const uop *parts_each(struct rangeify *r, const uop *sink) {
+    VEC(const uop *) store = {0};
+    for (uint32_t i = 0; i < sink->nsrc; i++) {
+        const uop_vec *f = free_of(&r->fr, sink->src[i]->src[0]);
+        const uop *part = NULL;
+        for (uint32_t k = 0; k < f->n; k++)
+            if (f->p[k]->arg.range.id == PART_RANGE) part = f->p[k];
+        if (!part) vec_push(r->a, &store, sink->src[i]);
+        for (int64_t k = 0; part && k < part->src[0]->arg.i; k++) {
+            const uop *here = uop_idx(r->ir, k);
+            vec_push(r->a, &store, rw_subst(&r->rw, sink->src[i], &part, &here, 1));
+        }
+    }
+    return store.n == sink->nsrc ? sink : uop_new(r->ir, OP_SINK, DT_VOID, 1, store.p, store.n, ARG_NONE);
+}
+
+/* ---- parts that have sums in common -------------------------------------------------------------------------- */
 
 static uint32_t count_sums(const uop_vec *topo) {
     uint32_t n = 0;

@@ -16,6 +16,9 @@ enum {
     THOROUGH_UNTIL = 30000, /* evaluations of a program: its further regions get fewer */
     BRIEF_AFTER = 100000    /* .. its further blocks fewer still */
 };
+enum {
+    IN_PLACE_MOST = 64
+}; /* units of a region that are ordered by structure though it writes buffers: a layer */
 enum { PLANS_LEAST = 4, PLANS_MOST = 8 }; /* that one search returns */
 /* What keeping a byte for another kernel is worth where memory is scarce, in times of reading it. */
 #define HOLD 0.1
@@ -135,6 +138,26 @@ static void push_by_hash(struct region *x, const uint32_t *list, hashed_vec *sta
     if (stack->n > from + 1) qsort(stack->p + from, stack->n - from, sizeof *stack->p, by_hash);
 }
 
+/* Does an op read this version of a buffer, in place? */
+static bool reads_version(const uop *n, const uop *version) {
+    for (uint32_t s = n->op == OP_ASSIGN; s < n->nsrc; s++) {
+        const uop *v = n->src[s];
+        while (op_is_movement((enum op)v->op)) v = v->src[0];
+        if (v == version) return true;
+    }
+    return false;
+}
+
+/* Is a buffer that the region writes read before? Then the order of the program counts: see find_before. */
+static bool reads_before_writing(const struct region *x) {
+    for (uint32_t i = 0; i < x->n; i++) {
+        const uop *a = x->g->unit[x->unit[i]].n;
+        for (uint32_t k = 0; k < x->n && a->op == OP_ASSIGN; k++)
+            if (k != i && reads_version(x->g->unit[x->unit[k]].n, a->src[0])) return true;
+    }
+    return false;
+}
+
 /* Orders the units by structure: depth first from those that no unit of the region reads. */
 static void order_units(struct region *x) {
     struct sgraph *g = x->g;
@@ -154,7 +177,7 @@ static void order_units(struct region *x) {
         if (end) last[ends++] = u;
         in_place |= g->unit[u].n->op == OP_ASSIGN;
     }
-    if (in_place) return; /* find_before depends on the order of the program */
+    if (in_place && (x->n > IN_PLACE_MOST || reads_before_writing(x))) return;
     last[ends] = UINT32_MAX;
     x->mark++;
     push_by_hash(x, last, &stack);
@@ -310,13 +333,9 @@ static void find_before(struct region *x, struct plan_problem *p) {
             const uop *n = g->unit[x->unit[k]].n;
             if (x->seen[x->unit[k]] == x->mark)
                 continue; /* reads both versions: it will get a copy of the old one */
-            for (uint32_t s = n->op == OP_ASSIGN; s < n->nsrc; s++) {
-                const uop *v = n->src[s];
-                while (op_is_movement((enum op)v->op)) v = v->src[0];
-                if (v != a->src[0]) continue;
-                vec_push(g->a, &pair, k);
-                vec_push(g->a, &pair, i);
-            }
+            if (!reads_version(n, a->src[0])) continue;
+            vec_push(g->a, &pair, k);
+            vec_push(g->a, &pair, i);
         }
     }
     p->before = (const uint32_t(*)[2])pair.p;

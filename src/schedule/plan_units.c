@@ -7,7 +7,8 @@ enum {
     MOST_STEPS = 64,      /* ops of a number, nested views between two units */
     FUNCTION_STEP = 8,    /* statements of a function that count as one more op */
     GEMV_LEAST = 1 << 18, /* elements of its matrix .. */
-    GEMV_ROWS_LEAST = 64  /* .. and rows of it */
+    GEMV_ROWS_LEAST = 64, /* .. and rows of it */
+    SMALL_CAST = 1024     /* elements */
 };
 
 static bool is_unit(const struct copy *c, const uop *n) {
@@ -117,6 +118,22 @@ static bool is_gemv(struct sgraph *g, const uop *n) {
     return false;
 }
 
+/* A few numbers in memory that only products of vectors meet, such as the angles of a token's position, are cast wherever they are
+ * read: else all layers would be one region, and none the same as another. */
+static void cast_in_readers(struct sgraph *g) {
+    for (uint32_t u = 0; u < g->units; u++) {
+        struct plan_unit *x = &g->unit[u];
+        const uop *from = x->n;
+        bool small = shape_size(sg_shape(g, from)) <= SMALL_CAST;
+        if (from->op != OP_CAST || x->forced != UNIT_FREE || !small) continue;
+        do from = from->src[0];
+        while (op_is_movement((enum op)from->op) && from->op != OP_PAD);
+        bool in_gemvs = from->op == OP_BUFFER;
+        for (const uint32_t *s = x->use; *s != UINT32_MAX; s++) in_gemvs &= g->unit[*s].of_gemv;
+        if (in_gemvs) x->forced = UNIT_NEVER, x->hint = HINT_NUMBER;
+    }
+}
+
 void find_units(struct sgraph *g, struct copy *c) {
     uop_vec topo = {0};
     uop_topo(g->a, &g->root, 1, &topo);
@@ -146,10 +163,16 @@ void find_units(struct sgraph *g, struct copy *c) {
         if (u->forced == UNIT_FREE && is_marked(c, n, MARK_INLINE)) u->forced = UNIT_NEVER, u->kept = 1;
         u->cut = is_marked(c, n, MARK_CUT);
     }
-    for (uint32_t u = 0; u < g->units; u++)
-        if (graph_contraction(&g->shapes, g->unit[u].n) || (g->opts->gpu && is_gemv(g, g->unit[u].n)))
+    for (uint32_t u = 0; u < g->units; u++) {
+        g->unit[u].of_gemv = g->opts->gpu && is_gemv(g, g->unit[u].n);
+        if (g->unit[u].of_gemv || graph_contraction(&g->shapes, g->unit[u].n))
             g->unit[u].hint = HINT_CONTRACTION;
+    }
     link_units(g);
+    for (uint32_t u = 0; u < g->units; u++)
+        for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
+            g->unit[u].of_gemv |= g->unit[*s].of_gemv && g->unit[u].hint == HINT_ELEMENTWISE;
     if (!g->opts->gpu) fuse_after_scans(c);
     apply_store_rules(g);
+    cast_in_readers(g);
 }

@@ -416,7 +416,8 @@ static uint64_t context_of(struct rangeify *r, const uop *const *at, uint32_t n)
     uint64_t context = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uop_vec *f = free_of(&r->fr, at[i]);
-        for (uint32_t k = 0; k < f->n; k++) context |= 1ull << (hash_u64(f->p[k]->id + 1) & 63);
+        for (uint32_t k = 0; k < f->n; k++)
+            if (f->p[k]->arg.range.id != PART_RANGE) context |= 1ull << (hash_u64(f->p[k]->id + 1) & 63);
     }
     return context;
 }
@@ -686,29 +687,27 @@ static bool embed(struct rangeify *r, const struct shape *dom, const struct shap
     return true;
 }
 
-/* In how many parts a concatenation of shape s is stored in a domain that is as much shorter along one axis; 0: it is none. */
-static int64_t cat_parts(const uop *n, const struct shape *s, const struct shape *dom, uint32_t *axis) {
-    int64_t parts = 0;
-    while (n->op == OP_CAST || (n->op == OP_ASSIGN && n->nsrc == 2)) n = n->src[n->op == OP_ASSIGN];
-    if (n->op != OP_ADD || (n->src[0]->op != OP_PAD && n->src[1]->op != OP_PAD) || s->n != dom->n) return 0;
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (s->d[i] == dom->d[i]) continue;
-        if (parts || !dom->d[i] || s->d[i] % dom->d[i]) return 0;
-        parts = s->d[i] / dom->d[i], *axis = i;
-    }
-    return parts > 1 && parts <= PARTS_MOST ? parts : 0;
+/* Concatenations, and on a GPU products of a matrix and a vector: several of these are fewer launches, each with more loads. */
+static struct output_parts parts_in(struct rangeify *r, const uop *o, const struct shape *dom,
+                                    const uop **at) {
+    const struct shape *s = written(r->g, o);
+    bool gemv = r->g->unit[r->g->unit_of[o->id] - 1].of_gemv, cat = s->n == dom->n && parts_concatenated(o);
+    struct output_parts none = {0}, p = none;
+    if (!r->flat && s != dom && (gemv || cat)) p = parts_match(r, s, dom, at);
+    p.alike = p.n && gemv && level_of(r, o);
+    return p.alike || cat ? p : none;
 }
 
-/* The shape of the largest output, but for concatenations of parts that are as large as another. */
-static const struct shape *domain_of(struct sgraph *g, const uint32_t *unit, uint32_t n) {
+/* The shape of the largest output, but for those in parts that are as large as another. */
+static const struct shape *domain_of(struct rangeify *r, const uint32_t *unit, uint32_t n) {
     const struct shape *dom = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        const uop *o = g->unit[unit[i]].n;
-        const struct shape *s = written(g, o);
-        bool cat = false;
-        uint32_t axis;
-        for (uint32_t k = 0; k < n && !cat; k++) cat = cat_parts(o, s, written(g, g->unit[unit[k]].n), &axis);
-        if (!cat && (!dom || shape_size(s) > shape_size(dom))) dom = s;
+        const uop *o = r->g->unit[unit[i]].n;
+        const struct shape *s = written(r->g, o);
+        bool parts = false;
+        for (uint32_t k = 0; k < n && !parts; k++)
+            parts = parts_in(r, o, written(r->g, r->g->unit[unit[k]].n), NULL).n;
+        if (!parts && (!dom || shape_size(s) > shape_size(dom))) dom = s;
     }
     return dom;
 }
@@ -814,7 +813,7 @@ static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint3
     map_init(&r->row_ranges, r->a);
     uop_memo_clear(&r->highest);
     map_init(&r->range_levels, r->a);
-    const struct shape *dom = domain_of(r->g, unit, n);
+    const struct shape *dom = domain_of(r, unit, n);
     r->dims = r->flat ? 1 : dom->n;
     for (uint32_t i = 0; i < r->dims; i++) {
         int64_t size = r->flat ? shape_size(dom) : dom->d[i];
@@ -825,32 +824,47 @@ static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint3
 
 typedef VEC(const uop *) store_vec;
 
-/* The stores of an output at the coordinates of the domain: one, or one for each part of a concatenation. */
+/* One store for all parts, whose coordinate along them is a RANGE until parts_each(). */
+static void store_alike(struct rangeify *r, const uop *o, struct output_parts p, const uop **at,
+                        store_vec *store) {
+    const uop *part = new_range(r, AX_LOOP, p.n, 0, PART_RANGE);
+    uint32_t before = r->statements;
+    at[p.axis] = add(r, at[p.axis], mul(r, part, p.step));
+    vec_push(r->a, store, store_of(r, o, at));
+    r->statements += (uint32_t)(p.n - 1) * (r->statements - before);
+    if (r->statements > KERNEL_STATEMENTS) refuse(r, o, "too much in one kernel");
+    if (r->row_reads.n) refuse(r, o, "parts of rows that are kept");
+}
+
+/* The stores of an output at the coordinates of the domain: one, or one for each of its parts. */
 static void store_output(struct rangeify *r, const uop *o, const struct shape *dom, store_vec *store) {
     const struct shape *s = written(r->g, o);
-    const uop *at[SHAPE_MAX], *first;
-    uint32_t axis;
-    int64_t parts = r->flat ? 0 : cat_parts(o, s, dom, &axis);
+    const uop *at[SHAPE_MAX];
+    struct output_parts p = parts_in(r, o, dom, at);
     if (r->flat) {
         at[0] = r->dim[0];
         bool part = o->op == OP_SCATTER || (o->op == OP_ASSIGN && o->nsrc > 2);
         if (part || shape_size(s) != shape_size(dom)) refuse(r, o, "another size");
-    } else if (!embed(r, dom, parts ? dom : s, at))
+    } else if (!p.n && !embed(r, dom, s, at))
         refuse(r, o, "outputs over different domains");
-    if (!parts && !r->illegal) vec_push(r->a, store, store_of(r, o, at));
-    for (int64_t k = 0; k < parts && !r->illegal; k++) {
-        if (!k) first = at[axis];
-        at[axis] = add(r, first, idx(r, k * dom->d[axis]));
+    if (r->illegal) return;
+    if (p.alike) {
+        store_alike(r, o, p, at, store);
+        return;
+    }
+    const uop *first = p.n ? at[p.axis] : NULL;
+    for (int64_t k = 0; k < RG_MAX(p.n, 1) && !r->illegal; k++) {
+        if (k) at[p.axis] = add(r, first, idx(r, k * p.step));
         vec_push(r->a, store, store_of(r, o, at));
     }
 }
 
 static const uop *write_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n, const uint8_t *stored) {
+    for (uint32_t i = 0; i < n; i++) r->out[unit[i]] = 1;
     const struct shape *dom = begin(r, unit, n, stored);
     store_vec store = {0};
     for (uint32_t i = 0; i < n; i++) {
         const uop *o = r->g->unit[unit[i]].n;
-        r->out[unit[i]] = 1;
         if (n > KERNEL_OUTPUTS) refuse(r, o, "too many outputs for one kernel");
         if (n > 1 && o->op == OP_SCATTER) refuse(r, o, "a scatter has a kernel of its own");
         for (uint32_t k = 0; k < i; k++)
@@ -872,7 +886,10 @@ const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n,
     }
     /* parts that have checkpoints are not priced together: they are computed one after the other */
     bool later = r->flat || r->g->checkpointed;
-    return sink && !r->illegal && !later ? rangeify_parts(r, sink) : sink;
+    if (sink && !later) sink = rangeify_parts(r, sink);
+    if (sink) sink = parts_each(r, sink);
+    if (sink && sink->nsrc > KERNEL_OUTPUTS) refuse(r, sink, "too many stores for one kernel");
+    return r->illegal ? NULL : sink;
 }
 
 /* ---- the grid ------------------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
-/* Concatenations that are stored part by part, beside other results of a part's shape, in one iteration (store_output in
- * src/schedule/rangeify.c): random shapes, planned for a CPU and for an H200, and interpreted. */
+/* Concatenations, and products of several matrices by one vector, that are stored part by part beside other results of a part's
+ * shape, in one iteration (store_output in src/schedule/rangeify.c): random shapes, planned for a CPU and for an H200, and
+ * interpreted. */
 #include "planned.h"
 #include "test.h"
 
@@ -85,4 +86,58 @@ TEST(schedule_parts_are_priced_whole) {
     CHECK_EQ(c.run.sched.call.n, 1);
     CHECK_EQ((int64_t)c.run.sched.prog.p[0].bytes, (int64_t)(4 + 1 + 3) * 32 * 256 * 4);
     arena_free(&c.arena);
+}
+
+/* heads x size products of a matrix by vector x, with rotary positions or without. */
+static const char *product(struct arena *a, int matrix, int heads, int size, int depth, bool rotary) {
+    const char *y = arena_printf(
+        a, "(RESHAPE (REDUCE_AXES[ADD] (MUL (CAST<f32> (BUFFER<bf16>[%d] %d %d)) (EXPAND x %d %d)) 1) %d %d)",
+        matrix, heads * size, depth, heads * size, depth, heads, size);
+    int half = size / 2;
+    if (!rotary) return y;
+    const char *l = arena_printf(a, "(SHRINK %s 0 %d 1 0 %d 1)", y, heads, half),
+               *h = arena_printf(a, "(SHRINK %s 0 %d 1 %d %d 1)", y, heads, half, half),
+               *c = arena_printf(a, "(EXPAND (BUFFER<f32>[4] 1 %d) %d %d)", half, heads, half),
+               *s = arena_printf(a, "(EXPAND (BUFFER<f32>[5] 1 %d) %d %d)", half, heads, half);
+    return arena_printf(a,
+                        "(ADD (PAD (SUB (MUL %s %s) (MUL %s %s)) -0.0 0 0 0 0 %d 0) "
+                        "(PAD (ADD (MUL %s %s) (MUL %s %s)) -0.0 0 0 0 %d 0 0))",
+                        l, c, h, s, half, h, c, l, s, half);
+}
+
+/* Queries of `group` heads for each of keys and values, as (heads x group, size) or apart. */
+static const char *projections(struct arena *a, int heads, int group, int size, int depth, bool rotary,
+                               bool apart, bool norm) {
+    const char *x = arena_printf(a, "(CAST<f32> (BUFFER<bf16>[0] 1 %d))", depth);
+    if (norm)
+        x = arena_printf(a,
+                         "(MUL %s (EXPAND (RECIP (SQRT (ADD (REDUCE_AXES[ADD] (MUL %s %s) 1) "
+                         "1.0))) 1 %d))",
+                         x, x, x, depth);
+    const char *q = product(a, 1, heads * group, size, depth, rotary),
+               *k = product(a, 2, heads, size, depth, rotary), *v = product(a, 3, heads, size, depth, false);
+    if (apart) q = arena_printf(a, "(RESHAPE %s %d %d %d)", q, heads, group, size);
+    return arena_printf(a, "kernel g\nx = %s\n(GRAPH (CAST<bf16> %s) (CAST<bf16> %s) (CAST<bf16> %s))\n", x,
+                        q, k, v);
+}
+
+TEST(schedule_products_of_one_vector_share_a_kernel) {
+    uint32_t count = getenv("SEEDS") ? (uint32_t)atoi(getenv("SEEDS")) : 16;
+    for (uint32_t seed = 0; seed < count; seed++) {
+        state = seed + (getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 1) * 1000;
+        int heads = 2 + (int)rnd(7), group = 1 + (int)rnd(5), size = 2 * (16 + (int)rnd(32)),
+            depth = (1 << 18) / (heads * group * size) + 1 + (int)rnd(100); /* of a GEMV */
+        bool rotary = rnd(2), apart = rnd(2), norm = rnd(2);
+        for (int gpu = 0; gpu < 2; gpu++) {
+            struct parts_case c = {.opts = {.gpu = gpu, .mode = PLAN_FUSE_ALL}};
+            arena_init(&c.arena, &c.err);
+            c.text = projections(&c.arena, heads, group, size, depth, rotary, apart, norm);
+            if (err_guard(&c.err, case_run, &c)) FAIL("%s\n%s", c.err.msg, c.text);
+            if (!c.ok) FAIL("%s\n%s", c.why.p, c.text);
+            if (gpu && group <= 4 && c.run.sched.call.n != 1)
+                FAIL("%u calls, group %d, norm %d, rotary %d\n%s", c.run.sched.call.n, group, norm, rotary,
+                     c.text);
+            arena_free(&c.arena);
+        }
+    }
 }
