@@ -389,11 +389,23 @@ uint32_t spread_cells(const spread_vec *v) {
     return n;
 }
 
+/* Do cooperative loops load more than SMs have in flight? */
+static bool loads_much(const struct linear *lin, const spread_vec *v, const struct gpu_spec *gpu) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < v->n; i++)
+        for (uint32_t k = v->p[i].begin; k < v->p[i].end; k++) {
+            const uop *n = lin->u[k];
+            if (n->op == OP_LOAD || n->op == OP_PRED_LOAD)
+                bytes += (double)lin->u[v->p[i].begin]->src[0]->hi * n->lanes * dtype_info[n->dt].bytes;
+        }
+    return bytes * (double)lin->grid > gpu_cost.bytes_in_flight * gpu->sms;
+}
+
 /* About four iterations per thread, or sixteen of columns (of up to 16 bytes), equally many if possible; within a warp rather
  * than with barriers; few threads where reductions are many; and rows that leave registers to compute
  * with. */
-static double threads_cost(const struct linear *lin, uint32_t n, int64_t most, uint32_t cells, int64_t kept) {
-    double busy = (lin->gpu ? lin->gpu : gpu_spec_default())->sms * gpu_cost.threads_coop;
+static double threads_cost(const struct linear *lin, uint32_t n, int64_t most, uint32_t cells, int64_t kept,
+                           double busy) {
     int64_t iterations = coop_iterations(most, n);
     double idle = (double)(iterations * n) / (double)most;
     uint32_t block = n * RG_MAX(lin->columns, 1u);
@@ -402,7 +414,7 @@ static double threads_cost(const struct linear *lin, uint32_t n, int64_t most, u
                   0.1 * (block > MANY_THREADS) + 4.5e-5 * block * cells +
                   0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
     double threads = (double)lin->grid * n;
-    if ((most >= LONG || lin->columns) && threads < busy) cost += 0.3 * log2(busy / threads);
+    if (threads < busy) cost += 0.3 * log2(busy / threads);
     return cost;
 }
 
@@ -411,10 +423,13 @@ uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit
     double best = INFINITY;
     int64_t most = 1;
     uint32_t at = 0, cells = spread_cells(v);
+    const struct gpu_spec *gpu = lin->gpu ? lin->gpu : gpu_spec_default();
     for (uint32_t i = 0; i < v->n; i++) most = RG_MAX(most, lin->u[v->p[i].begin]->src[0]->hi);
+    bool waits = most >= LONG || lin->columns || loads_much(lin, v, gpu);
+    double busy = waits ? gpu->sms * gpu_cost.threads_coop : 0;
     for (uint32_t n = least; v->n && n <= limit; n += n < 32 ? n : 32) {
         int64_t kept = rows_kept(lin, v, rows, n);
-        double cost = threads_cost(lin, n, most, cells, kept);
+        double cost = threads_cost(lin, n, most, cells, kept, busy);
         bool adds_many =
             lin->columns && coop_iterations(most, n) > COLUMN_ADDS && n < limit; /* block_sums.c */
         if (kept <= GPU_ROW_REGISTERS && !adds_many && cost < best) best = cost, at = n;
