@@ -227,7 +227,7 @@ TEST_SLOW(simgpu_attention_forms, 300) {
     say(12, 6, 6, 0);
 }
 
-/* Few queries over many keys: scores and weights of one to sixteen queries are stored; those of more are cut into chunks of keys. */
+/* Few queries over many keys, which are cut into chunks; scores and weights that are stored, where they cannot be. */
 TEST_SLOW(simgpu_attention_decode, 300) {
     const struct sim_case s[] = {
         {"decode bf16", .fn = attention, .grads = true, .in = {QKV(RG_BF16, 3, 3, 1, 256, 64)}, .most = 4e-2},
@@ -245,5 +245,29 @@ TEST_SLOW(simgpu_attention_decode, 300) {
          .most = 2e-2},
     };
     check_all(s, RG_COUNT(s), "SIM90");
+    say(1, 1, 1, 0);
+}
+
+/* One to three queries for each of a group of heads, over keys of any number: chunks of whole tiles, of others, none. */
+TEST_SLOW(simgpu_attention_decode_random, 300) {
+    uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 1;
+    unsigned n = getenv("SEEDS") ? (unsigned)strtoull(getenv("SEEDS"), NULL, 10) : 6;
+    for (uint64_t i = 0; i < n; i++) {
+        struct sim_draw d = {first + 1000 * i};
+        int64_t batch = draw(&d, 1, 2), heads = draw(&d, 1, 3), group = draw(&d, 1, 4), t = draw(&d, 1, 3),
+                w = 8 * draw(&d, 5, 17), keys = i % 2 ? 64 * draw(&d, 2, 8) : draw(&d, 100, 400);
+        bool masked = draw(&d, 0, 1);
+        enum rg_dtype dt = draw(&d, 0, 1) ? RG_BF16 : RG_F16;
+        struct sim_case s = {.name = "decode",
+                             .fn = attention,
+                             .n = {masked ? MASKED : PLAIN},
+                             .most = 2e-2,
+                             .in = {{dt, {batch, heads * group, t, w}},
+                                    {dt, {batch, heads, keys, w}},
+                                    {dt, {batch, heads, keys, w}},
+                                    {RG_F32, {t, keys}}}};
+        if (!masked) s.in[3].d[0] = 0;
+        check_all(&s, 1, "SIM90");
+    }
     say(1, 1, 1, 0);
 }

@@ -488,14 +488,17 @@ static bool fits_config(const struct attention_kernel *r, const struct attention
 }
 
 /* Decoding: few queries, whose keys are loaded once. With few blocks on each SM more stages keep memory busy, if these blocks still
- * are resident together: 67 MB in 256 blocks took 23.9 us with 2 stages, 21.2 with 4 (H200); 268 MB in 512 blocks take a second wave. */
-static bool is_few_blocks(const struct attention_kernel *r, const struct attention_config *s) {
+ * are resident together: 67 MB in 256 blocks took 23.9 us with 2 stages, 21.2 with 4 (H200); 268 MB in 512 blocks take a second wave.
+ * A row of few tiles has all of them in flight at once. */
+static bool is_few_blocks(const struct attention_kernel *r, struct attention_config *s) {
     const struct view *v = r->v;
+    int64_t tiles = (v->axis[r->row[0]].size + s->n - 1) / s->n;
+    s->stages = (int)RG_MIN(tiles + 1, s->stages);
     int64_t blocks = 1, fit = v->gpu->smem_sm / (shared_bytes(r, s) + v->gpu->smem_reserved);
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid && i != r->m) blocks *= (int64_t)v->axis[i].most;
-    return v->axis[r->m].size < s->m && r->inner == 1 && r->outer == 1 &&
-           v->axis[r->row[0]].size > s->stages * s->n && blocks <= fit * v->gpu->sms;
+    return v->axis[r->m].size < s->m && r->inner == 1 && r->outer == 1 && tiles > 1 &&
+           blocks <= fit * v->gpu->sms;
 }
 
 /* Not specialized: 128 rows per block if four warpgroups are resident, so that MMA of one overlaps softmax of another; else 64 if
@@ -516,8 +519,8 @@ const char *gpu_attention(struct view *v) {
         {.m = 128, .n = 64, .stages = 2, .specialized = true, .inner = 2, .outer = 2, .cols = 128},
     };
     static const struct attention_config plain[] = {{.m = 128, .n = 64, .stages = 2},
-                                                    {.m = 64, .n = 64, .stages = 2}},
-                                         few = {.m = 64, .n = 64, .stages = 4};
+                                                    {.m = 64, .n = 64, .stages = 2}};
+    struct attention_config few = {.m = 64, .n = 64, .stages = 4};
     struct attention_kernel r = {.v = v, .m = -1, .cols = -1, .dt = DT_VOID};
     const char *list = NULL;
     if (v->gpu->cc / 10 != 9 || !v->stages || !find_row_axes(&r) || !find_products(&r)) return "";
