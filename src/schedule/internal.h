@@ -230,6 +230,7 @@ struct rangeify {
     uint32_t sym_buffer, sym_reduce, sym_dim;
     const char *illegal; /* why no kernel can do this; NULL: legal */
     bool flat;           /* one linear coordinate for all tensors: for BATCH */
+    bool beside;         /* any output may be stored in parts beside others */
 };
 void rangeify_init(struct rangeify *, struct sgraph *, struct arena *scratch);
 /* A new ir for kernels, in this arena; the one before may be gone. */

@@ -82,20 +82,28 @@ bool parts_concatenated(const uop *n) {
     return n->op == OP_ADD && (n->src[0]->op == OP_PAD || n->src[1]->op == OP_PAD);
 }
 
+static uint32_t long_axes(const struct shape *s) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++) n += s->d[i] != 1;
+    return n;
+}
+
 struct output_parts parts_match(struct rangeify *r, const struct shape *s, const struct shape *dom,
                                 const uop **at) {
     struct output_parts p = {0}, none = {0};
-    uint32_t j = 0;
+    uint32_t j = 0, axes = long_axes(s);
+    bool longer = axes == long_axes(dom); /* an axis is; else there is one more */
+    if (!longer && axes != long_axes(dom) + 1) return none;
     for (uint32_t i = 0; i < s->n; i++) {
         while (j < dom->n && dom->d[j] == 1) j++;
         int64_t d = j < dom->n ? dom->d[j] : 1;
-        bool same = s->d[i] == d, longer = d > 1 && s->d[i] % d == 0;
-        if (at) at[i] = s->d[i] > 1 && longer ? r->dim[j] : uop_idx(r->ir, 0);
+        bool same = s->d[i] == d, along = same || (longer && s->d[i] % d == 0);
+        if (at) at[i] = s->d[i] > 1 && along ? r->dim[j] : uop_idx(r->ir, 0);
         if (s->d[i] == 1) continue;
-        j += longer;
+        j += along;
         if (same) continue;
-        if (p.n) return none;
-        p = (struct output_parts){longer ? s->d[i] / d : s->d[i], longer ? d : 1, i, false};
+        if (p.n || along != longer) return none;
+        p = (struct output_parts){along ? s->d[i] / d : s->d[i], along ? d : 1, i, false};
     }
     while (j < dom->n && dom->d[j] == 1) j++;
     return j == dom->n && p.n <= PARTS_MOST ? p : none;

@@ -693,8 +693,8 @@ static struct output_parts parts_in(struct rangeify *r, const uop *o, const stru
     const struct shape *s = written(r->g, o);
     bool gemv = r->g->unit[r->g->unit_of[o->id] - 1].of_gemv, cat = s->n == dom->n && parts_concatenated(o);
     struct output_parts none = {0}, p = none;
-    if (!r->flat && s != dom && (gemv || cat)) p = parts_match(r, s, dom, at);
-    p.alike = p.n && gemv && level_of(r, o);
+    if (!r->flat && s != dom && (gemv || cat || r->beside)) p = parts_match(r, s, dom, at);
+    p.alike = p.n && (r->beside || (gemv && level_of(r, o)));
     return p.alike || cat ? p : none;
 }
 

@@ -5,6 +5,7 @@
  * get a copy of it (two buffers that are swapped), and planning starts over.
  * Tests: tests/unit/schedule.c, tests/semantics */
 #include <math.h>
+#include <stdlib.h>
 
 #include "schedule/internal.h"
 
@@ -444,6 +445,108 @@ static void batch_calls(struct schedule_state *s) {
     if (!sort_calls(s)) err_throw(s->g.ir->err, RG_EINTERNAL, "schedule: a batch closed a cycle");
 }
 
+/* ---- short calls side by side ------------------------------------------------------------------------------------- */
+
+/* A call that takes little more than its launch, element by element or by sums of few terms, and how it is joined: of two that
+ * wait for equally many others neither waits for the other. */
+enum { SHORT_TERMS = 64, SHORT_TRIES = 4, SHORT_CALLS = 4096 };
+#define SHORT_TIME 1.15 /* launches */
+#define JOINED_GAIN 0.75
+
+static bool is_short(struct schedule_state *s, const struct planned_call *c, double launch) {
+    const struct built *b = c->k.built;
+    uop_vec topo = {0};
+    if (b->builtin || b->loop || c->table || c->k.price.seconds > SHORT_TIME * launch) return false;
+    struct arena_mark mark = arena_mark(s->g.eval);
+    bool fits = true;
+    uop_topo(s->g.eval, &b->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n && fits; i++) {
+        const uop *n = topo.p[i];
+        double terms = 1;
+        for (uint32_t k = 1; k < n->nsrc && n->op == OP_REDUCE; k++) terms *= (double)n->src[k]->src[0]->hi;
+        fits = terms <= SHORT_TERMS && n->op != OP_SCAN && n->op != OP_STAGE && n->op != OP_STORE_ADD;
+    }
+    arena_release(s->g.eval, mark);
+    return fits;
+}
+
+static int64_t first_size(struct schedule_state *s, const struct planned_call *c) {
+    const uop *n = s->g.unit[c->k.unit[0]].n;
+    return shape_size(sg_shape(&s->g, n->op == OP_ASSIGN ? n->src[1] : n));
+}
+
+static int by_number(const void *x, const void *y) {
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* Makes call b a part of call a, if one kernel for both takes a launch less. */
+static bool join_call(struct schedule_state *s, struct planned_call *a, const struct planned_call *b,
+                      double launch) {
+    int64_t x = first_size(s, a), y = first_size(s, b);
+    uint32_t n = a->k.n + b->k.n;
+    if (RG_MAX(x, y) % RG_MAX(RG_MIN(x, y), 1) || RG_MAX(x, y) > PARTS_MOST * RG_MIN(x, y)) return false;
+    struct planned_kernel both = {.unit = NULL, .n = n};
+    uint32_t *unit = arena_array(s->a, uint32_t, n);
+    memcpy(unit, a->k.unit, a->k.n * sizeof *unit), memcpy(unit + a->k.n, b->k.unit, b->k.n * sizeof *unit);
+    qsort(unit, n, sizeof *unit, by_number);
+    both.unit = unit;
+    struct arena_mark mark = arena_mark(s->g.eval);
+    const uop *sink = rangeify_kernel(&s->rf, unit, n, s->plan.stored);
+    double seconds = sink ? price_kernel(&s->rf, sink, sg_machine(&s->g)).seconds : INFINITY;
+    arena_release(s->g.eval, mark);
+    if (!(seconds < a->k.price.seconds + b->k.price.seconds - JOINED_GAIN * launch)) return false;
+    plan_emit(&s->g, &s->rf, &both, s->plan.stored);
+    a->k = both;
+    for (uint32_t k = 0; k < b->after.n; k++) vec_push(s->a, &a->after, b->after.p[k]);
+    for (uint32_t k = 0; k < b->covers.n; k++) vec_push(s->a, &a->covers, b->covers.p[k]);
+    for (uint32_t k = 0; k < b->reads.n; k++) vec_push(s->a, &a->reads, b->reads.p[k]);
+    return true;
+}
+
+/* Removes the calls that are a part of another, to[i], and orders the others. */
+static void drop_calls(struct schedule_state *s, const uint32_t *to) {
+    uint32_t n = s->call.n, kept = 0, *number = arena_array(s->a, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        if (to[i] == i) number[i] = kept++;
+    for (uint32_t i = 0; i < n; i++) {
+        if (to[i] != i) continue;
+        struct planned_call *c = &s->call.p[i];
+        for (uint32_t k = 0; k < c->after.n; k++) c->after.p[k] = number[to[c->after.p[k]]];
+        s->call.p[number[i]] = *c;
+    }
+    s->call.n = kept;
+    if (!sort_calls(s)) err_throw(s->g.ir->err, RG_EINTERNAL, "schedule: joined calls closed a cycle");
+}
+
+/* On a GPU: rotary positions of queries and of keys, what is written to two caches. */
+static void join_short_calls(struct schedule_state *s) {
+    uint32_t n = s->call.n, joined = 0, *depth = arena_array(s->a, uint32_t, n + 1),
+             *to = arena_array(s->a, uint32_t, n + 1);
+    VEC(uint32_t) *at = arena_calloc(s->a, n + 1, sizeof *at); /* by depth: short calls */
+    const struct model *machine = sg_machine(&s->g);
+    double launch = (model_value(machine, MODEL_LAUNCH) + model_value(machine, MODEL_FORK)) * 1e-9;
+    struct exchange_order x;
+    const struct sched_opts *o = s->g.opts;
+    bool plain = o->mode != PLAN_COST || o->no_multi || o->no_batch || s->g.checkpointed;
+    if (!o->gpu || plain || n < 2 || n > SHORT_CALLS || find_exchanges(s, &x)) return;
+    rangeify_restart(&s->rf, s->g.region);
+    s->rf.beside = true;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t c = s->order[i], k = 0;
+        struct planned_call *call = &s->call.p[c];
+        for (uint32_t j = 0; j < call->after.n; j++) depth[c] = RG_MAX(depth[c], depth[call->after.p[j]] + 1);
+        to[c] = c;
+        if (!is_short(s, call, launch)) continue;
+        uint32_t *list = at[depth[c]].p, most = at[depth[c]].n, first = most - RG_MIN(most, SHORT_TRIES);
+        for (k = first; k < most && to[c] == c; k++)
+            if (join_call(s, &s->call.p[list[k]], call, launch)) to[c] = list[k], joined++;
+        if (to[c] == c) vec_push(s->a, &at[depth[c]], c);
+    }
+    s->rf.beside = false;
+    if (joined) drop_calls(s, to);
+}
+
 /* ---- memory and calls -------------------------------------------------------------------------------------------------- */
 
 struct buffer_numbers {
@@ -673,6 +776,7 @@ static void plan_program(void *arg, const uint8_t *unused) {
             err_throw(j->ir->err, RG_EINTERNAL, "schedule: kernels depend on each other in a cycle");
         }
         batch_calls(&s);
+        join_short_calls(&s);
         write_calls(&s);
         if (is_one_by_one(&s)) lower_peak(j->a, j->out, j->o->lean);
         extend_lives(&s);

@@ -141,3 +141,31 @@ TEST(schedule_products_of_one_vector_share_a_kernel) {
         }
     }
 }
+
+/* Results that have nothing in common but that each takes no longer than a launch, one of them up to five times as large. What
+ * waits for one of them, or takes longer, is a kernel of its own. */
+TEST(schedule_joins_short_calls) {
+    uint32_t count = getenv("SEEDS") ? (uint32_t)atoi(getenv("SEEDS")) : 40;
+    for (uint32_t seed = 0; seed < count; seed++) {
+        state = seed + (getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 1) * 1000;
+        int x = 2 + (int)rnd(20), y = 2 + (int)rnd(70), parts = 1 + (int)rnd(5), where = (int)rnd(3);
+        int d[3] = {x, y, parts}, order[3][3] = {{2, 0, 1}, {0, 2, 1}, {0, 1, 2}};
+        for (int gpu = 0; gpu < 2; gpu++) {
+            struct parts_case c = {.opts.gpu = gpu};
+            arena_init(&c.arena, &c.err);
+            const char *s = arena_printf(&c.arena, "%d %d %d", d[order[where][0]], d[order[where][1]],
+                                         d[order[where][2]]);
+            c.text = arena_printf(
+                &c.arena,
+                "kernel g\na = (CONTIGUOUS (NEG (BUFFER<f32>[0] %d %d)))\n"
+                "b = (CONTIGUOUS (REDUCE_AXES[ADD] (BUFFER<f32>[1] 3 %d %d) 0))\n"
+                "c = (CONTIGUOUS (MUL (BUFFER<bf16>[2] %s) (BUFFER<bf16>[3] %s)))\n(GRAPH a b c)\n",
+                x, y, x, y, s, s);
+            if (err_guard(&c.err, case_run, &c)) FAIL("%s\n%s", c.err.msg, c.text);
+            if (!c.ok) FAIL("%s\n%s", c.why.p, c.text);
+            if (gpu && c.run.sched.call.n != (parts > 4 ? 2u : 1u))
+                FAIL("%u calls\n%s", c.run.sched.call.n, c.text);
+            arena_free(&c.arena);
+        }
+    }
+}

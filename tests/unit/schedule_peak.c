@@ -73,9 +73,9 @@ TEST(schedule_lowers_peak) {
         bool lean;
         uint32_t calls;
         double most;
-    } job[] = {{"x", LATER, false, 13, 5.1},
-               {"t", LATER, false, 13, 6.1},
-               {"t", LATER, true, 14, 5.1},
+    } job[] = {{"x", LATER, false, 12, 5.1},
+               {"t", LATER, false, 12, 6.1},
+               {"t", LATER, true, 13, 5.1},
                {"x", SOONER, false, 9, 4.1}};
     for (uint32_t i = 0; i < RG_COUNT(job); i++) {
         struct peak_case c = {.opts.lean = job[i].lean};
