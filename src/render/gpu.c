@@ -19,7 +19,7 @@ enum {
     CAPPED_REGISTERS = 128, /* threads with LEAST_SUMS .. MOST_SUMS accumulators */
     OTHER_REGISTERS = 32,   /* registers of a thread besides its accumulators */
     LEAST_SUMS = 40,
-    MOST_SUMS = 80,
+    MOST_SUMS = 96,
 };
 
 static const struct dialect cuda_c = {

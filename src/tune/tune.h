@@ -73,7 +73,8 @@ double predict_gpu_coop(double fmas, double bytes, const struct gpu_spec *);
 struct gpu_dots {
     double rows, columns, depth, together;
     double lines; /* of a warp's load of the rows */
-    double bytes; /* of an operand */
+    double bytes; /* of an operand .. */
+    double load;  /* .. and of a load */
 };
 double predict_gpu_dots(const struct gpu_dots *, const struct gpu_spec *);
 /* gpu_count.c: the work of a block of a linear program: threads per block (0: one grid iteration per thread), grid iterations per

@@ -58,6 +58,26 @@ TEST_SLOW(few_rows_heuristic, 120) {
     }
 }
 
+/* f32, K-major, of any number of rows and any length: both operands in shared memory, the lanes of a warp share k, and where columns are few
+ * the warps of a block do too. */
+TEST_SLOW(few_rows_in_shared_memory, 120) {
+    int parts = 0, whole = 0, rows = 0;
+    for (int i = 0; i < 8; i++) {
+        uint64_t r = hash_u64((uint64_t)i);
+        int64_t m = 5 + (int64_t)(r % 28), n = 40 + (int64_t)(r >> 8 & 255),
+                k = (1 << 18) / n + 1 + (int64_t)(r >> 24 & 255);
+        if (i % 2) k = (k + 3) / 4 * 4;
+        struct few f = {{.m = m, .n = n, .k = k, .tb = true, .dt = "f32"}, false};
+        struct product x = chosen_for(&f, 90);
+        bool staged = strstr(x.opts, "THREAD(k_l)") != NULL;
+        rows += staged, parts += strstr(x.opts, "THREAD(k_p)") != NULL;
+        whole += staged && strstr(x.opts, "_v)");
+        product_check(&x, NULL);
+    }
+    TEST_INFO("%d staged, %d in parts, %d by 16 bytes", rows, parts, whole);
+    CHECK(rows >= 4 && parts && whole);
+}
+
 /* The sum's order is that of the list, and lists are equal on every GPU with such instructions. */
 TEST(few_rows_are_alike_everywhere) {
     for (size_t i = 0; i < RG_COUNT(few); i++) {
@@ -94,8 +114,9 @@ TEST(few_columns_take_the_cheaper_form) {
         {{.m = 200000, .n = 13, .k = 257, .dt = "f32"}, "STAGE("},
         {{.m = 65536, .n = 10, .k = 769, .dt = "bf16"}, "TC("},
         {{.m = 1000000, .n = 9, .k = 33, .dt = "f32"}, "STAGE("},
-        {{.m = 8192, .n = 6, .k = 4097, .tb = true, .dt = "f32"}, "COOP("},
-        {{.m = 30000, .n = 5, .k = 1001, .dt = "f32"}, "COOP("},
+        {{.m = 8192, .n = 6, .k = 4097, .tb = true, .dt = "f32"}, "THREAD(k_l)"},
+        {{.m = 30000, .n = 5, .k = 1001, .dt = "f32"}, "THREAD(k_l)"},
+        {{.m = 20000, .n = 2, .k = 1001, .dt = "bf16"}, "COOP("},
     };
     for (size_t i = 0; i < RG_COUNT(row); i++) {
         struct few f = {row[i].x, false};

@@ -178,10 +178,15 @@ TEST(block_split_k) {
         "UNROLL(k2)",
         "TILE(n,8,n1) THREAD(n1) TILE(k,64,k1) TILE(k1,16,k2) TILE(k2,4,k3) THREAD(k1) REG(k2) VEC(k3)",
         "TILE(n,4,n1) REG(n1) TILE(k,24,k1) TILE(k1,4,k2) TILE(k2,2,k3) THREAD(k1) THREAD(k2) UNROLL(k3)",
-        "PADTO(k,16) TILE(k,16,k1) THREAD(k1) TILE(n,8,n1) THREAD(n1) LOOP(m)",
+        "PADTO(k,16) TILE(k,16,k1) THREAD(k1) TILE(n,8,n1) THREAD(n1) ORDER(k1,n1) LOOP(m)",
         "TILE(n,16,n1) TILE(n1,4,n2) THREAD(n1) VEC(n2) TILE(k,16,k1) TILE(k1,4,k2) THREAD(k1) UNROLL(k2) "
         "STAGE(b,k,k1+k2,n1+n2)",
         "TILE(n,4,n1) THREAD(n1) TILE(k,8,k1) THREAD(k1) LOOP(m) SWAP(k,m)",
+        /* lanes of a warp, then warps */
+        "PADTO(k,16) TILE(k,16,k1) THREAD(k1) TILE(n,8,n1) THREAD(n1) LOOP(m)",
+        "TILE(n,4,n1) REG(n1) TILE(k,64,k1) TILE(k1,32,k2) THREAD(k1) THREAD(k2)",
+        "TILE(n,6,n1) TILE(n1,3,n2) THREAD(n1) REG(n2) TILE(k,32,k1) TILE(k1,16,k2) THREAD(k1) THREAD(k2) "
+        "ORDER(n1,k1,k2)",
     };
     for (size_t i = 0; i < RG_COUNT(size); i++)
         for (size_t l = 0; l < RG_COUNT(list); l++)

@@ -317,11 +317,21 @@ static const uop *digit_of_lane(struct thread_cx *b, const uop *lane) {
 
 static uint64_t busy_key(const uop *acc, uint32_t lane) { return (uint64_t)acc->arg.i << 8 | lane; }
 
+/* Partial sums that a warp has combined, all its lanes the same; not a fill, nor what MMA instructions left in lanes. */
+static bool is_common(struct thread_cx *b, const uop *stmt) {
+    const uop_vec *free = free_of(&b->fr, stmt);
+    const uop *to = access_buf(stmt);
+    for (uint32_t i = 0; i < free->n; i++)
+        if (free->p[i]->arg.range.kind == AX_COPY) return false;
+    return to->op == OP_LOCAL && to->arg.mem.space == SPACE_SHARED && !b->s->ntc;
+}
+
 /* May the first thread along a THREAD range do it for all? */
 static bool is_idle(struct thread_cx *b, const uop *stmt, uint32_t lane) {
     if (moves_with(b, stmt, b->first.p[lane])) return false;
     if (stmt->op == OP_SET) return !map_get(&b->busy, busy_key(stmt->src[0], lane), NULL);
-    return (stmt->op == OP_STORE || stmt->op == OP_STORE_ADD) && access_buf(stmt)->op == OP_PARAM;
+    if (stmt->op != OP_STORE && stmt->op != OP_STORE_ADD) return false;
+    return access_buf(stmt)->op == OP_PARAM || is_common(b, stmt);
 }
 
 /* Notes accumulators read by a statement that every thread along a THREAD range runs. */

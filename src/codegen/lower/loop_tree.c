@@ -52,7 +52,8 @@ struct loop_tree {
     VEC(struct effect *) all; /* in order of dependence */
     struct map by_node;
     uint32_t accs, locals;
-    uop_vec scratch; /* LOCALs that were made */
+    uop_vec scratch;  /* LOCALs that were made */
+    const uop *lanes; /* the THREAD range whose values are neighbours in a warp, or NULL */
 };
 
 static bool is_loop(const uop *r) { return axis_is_loop((enum axis_kind)r->arg.range.kind); }
@@ -280,6 +281,13 @@ static bool reduces_threads(const struct effect *e) {
     return false;
 }
 
+/* .. that threads other than the lanes of a warp have, which combine theirs by shuffles. */
+static bool meets_in_memory(const struct loop_tree *t, const struct effect *e) {
+    for (uint32_t i = 1; i < e->node->nsrc && e->node->op == OP_REDUCE; i++)
+        if (e->node->src[i]->arg.range.kind == AX_THREAD && e->node->src[i] != t->lanes) return true;
+    return false;
+}
+
 /* A tile whose ranges are no loops, for one thread: accumulators. */
 static bool in_registers(const struct effect *e) {
     if (e->node->op != OP_STAGE || e->node->arg.mem.space != SPACE_REG) return false;
@@ -330,7 +338,7 @@ static void make_cells(struct loop_tree *t, struct effect *e) {
         e->result = uop1(t->ir, OP_LOAD, e->cell);
         return;
     }
-    bool scan = e->node->op == OP_SCAN, threads = reduces_threads(e);
+    bool scan = e->node->op == OP_SCAN, threads = meets_in_memory(t, e);
     expanded_of(t, e, !scan, &coord);
     expanded_of(t, e, false, &users);
     if (lanes) {
@@ -520,6 +528,14 @@ static void add_dealt(struct loop_tree *t, struct effect *e, const uop *local, i
     vec_push(t->a, out, uop2(ir, OP_STORE, mk_index(ir, local, at, 1), sum));
 }
 
+/* The partial sums that the lanes of a warp have in an accumulator are combined by shuffles. */
+static bool combine_lanes(struct loop_tree *t, struct effect *e, const uop *v, uop_vec *out) {
+    if (!t->lanes || v != e->cell || e->memory || v->op != OP_ACC || !is_own(e, t->lanes)) return false;
+    const uop *bits = uop_idx(t->ir, t->lanes->src[0]->hi - 1);
+    vec_push(t->a, out, uop_mk(t->ir, OP_WARP_REDUCE, (const uop *[]){v, bits}, 2, ARG_INT(e->node->arg.i)));
+    return true;
+}
+
 /* The partial sums that threads have of a result, v, meet in shared memory: an element for each value of what else the result
  * moves with, unrolled ranges slowest and vectors fastest, so that the threads of a warp write side by side. */
 static void combine_threads(struct loop_tree *t, struct effect *e, const uop *v, uop_vec *out) {
@@ -527,8 +543,14 @@ static void combine_threads(struct loop_tree *t, struct effect *e, const uop *v,
     const uop_vec *free = free_of(&t->fr, e->node);
     uop_vec own = {0}, dims = {0}, part = {0};
     int64_t size, parts = 1;
+    const uop *done = combine_lanes(t, e, v, out) ? t->lanes : NULL;
     for (uint32_t i = 1; i < e->node->nsrc; i++)
-        if (e->node->src[i]->arg.range.kind == AX_THREAD) vec_push(t->a, &own, e->node->src[i]);
+        if (e->node->src[i]->arg.range.kind == AX_THREAD && e->node->src[i] != done)
+            vec_push(t->a, &own, e->node->src[i]);
+    if (!own.n) {
+        if (e->result != v) vec_push(t->a, out, uop2(ir, OP_SET, e->result, v));
+        return;
+    }
     for (uint32_t i = 0; i < own.n; i++) vec_push(t->a, &dims, own.p[i]), parts *= own.p[i]->src[0]->hi;
     for (int turn = 0; turn < 4; turn++) {
         uop_vec some = {0};
@@ -713,8 +735,8 @@ static const uop *build(struct loop_tree *t, struct effect *const *list, uint32_
         for (uint32_t i = 0; i < gr->e.n; i++) {
             struct effect *e = gr->e.p[i];
             if (e->first == depth) emit_meeting(t, e, &out);
-            if (e->node->op == OP_REDUCE && !e->memory && e->first == depth && e->result != e->cell)
-                emit_final(t, e, &out);
+            bool parts = e->result != e->cell || reduces_threads(e);
+            if (e->node->op == OP_REDUCE && !e->memory && e->first == depth && parts) emit_final(t, e, &out);
         }
     }
     for (uint32_t i = 0; i < n; i++)
@@ -726,12 +748,31 @@ const uop *tree_block(struct ir *ir, const uop_vec *v) {
     return uop_new(ir, OP_BLOCK, DT_VOID, 1, v->p, v->n, ARG_NONE);
 }
 
+/* The innermost THREAD range, if its values are lanes of a warp that all of a kernel's warps have. */
+static const uop *warp_lanes(struct loop_tree *t, const uop_vec *topo) {
+    uop_vec thread = {0};
+    const uop *last = NULL;
+    int64_t threads = 1;
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        if (n->op != OP_RANGE || n->arg.range.kind != AX_THREAD) continue;
+        bool known = false;
+        for (uint32_t k = 0; k < thread.n; k++) known |= thread.p[k]->arg.range.cls == n->arg.range.cls;
+        if (!last || range_by_pos(&last, &n) < 0) last = n;
+        if (!known) vec_push(t->a, &thread, n), threads *= n->src[0]->hi;
+    }
+    int64_t n = last ? last->src[0]->hi : 1;
+    bool whole = n > 1 && n <= MMA_LANES && !(n & (n - 1)) && threads % MMA_LANES == 0;
+    return whole && t->s->gpu->cc && !t->s->ntc ? last : NULL;
+}
+
 const uop *tree_build(struct sched *s, const uop *sink) {
     struct loop_tree t = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena};
     free_init(&t.fr, t.ir, t.a);
     map_init(&t.by_node, t.a);
     uop_vec topo = {0};
     uop_topo(t.a, &sink, 1, &topo);
+    t.lanes = warp_lanes(&t, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         uint16_t op = topo.p[i]->op;
         if (op == OP_REDUCE || op == OP_SCAN || op == OP_STAGE || op == OP_STORE || op == OP_STORE_ADD)

@@ -11,9 +11,12 @@
  *   N-major matrix    a lane has 16 consecutive bytes of columns, one for each of 8 or 16 instructions, eight lanes a line
  * (Lines that two warps read half each come from DRAM a sixth slower: docs/measurements/2026-11-16-h200-notes.md.)
  * Anything else that is N-major: FMAs; a thread has the columns of its 16 bytes, or one if rows are not aligned, and takes k
- * round-robin. K-major: threads of a block share k, with a register tile of all rows by some columns.
+ * round-robin. K-major: threads of a block share k, with a register tile of all rows by some columns; the rows, of which each column
+ * needs all, come from L2 for each of these tiles, or, f32, with the matrix to shared memory, once for all warps of a block.
  * Tests: tests/unit/gpu_skinny_gemm.c, tests/unit/gpu_threads.c, tests/unit/cuda.c */
 #include "tune/choose/choose.h"
+
+#include <math.h>
 
 #define MAX_ROWS 32            /* more are tiled in shared memory (gpu_gemm.c) .. */
 #define MAX_ROWS_NMAJOR 16     /* .. and of an N-major matrix if there is wgmma */
@@ -31,7 +34,14 @@
 #define STEP_REGISTERS 16   /* of a step, 16 rows, .. */
 #define COLUMN_REGISTERS 10 /* .. 8 columns .. */
 #define OTHER_REGISTERS 20
-#define ENOUGH 0.7 /* of the bytes in flight that are wanted */
+#define ENOUGH 0.7       /* of the bytes in flight that are wanted */
+#define ROWS_THREADS 512 /* of a block that stages rows, at most, .. */
+#define ROWS_SUMS 96     /* sums of a thread .. */
+#define ROWS_OTHER 36    /* and other registers .. */
+#define ROWS_TERMS 4     /* terms of a step that a thread has, at most .. */
+#define ROWS_COPIES 16   /* of a thread for a tile, which are unrolled .. */
+#define ROWS_STAGES 3    /* of the pipeline, at most .. */
+#define ROWS_COPY 6      /* instructions of a copy by cp.async */
 
 struct skinny_gemm {
     struct view *v;
@@ -255,10 +265,140 @@ static bool write_dots(struct skinny_gemm *x) {
     if (vector) str_printf(&x->s, " TILE(%s,%d,%s) UNROLL(%s)", k, x->lanes, k1, k1);
     str_printf(&x->s, " COOP(%s)", k);
     double lines = access_stride(v, x->few_load, x->k, 1) == 1 ? 1 : (double)x->m; /* of a warp's load */
-    x->seconds =
-        predict_gpu_dots(&(struct gpu_dots){(double)x->m, (double)(x->batch * x->n), (double)x->depth,
-                                            (double)cols, lines, x->wide_load->bytes},
-                         v->gpu);
+    x->seconds = predict_gpu_dots(&(struct gpu_dots){(double)x->m, (double)(x->batch * x->n),
+                                                     (double)x->depth, (double)cols, lines,
+                                                     x->wide_load->bytes, vector ? 16 : x->wide_load->bytes},
+                                  v->gpu);
+    return true;
+}
+
+/* ---- FMA, rows and matrix in shared memory ---------------------------------------------------------------------- */
+
+/* The lanes of a warp share k; its threads have all rows by `together` columns. Warps of a block: `warps` along the columns, `parts` along
+ * k. */
+struct rows_tile {
+    int64_t together, warps, parts, terms; /* terms: of a thread in a step */
+    int stages;
+    bool vector; /* rows of 16-byte chunks: that many terms */
+};
+
+static int64_t rows_terms(const struct rows_tile *t) { return 32 * t->terms * t->parts; }
+
+/* Copies of a thread in a step, of this many rows. */
+static double rows_copies(const struct rows_tile *t, int64_t rows) {
+    return (double)ceil_div(rows * t->terms, t->warps * (t->vector ? t->terms : 1));
+}
+
+static double rows_seconds(const struct skinny_gemm *x, const struct rows_tile *t, const struct model *m) {
+    int64_t columns = t->together * t->warps, terms = rows_terms(t), sums = x->m * t->together;
+    double steps = (double)ceil_div(x->depth, terms), warps = (double)(t->warps * t->parts),
+           loads = (double)(x->m + t->together), lanes = t->vector ? 4 : 1, few = rows_copies(t, x->m),
+           wide = rows_copies(t, columns), each = warps * steps * (double)t->terms; /* terms of warps */
+    if (columns < 2 || few > ROWS_COPIES || wide > ROWS_COPIES || x->depth < 2 * terms) return INFINITY;
+    struct gpu_work w = {.blocks = (double)(ceil_div(x->n, columns) * x->batch),
+                         .threads = (int)warps * 32,
+                         .registers = (int)sums + ROWS_OTHER,
+                         .shared = (int)(t->stages * (x->m + columns) * (terms + 4) * 4 +
+                                         (t->parts > 1 ? sums * t->warps * t->parts * 4 : 0)),
+                         .steps = steps,
+                         .ahead = t->stages - 1,
+                         .mma_peak = 1};
+    w.fma = each * 32 * (double)sums;
+    w.issue = each * ((double)sums + loads / lanes) + warps * steps * (few + wide) * ROWS_COPY +
+              warps * (double)sums * 10;
+    w.shared_bytes = each * loads * 128 + steps * (double)((x->m + columns) * terms) * 4;
+    w.fill = (double)(x->m + columns) * (double)x->depth * 4;
+    w.private_fill = (double)(columns * x->depth) * 4;
+    w.out = (double)(x->m * columns) * 32; /* by one lane: a sector each */
+    w.dram = (double)(x->batch * x->n * x->depth) * 4;
+    if (w.shared > x->v->gpu->smem_block || w.registers * w.threads > x->v->gpu->regs_sm) return INFINITY;
+    return predict_gpu(&w, x->v->gpu, m);
+}
+
+static double best_rows(const struct skinny_gemm *x, bool vector, struct rows_tile *best) {
+    struct model m;
+    double least = INFINITY;
+    model_of_gpu(&m, x->v->gpu);
+    for (int64_t together = 1; together <= 8; together++)
+        for (int64_t warps = 1; warps <= ROWS_THREADS / 32 && x->m * together <= ROWS_SUMS; warps++)
+            for (int64_t parts = 1; warps * parts <= ROWS_THREADS / 32; parts *= 2)
+                for (int stages = 2; stages <= ROWS_STAGES; stages++) {
+                    int64_t terms = vector || together <= ROWS_COPIES / ROWS_TERMS ? ROWS_TERMS : 2;
+                    struct rows_tile t = {together, warps, parts, terms, stages, vector};
+                    double s = rows_seconds(x, &t, &m);
+                    if (s < least) least = s, *best = t;
+                }
+    return least;
+}
+
+static bool is_alone(const struct view *v, const struct access_view *s) {
+    int n = 0;
+    for (int i = 0; i < v->naccess; i++) n += v->access[i].buf == s->buf;
+    return n == 1 && view_can_name(v, s->buf);
+}
+
+/* The levels of a step of k: the first one, those of threads, all of them as a dimension of a tile. */
+struct rows_levels {
+    const char *first, *threads, *dim;
+};
+
+static struct rows_levels split_rows(struct skinny_gemm *x, const struct rows_tile *t) {
+    struct view *v = x->v;
+    const char *k = v->axis[x->k].name, *part = view_new_axis(v, k, "p"), *lane = view_new_axis(v, k, "l"),
+               *term = view_new_axis(v, k, "u"), *name[3];
+    int size[3], n = 0;
+    if (!t->vector) size[n] = (int)t->terms, name[n++] = term;
+    if (t->parts > 1) size[n] = (int)t->parts, name[n++] = part;
+    size[n] = 32, name[n++] = lane;
+    if (t->vector) size[n] = (int)t->terms, name[n++] = term;
+    int all = (int)rows_terms(t);
+    for (int i = 0; i < n; all /= size[i++])
+        str_printf(&x->s, " TILE(%s,%d,%s)", i ? name[i - 1] : k, all, name[i]);
+    str_printf(&x->s, " UNROLL(%s)", term);
+    if (t->parts > 1) str_printf(&x->s, " THREAD(%s)", part);
+    str_printf(&x->s, " THREAD(%s)", lane);
+    return (struct rows_levels){name[0], t->parts > 1 ? arena_printf(v->arena, "%s,%s", part, lane) : lane,
+                                n == 3 ? arena_printf(v->arena, "%s+%s+%s", name[0], name[1], name[2])
+                                       : arena_printf(v->arena, "%s+%s", name[0], name[1])};
+}
+
+static void stage_rows(struct skinny_gemm *x, const struct access_view *s, const char *rows,
+                       const struct rows_levels *l, const struct rows_tile *t) {
+    const char *name = access_name(x->v, s), *k = x->v->axis[x->k].name,
+               *lanes = view_new_axis(x->v, name, "v");
+    str_printf(&x->s, " STAGE(%s,%s,%s,%s)", name, k, rows, l->dim);
+    if (t->vector) str_printf(&x->s, " TILE(%s.%s,4,%s) VEC(%s)", name, l->first, lanes, lanes);
+    str_printf(&x->s, " PIPE(%s,%s,%d)", name, k, t->stages);
+}
+
+/* K-major: both operands are staged as they lie, by cp.async. */
+static bool write_rows(struct skinny_gemm *x, double below) {
+    struct view *v = x->v;
+    struct rows_tile t = {0};
+    bool vector = x->depth % 4 == 0 && access_stride(v, x->few_load, x->k, 4) == 1 && is_contiguous(x, x->k);
+    bool f32 = x->wide_load->bytes == 4 && x->few_load->bytes == 4 && x->few == x->few_load->node &&
+               x->wide == x->wide_load->node;
+    if (x->m < 2 || !f32 || access_stride(v, x->wide_load, x->k, 1) != 1 || !is_alone(v, x->few_load) ||
+        !is_alone(v, x->wide_load))
+        return false;
+    double seconds = best_rows(x, vector, &t);
+    if (seconds >= below) return false;
+    const char *m = row_name(x), *n = v->axis[x->col].name, *n1 = view_new_axis(v, n, "w"),
+               *n2 = view_new_axis(v, n, "c");
+    bool warps = t.warps > 1, several = t.together > 1;
+    str_printf(&x->s, " REG(%s) TILE(%s,%d,%s)", m, n, (int)(t.together * t.warps), warps ? n1 : n2);
+    if (warps && several) str_printf(&x->s, " TILE(%s,%d,%s)", n1, (int)t.together, n2);
+    if (several) str_printf(&x->s, " REG(%s)", n2);
+    if (warps) str_printf(&x->s, " THREAD(%s)", n1);
+    struct rows_levels l = split_rows(x, &t);
+    if (warps) str_printf(&x->s, " ORDER(%s,%s)", n1, l.threads);
+    stage_rows(x, x->few_load, m, &l, &t);
+    stage_rows(x, x->wide_load,
+               !warps     ? n2
+               : !several ? n1
+                          : arena_printf(v->arena, "%s+%s", n1, n2),
+               &l, &t);
+    x->seconds = seconds;
     return true;
 }
 
@@ -272,6 +412,12 @@ const char *gpu_skinny_gemm(struct view *v, double *seconds) {
     bool found = v->gpu->cc >= 80 && write_mma(&x);
     if (!found) x.s.n = 0, found = write_fma(&x);
     if (!found) x.s.n = 0, found = write_dots(&x);
+    double dots = found ? x.seconds : INFINITY;
+    if (!found || dots > 0) {
+        struct skinny_gemm rows = x;
+        str_init(&rows.s, v->arena);
+        if (write_rows(&rows, dots)) x = rows, found = true;
+    }
     *seconds = x.seconds;
     return found && view_legal(v, x.s.p + 1) ? x.s.p + 1 : "";
 }

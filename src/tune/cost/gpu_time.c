@@ -112,12 +112,22 @@ double predict_gpu_coop(double fmas, double bytes, const struct gpu_spec *g) {
     return loaded / (gpu_cost.l2_rate_shared * gpu_l2_scale(g) * clocks) + fmas / (FMA_RATE * clocks);
 }
 
+/* Loads that do not begin at lines touch one more, a part of them if they are shorter. Memory is fast with enough bytes in flight: those of
+ * the loads of two iterations of all warps that registers hold; where columns are few, warps share one. */
 double predict_gpu_dots(const struct gpu_dots *d, const struct gpu_spec *g) {
-    double clocks = g->sms * g->ghz * 1e9, warps = d->columns / d->together,
-           loads = d->rows * d->lines + d->together;
+    enum { LINE = 128, OTHERS = 40, UNROLLED = 2 };
+    double clocks = g->sms * g->ghz * 1e9, warps = d->columns / d->together, span = WARP_SIZE * d->load,
+           more = fmod(d->depth * d->bytes, LINE) > 0 ? 1 + RG_MIN(LINE / span, span / LINE) : 1,
+           loads = (d->rows * d->lines + d->together) * more;
+    double sharing = RG_MIN(gpu_cost.threads_coop / WARP_SIZE, warps / g->sms * d->depth * d->bytes / span),
+           resident = RG_MIN(RG_MAX(warps / g->sms, sharing),
+                             RG_MIN(g->max_threads_sm / (double)WARP_SIZE,
+                                    g->regs_sm / (WARP_SIZE * (d->rows * d->together + OTHERS))));
+    double flight = resident * d->together * WARP_SIZE * RG_MAX(d->load, UNROLLED * d->bytes),
+           full = RG_MIN(flight / gpu_cost.bytes_in_flight, 1);
     double time[] = {warps * d->rows * d->depth * d->bytes /
                          (gpu_cost.l2_rate_shared * gpu_l2_scale(g) * clocks),
-                     warps * d->depth / 32 * loads / clocks,
-                     d->columns * d->depth * d->bytes / (g->bw * 1e9 * gpu_cost.dram_peak)};
+                     warps * d->depth / WARP_SIZE * loads / clocks,
+                     d->columns * d->depth * d->bytes / (g->bw * 1e9 * gpu_cost.dram_peak * full)};
     return p_norm(time, RG_COUNT(time)) + gpu_cost.launch_seconds;
 }
