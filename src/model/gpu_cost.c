@@ -13,6 +13,7 @@ const struct gpu_cost gpu_cost = {
     .fma_stall = 1100,
     .store_rate = {3.8, 13, 17},
     .store_rate_vec = 12,
+    .gather_issue = 30,
     .store_exposed = 0.005,
     .epilogue_cpi = 0.5,
     .epilogue_cpi_pingpong = 0.75,

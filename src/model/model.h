@@ -167,6 +167,7 @@ struct gpu_cost {
     double fma_stall;               /* .. and FMAs */
     double store_rate[3];           /* bytes per cycle a lone block stores, by epilogue buffers .. */
     double store_rate_vec;          /* .. and by 16-byte stores */
+    double gather_issue;            /* instructions per 16-bit element of a row that is not aligned */
     double store_exposed;           /* share of that time which co-resident blocks do not hide */
     double epilogue_cpi;            /* cycles per epilogue instruction: low occupancy exposes latency .. */
     double epilogue_cpi_pingpong;   /* .. with two consumer warpgroups */

@@ -177,6 +177,24 @@ static bool unmerge(struct rangeify *r, const struct shape *s, uint32_t from, ui
     return false;
 }
 
+/* Does the predicate say that x, which is not negative, is less than n? */
+static bool is_below(const uop *pred, const uop *x, int64_t n) {
+    if (pred->op == OP_AND) return is_below(pred->src[0], x, n) || is_below(pred->src[1], x, n);
+    return pred->op == OP_LT && pred->src[0] == x && pred->src[1]->op == OP_CONST && pred->src[1]->arg.i <= n;
+}
+
+/* Are coordinates that pass the ends of axes from..end inside where what reads them is valid, and there are such? */
+static bool are_inside(const struct shape *s, uint32_t from, uint32_t end, const uop *const *at,
+                       const uop *pred) {
+    bool any = false;
+    for (uint32_t k = from; k < end; k++) {
+        bool passes = at[k]->hi >= s->d[k];
+        if (at[k]->lo < 0 || (passes && !is_below(pred, at[k], s->d[k]))) return false;
+        any |= passes;
+    }
+    return any;
+}
+
 /* Axes of both shapes are matched in groups of equal size; a group of one axis each passes through. */
 static void at_reshape(struct rangeify *r, const struct shape *out, const struct shape *in,
                        const uop *const *at, const uop *pred, const uop **to) {
@@ -192,11 +210,12 @@ static void at_reshape(struct rangeify *r, const struct shape *out, const struct
         }
         const uop *flat = flat_index(r, out, i0, i, at, pred);
         int64_t left = 1;
+        bool whole = pred && j - j0 == 1 && are_inside(out, i0, i, at, pred);
         if (unmerge(r, in, j0, j, flat, pred, to)) continue;
         for (uint32_t k = j0; k < j; k++) left *= in->d[k];
         for (uint32_t k = j0; k < j; k++) {
             left /= RG_MAX(in->d[k], 1);
-            to[k] = in->d[k] == 1 ? idx(r, 0) : rest(r, quot(r, flat, left), in->d[k]);
+            to[k] = in->d[k] == 1 ? idx(r, 0) : whole ? flat : rest(r, quot(r, flat, left), in->d[k]);
         }
         if (i - i0 > 1 && j - j0 == 1) merge(r, out, i0, i, at, to[j0], pred);
         if (j - j0 > 1) merge(r, in, j0, j, to, flat, pred);

@@ -22,12 +22,17 @@
  * Tests: tests/unit/repack.c */
 #include "schedule/internal.h"
 
+#include <math.h>
+
 enum {
-    CHUNK_BYTES = 16, /* one vectorized copy */
-    K_BYTES = 128,    /* of K in a tile; K is padded to a multiple */
-    ROWS_STEP = 128,  /* rows of the largest tiles; M and N are padded to a multiple where that adds little */
-    LEAST_SIDE = 64,  /* smallest M and N, in elements, that are repacked */
-    LEAST_SUM = 192,  /* smallest K .. */
+    CHUNK_BYTES = 16,   /* one vectorized copy */
+    K_BYTES = 128,      /* of K in a tile; K is padded to a multiple */
+    LONG_SUM = 1 << 14, /* a K that may be split: padded to .. */
+    K_PARTS = 32,       /* .. whole tiles in each of its parts, .. */
+    K_LITTLE = 128,     /* .. where that adds a part in as many */
+    ROWS_STEP = 128, /* rows of the largest tiles; M and N are padded to a multiple where that adds little */
+    LEAST_SIDE = 64, /* smallest M and N, in elements, that are repacked */
+    LEAST_SUM = 192, /* smallest K .. */
     LEAST_NARROW = 32,      /* .. of 8- and 16-bit elements, no whole chunks .. */
     MANY_RESULTS = 1 << 24, /* .. and as many results */
     MOST_AXES = 14,         /* two fewer than SHAPE_MAX: operands gain axes */
@@ -62,6 +67,7 @@ struct repack_operand {
     bool k_major;
     bool strided; /* the axes of each side follow each other in memory */
     bool aligned; /* its tiles can be loaded 16 bytes at a time */
+    bool pieces;  /* .. nor by panels of its rows: its elements pass through registers */
 };
 
 struct repack {
@@ -234,13 +240,45 @@ static bool has_panels(const struct repack *r, int which) {
     return fits && run % (K_BYTES / r->bytes) == 0;
 }
 
-/* Rows of a copy: whole tiles where that adds little, or whole cache lines (TMA boxes that start elsewhere make a GEMM of 1793
- * take 30 us, not 23), else whole 16-byte chunks. */
-static int64_t padded(const struct repack *r, int64_t n) {
-    const int64_t step[] = {ROWS_STEP, K_BYTES / r->bytes};
-    for (size_t i = 0; i < RG_COUNT(step); i++)
-        if (up(n, step[i]) - n <= n / 16) return up(n, step[i]);
-    return up(n, CHUNK_BYTES / r->bytes);
+/* Whole lines of n terms; of a long sum with few results (a by b) as many as parts of it that a GPU wants, or 0. */
+static int64_t in_parts(const struct repack *r, int64_t n, int64_t a, int64_t b) {
+    int64_t step = K_BYTES / r->bytes, parts = 1;
+    double tiles =
+        (double)(r->size[SIDE_BATCH] * ((a + ROWS_STEP - 1) / ROWS_STEP) * ((b + ROWS_STEP - 1) / ROWS_STEP));
+    while (n >= LONG_SUM && parts < K_PARTS && tiles * (double)parts < model_value(r->model, MODEL_CORES) &&
+           up(n, 2 * parts * step) - n <= n / K_LITTLE)
+        parts *= 2;
+    return parts > 1 ? up(n, parts * step) : 0;
+}
+
+static int64_t padded_k(const struct repack *r) {
+    int64_t n = in_parts(r, r->size[SIDE_K], r->size[SIDE_M], r->size[SIDE_N]);
+    return n ? n : up(r->size[SIDE_K], K_BYTES / r->bytes);
+}
+
+/* Rows of a copy: those of the sum that a gradient reads along them, or whole tiles where that adds little, or whole cache lines (TMA
+ * boxes that start elsewhere make a GEMM of 1793 take 30 us, not 23), else whole 16-byte chunks. */
+static int64_t padded(const struct repack *r, int which) {
+    int64_t n = r->size[which ? SIDE_N : SIDE_M],
+            parts = in_parts(r, n, r->size[which ? SIDE_M : SIDE_N], r->size[SIDE_K]);
+    const int64_t step[] = {ROWS_STEP, K_BYTES / r->bytes}, little[] = {16, 8};
+    for (size_t i = 0; i < RG_COUNT(step) && !parts; i++)
+        if (up(n, step[i]) - n <= n / little[i]) return up(n, step[i]);
+    return parts ? parts : up(n, CHUNK_BYTES / r->bytes);
+}
+
+/* Seconds of loading and storing what is not aligned: 16-bit elements of tiles pass through registers, and results of odd rows are
+ * stored one by one. */
+static double piecewise(const struct repack *r) {
+    enum { HIGH = 128, WIDE = 256, ISSUED = 4, WARP = 32, AT_ONCE = 2 };
+    double m = (double)r->size[SIDE_M], n = (double)r->size[SIDE_N], k = (double)r->size[SIDE_K],
+           tile = (r->op[0].pieces ? HIGH : 0) + (r->op[1].pieces ? WIDE : 0),
+           loads = ceil(m / HIGH) * ceil(n / WIDE) * tile,
+           odd = r->size[SIDE_N] % (CHUNK_BYTES / r->bytes) ? m * n * (double)r->bytes : 0,
+           clocks = loads * k * gpu_cost.gather_issue / (WARP * ISSUED) +
+                    AT_ONCE * odd / gpu_cost.store_rate[0] - odd / gpu_cost.store_rate[AT_ONCE];
+    return (double)r->size[SIDE_BATCH] * clocks /
+           (model_value(r->model, MODEL_CLOCK) * 1e9 * model_value(r->model, MODEL_CORES));
 }
 
 /* Do the copies take less time than the GEMM loses without them? */
@@ -249,7 +287,8 @@ static bool pays(struct repack *r) {
                   1e9 * model_value(r->model, MODEL_CORES);
     double work = 2.0 * (double)r->size[SIDE_BATCH] * (double)r->size[SIDE_M] * (double)r->size[SIDE_N] *
                   (double)r->size[SIDE_K];
-    double lost = 1 / r->rate->unaligned - 1 / r->rate->aligned, copies = 0;
+    double aligned = work / peak / r->rate->aligned, unaligned = work / peak / r->rate->unaligned, copies = 0;
+    if (r->bytes == 2) unaligned = RG_MAX(unaligned, piecewise(r));
     for (int i = 0; i < 2; i++) {
         if (r->op[i].aligned) continue;
         double elements =
@@ -257,11 +296,11 @@ static bool pays(struct repack *r) {
         copies += model_value(r->model, MODEL_LAUNCH) * 1e-9 +
                   2 * elements * (double)r->bytes / (model_value(r->model, MODEL_DRAM_COPY) * 1e9);
     }
-    return peak > 0 && work / peak * lost > copies;
+    return peak > 0 && unaligned - aligned > copies;
 }
 
 static bool is_worth_it(struct repack *r) {
-    for (int i = 0; i < 2; i++) judge(r, i);
+    for (int i = 0; i < 2; i++) judge(r, i), r->op[i].pieces = r->op[i].strided && !has_panels(r, i);
     bool keep_n = r->rate == &rate_f32 || r->any_rows;
     r->n_padded = keep_n ? r->size[SIDE_N] : up(r->size[SIDE_N], CHUNK_BYTES / 2);
     if (r->n_padded != r->size[SIDE_N]) r->op[1].aligned = false; /* padded too */
@@ -271,7 +310,7 @@ static bool is_worth_it(struct repack *r) {
     if (r->size[SIDE_M] < LEAST_SIDE || r->size[SIDE_N] < LEAST_SIDE ||
         r->size[SIDE_K] < (many ? LEAST_NARROW : LEAST_SUM))
         return false;
-    r->k_padded = up(r->size[SIDE_K], K_BYTES / r->bytes);
+    r->k_padded = padded_k(r);
     if (r->k_padded != r->size[SIDE_K]) r->op[0].aligned = r->op[1].aligned = false; /* both get zeros */
     return pays(r);
 }
@@ -392,7 +431,7 @@ static const uop *operand(struct repack *r, int which, const uop **stored) {
     const uop *x = compact(r, which), *whole = o->aligned ? NULL : permuted(r, which);
     *stored = NULL;
     if (!o->aligned) {
-        int64_t to[2] = {padded(r, own), r->k_padded}, transposed[2] = {to[1], to[0]};
+        int64_t to[2] = {padded(r, which), r->k_padded}, transposed[2] = {to[1], to[0]};
         if (whole || !o->k_major) x = whole ? whole : swap_last(r, x);
         *stored = x = pad_last(r, x, o->k_major ? to : transposed);
         if (!o->k_major) x = swap_last(r, x);

@@ -146,6 +146,38 @@ TEST(repack_chooses) {
     }
 }
 
+static void plan_copies(void *arg) {
+    struct job *j = arg;
+    plan_job(j);
+    for (uint32_t p = 0; p < j->r.sched.prog.n; p++)
+        for (uint32_t i = 0; i < j->r.lin[p].n; i++) {
+            const uop *n = j->r.lin[p].u[i];
+            if (n->op == OP_MOD && n->src[1]->arg.i > 1 << 20)
+                err_throw(&j->err, RG_EINTERNAL, "a remainder of the whole matrix");
+        }
+}
+
+/* Few rows, or few results, by long odd rows, which are bound by what passes through registers: copied, with whole parts of
+ * K, by position, so that vectors fit. */
+TEST(repack_long_rows) {
+    static const struct {
+        int m, n, k;
+        uint32_t kernels;
+    } row[] = {{94, 384589, 347, 3}, {94, 347, 384589, 4}};
+    char text[1024];
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        product_text(text, sizeof text, "bf16", row[i].m, row[i].n, row[i].k, false);
+        struct job j = {.text = text, .opts = {.model = gpu_model(), .gpu = true, .capability = 90}};
+        arena_init(&j.arena, &j.err);
+        if (err_guard(&j.err, plan_copies, &j)) FAIL("%s\n%s", text, j.err.msg);
+        CHECK_EQ(j.r.sched.call.n, row[i].kernels);
+        bool rows = false; /* of 385,024 */
+        for (uint32_t b = 0; b < j.r.sched.buf.n; b++) rows |= j.r.sched.buf.p[b].elements == 385024ll * 384;
+        CHECK(rows);
+        arena_free(&j.arena);
+    }
+}
+
 /* Copies of one size are made by one kernel, others by two. */
 TEST(repack_copies_together) {
     static const struct {

@@ -23,8 +23,7 @@
 #define MIN_CLUSTER_K 512          /* terms that a block of a split-K cluster should have */
 #define LINE_OVERFETCH 1.5         /* bytes fetched / used, if rows do not begin at 128-byte lines */
 #define SHARED_FETCH 0.25          /* share of L2 requests that neighbouring blocks have in common */
-#define GATHER_ISSUE 30            /* instructions per gathered element of a tile .. */
-#define GATHER_ISSUE_TRANSPOSED 75 /* .. per f32 that is transposed as well */
+#define GATHER_ISSUE_TRANSPOSED 75 /* instructions per f32 of an unaligned row that is transposed */
 #define STAGING_OVERHEAD 12 /* registers besides the elements that pass through them on the way to a tile */
 #define SPILL_SLACK 24      /* registers over the limit that the compiler may still avoid spilling */
 #define WGMMA_K 192         /* terms of k of a GEMM by wgmma; fewer .. */
@@ -630,7 +629,7 @@ static void count_gathers(const struct gemm *x, struct gpu_work *w, double depth
         const struct operand_view *side = i ? &x->c.b : &x->c.a;
         bool transposed = x->elem_bytes == 4 && !x->mma && is_contiguous(x, side->access, &x->k);
         bool gathered = x->elem_bytes < 4 || (x->gathered[i] && !x->mma);
-        double each = gathered ? GATHER_ISSUE : transposed ? GATHER_ISSUE_TRANSPOSED : 0;
+        double each = gathered ? gpu_cost.gather_issue : transposed ? GATHER_ISSUE_TRANSPOSED : 0;
         double elements = depth * (i ? t->n : t->m);
         if (!is_aligned(x, side, i ? &x->n : &x->m))
             w->issue += each * elements / 32;
