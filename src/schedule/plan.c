@@ -13,8 +13,9 @@
 #include "schedule/internal.h"
 
 enum {
-    THOROUGH_UNTIL = 30000, /* evaluations of a program: its further regions get fewer */
-    BRIEF_AFTER = 100000    /* .. its further blocks fewer still */
+    THOROUGH_UNTIL =
+        30000, /* evaluations of a program, whose memory nobody counts: its further regions get fewer */
+    BRIEF_AFTER = 100000 /* .. its further blocks fewer still */
 };
 enum {
     IN_PLACE_MOST = 64
@@ -665,7 +666,7 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
                            .rf = &rf,
                            .unit = list->unit,
                            .n = list->n,
-                           .thorough = plan->evaluations < THOROUGH_UNTIL,
+                           .thorough = plan->evaluations < THOROUGH_UNTIL && !g->checkpointed,
                            .brief = list->block && plan->evaluations > BRIEF_AFTER,
                            .local = local,
                            .stored = stored,
