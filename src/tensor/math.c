@@ -517,21 +517,30 @@ static const uop *reduce_once(struct tg *g, const uop *x, const uop *y, const uo
     return where(g, tg_op2(g, OP_EQ, q, tg_like(g, x, 0)), x, r); /* an infinite y: 0 * inf is no remainder */
 }
 
-/* x - trunc(x/y)*y of floats. Each reduction takes 23 bits off the quotient (52 in f64): exact while |x/y| is below 2^69
- * (2^104), which all integers are. The last may be one off when the quotient is close to a whole number, which the remainder
- * shows by its sign or size. 16-bit floats are computed in float32. */
-static const uop *fmod_float(struct tg *g, const uop *x, const uop *y) {
-    const uop *q, *rest, *r = reduce_once(g, x, y, &q), *zero = tg_like(g, x, 0);
-    for (int i = x->dt == DT_F64 ? 1 : 0; i < 2; i++) r = reduce_once(g, r, y, &rest);
-    const uop *toward = where(g, tg_op2(g, OP_LT, q, zero), neg(g, y), y); /* one |y|, with x's sign */
-    const uop *over = sign_differs(g, r, x);
-    const uop *under = tg_op2(g, OP_LE, tg_op1(g, OP_ABS, y), tg_op1(g, OP_ABS, r));
-    return where(g, over, add(g, r, toward), where(g, under, sub(g, r, toward), r));
+/* Negated where s is below 0: its own inverse. */
+static const uop *by_sign_of(struct tg *g, const uop *s, const uop *x) {
+    return where(g, below(g, s, 0), neg(g, x), x);
 }
 
+/* x - trunc(x/y)*y of floats that are not negative, or of -0.0. Each reduction takes 23 bits off the quotient (52 in f64): exact while
+ * |x/y| is below 2^69 (2^104), which all integers are. The last may be one off when the quotient is close to a whole number, which
+ * the remainder shows by its sign or size. */
+static const uop *fmod_positive(struct tg *g, const uop *x, const uop *y) {
+    const uop *rest, *r = reduce_once(g, x, y, &rest);
+    for (int i = x->dt == DT_F64 ? 1 : 0; i < 2; i++) r = reduce_once(g, r, y, &rest);
+    const uop *over = below(g, r, 0), *under = tg_op2(g, OP_LE, y, r);
+    return where(g, over, add(g, r, y), where(g, under, sub(g, r, y), r));
+}
+
+/* With the sign of x, a zero too, as C's. 16-bit floats are computed in float32. */
+static const uop *fmod_float(struct tg *g, const uop *x, const uop *y) {
+    return by_sign_of(g, x, fmod_positive(g, by_sign_of(g, x, x), by_sign_of(g, y, y)));
+}
+
+/* With the sign of y, a zero too, as Python's: a remainder below 0 is one y short, and -0.0 + 0 is 0. */
 static const uop *mod_float(struct tg *g, const uop *x, const uop *y) {
-    const uop *m = fmod_float(g, x, y);
-    return where(g, sign_differs(g, m, y), add(g, m, y), m);
+    const uop *size = by_sign_of(g, y, y), *m = fmod_float(g, by_sign_of(g, y, x), size);
+    return by_sign_of(g, y, add(g, where(g, below(g, m, 0), size, tg_like(g, m, 0)), m));
 }
 
 /* The quotient of what is a multiple, so rounding finds it, one less where the remainder has the other sign (the

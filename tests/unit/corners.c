@@ -248,6 +248,22 @@ CORNER(max_unpool_copies) {
     SAME(g, 1, 3, 4, 4, 4, 6);
 }
 
+/* fmod has the sign of x, mod that of y, as C's and Python's: where nothing remains too. */
+CORNER(remainders_of_zero_have_a_sign) {
+    rg_tensor x = F(-1, 1, -1, 1, -0.0f, 0, -6, 6), y = F(1, 1, -1, -1, 1, -1, 0.5f, -0.25f), g[2];
+    SAME(rg_fmod(x, y), -0.0, 0, -0.0, 0, -0.0, 0, -0.0, 0);
+    SAME(rg_mod(x, y), 0, 0, -0.0, -0.0, 0, -0.0, 0, -0.0);
+    SAME(rg_fmod(rg_cast(x, RG_F64), y), -0.0, 0, -0.0, 0, -0.0, 0, -0.0, 0);
+    SAME(rg_mod(rg_cast(x, RG_BF16), y), 0, 0, -0.0, -0.0, 0, -0.0, 0, -0.0);
+    SAME(rg_fmod(F(-3, 3, -1, 1, 1), F(INFINITY, -INFINITY, 0, -0.0f, NAN)), -3, 3, NAN, NAN, NAN);
+    SAME(rg_mod(F(-3, 3, -1, 1, INFINITY), F(INFINITY, -INFINITY, 0, -0.0f, 2)), INFINITY, -INFINITY, NAN,
+         NAN, NAN);
+    rg_tensor r = rg_fmod(x, y);
+    rg_grad(rg_sum(r), RG_TENSORS(x, y), g);
+    SAME(g[0], 1, 1, 1, 1, 1, 1, 1, 1);
+    SAME(g[1], 1, -1, -1, 1, 0, 0, 12, 24);
+}
+
 /* C's fmod is exact; the quotient has up to 64 bits here, and a float 24 (53). */
 CORNER(remainders_of_large_quotients) {
     enum { N = 64 };
