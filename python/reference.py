@@ -8,8 +8,9 @@ import os
 import sys
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ridge")
-MODULES = (("ridge", ("_methods.py", "_helpers.py", "_profile.py")), ("ridge.linalg", ("linalg.py",)), ("ridge.fft", ("fft.py",)),
-           ("ridge.nn", ("nn.py",)), ("ridge.optim", ("optim.py",)), ("ridge.data", ("data.py",)), ("ridge.array_api", ("array_api.py",)))
+MODULES = (("ridge", ("_methods.py", "_helpers.py", "_order.py", "_arrange.py", "_numbers.py", "_profile.py")), ("ridge.linalg", ("linalg.py",)), ("ridge.fft", ("fft.py",)),
+           ("ridge.nn", ("nn.py", "_layers.py")), ("ridge.nn.functional", ("functional.py",)), ("ridge.nn.init", ("init.py",)), ("ridge.nn.utils", ("utils.py",)),
+           ("ridge.optim", ("optim.py",)), ("ridge.data", ("data.py",)), ("ridge.array_api", ("array_api.py",)))
 
 
 def parsed(path):
@@ -51,7 +52,7 @@ def assigned(tree):
     """Names that a module makes by other functions: A, B = made(..)."""
     for node in tree.body:
         if isinstance(node, ast.Assign):
-            yield from (t.id for t in ast.walk(node.targets[0]) if isinstance(t, ast.Name))
+            yield from (t.id for target in node.targets for t in ast.walk(target) if isinstance(t, ast.Name))
 
 
 def lines(stub):
@@ -70,7 +71,8 @@ def lines(stub):
             tree = parsed(os.path.join(HERE, name))
             some = listed(tree, "__all__") or (listed(tree, "FUNCTIONS") if name == "_methods.py" else None)
             found.update({n.name: entry(n) for n in tree.body if public(n) and (some is None or n.name in some)})
-            found.update({n: "- `%s(..)`" % n for n in assigned(tree) if n in (some or ()) and n not in found})
+            found.update({n: "- `%s(..)`" % n for n in assigned(tree)
+                          if n not in found and (n in some if some is not None else n[0] != "_")})
         yield "## " + module
         yield from (found[n] for n in sorted(found, key=str.lower))
 

@@ -46,4 +46,13 @@ def __getattr__(name):
         for n in ("profile", "diagnose", "Profile", "report", "command"):
             globals()[n] = getattr(module, n)
         return globals()[name]
+    if name in _LINALG:
+        return getattr(importlib.import_module(".linalg", __name__), _LINALG[name] or name)
+    if name == "special":
+        return importlib.import_module(__name__)  # torch.special's names are functions here
     raise AttributeError("module 'ridge' has no attribute %r" % name)
+
+
+# torch's names of functions of ridge.linalg
+_LINALG = {n: None for n in "det slogdet cholesky qr svd matrix_power matrix_norm vector_norm multi_dot matrix_rank".split()}
+_LINALG.update(inverse="inv", pinverse="pinv", linalg_solve="solve")

@@ -588,8 +588,8 @@ def addmm(c, x, y, beta=1, alpha=1):
     return beta * c + alpha * (x @ y)
 
 
-def cross(x, y, axis=-1):
-    x, y = _t(x), _t(y)
+def cross(x, y, axis=-1, dim=None):
+    x, y, axis = _t(x), _t(y), axis if dim is None else dim
     a, b = x.unbind(axis), y.unbind(axis)
     return _ridge.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]], axis)
 
@@ -747,6 +747,15 @@ def new_full(x, shape, value, dtype=None, device=None):
     return full(shape, value, dtype or x.dtype, device or x.device)
 
 
+def new_tensor(x, data, dtype=None, device=None):
+    return tensor(data, dtype or x.dtype, device or x.device)
+
+
+def type(x, dtype=None):
+    """As another dtype; without one the name of its own."""
+    return x.dtype.name if dtype is None else _ridge._cast(x, dtype)
+
+
 def clamp_min(x, lo):
     return _ridge.clamp(x, lo)
 
@@ -771,10 +780,10 @@ def var_mean(x, dim=None, correction=1, keepdim=False):
     return var(x, dim, correction=correction, keepdim=keepdim), x.mean(dim, keepdim=keepdim)
 
 
-def cdist(x, y):
-    """Distances of the rows of x and y."""
+def cdist(x, y, p=2.0):
+    """Distances of the rows of x and y, by the p-norm."""
     d = x.unsqueeze(-2) - y.unsqueeze(-3)
-    return (d * d).sum(-1).sqrt()
+    return (d * d).sum(-1).sqrt() if p == 2 else norm(d, p, -1)
 
 
 def _inplace(name):
@@ -789,7 +798,9 @@ def _inplace(name):
 
 _CASTS = dict(float="float32", double="float64", half="float16", bfloat16="bfloat16", int="int32", long="int64", short="int16",
               bool="bool_", byte="uint8", char="int8")
-_INPLACE = "add sub mul div clamp relu exp sqrt neg abs masked_fill scatter scatter_add lerp".split()
+_INPLACE = """add sub mul div clamp relu exp sqrt neg abs masked_fill scatter scatter_add lerp pow square rsqrt recip log log2 log10 log1p
+exp2 expm1 sin cos tan asin acos atan sinh cosh tanh sigmoid erf floor ceil round trunc sign fmod mod floordiv maximum minimum logical_not
+logical_and logical_or logical_xor tril triu cumsum cumprod""".split()
 
 FUNCTIONS = """astype transpose swapaxes moveaxis expand_dims flip broadcast_to broadcast_shapes broadcast_arrays tile chunk unbind
 meshgrid pad atleast_1d atleast_2d hstack vstack unstack concat rot90 full full_like arange linspace randint tri norm topk median average
@@ -799,7 +810,7 @@ index_select index_add addcmul addcdiv baddbmm var_mean cdist""".split()
 METHODS = """window astype to numpy __array__ tolist clone cpu cuda dim numel element_size data_ptr __format__ __contains__ __deepcopy__
 __complex__ type_as view transpose swapaxes moveaxis expand_dims flip broadcast_to expand_as reshape_as view_as tile repeat split chunk
 unbind norm topk median count_nonzero nonzero masked_select ptp allclose diff trace clip where hypot atan2 nan_to_num fill_ zero_ divide
-tensordot inner vecdot signbit equal gelu softplus softmin diagonal scatter_reduce index_select index_add new_zeros new_ones new_full
+tensordot inner vecdot signbit equal gelu softplus softmin diagonal scatter_reduce index_select index_add new_zeros new_ones new_full new_tensor type
 clamp_min clamp_max addcmul addcdiv baddbmm cdist""".split()
 
 var, std = _moment(_ridge._var), _moment(_ridge._std)

@@ -1,5 +1,5 @@
 """NumPy's and PyTorch's other names of the same functions."""
-from . import _ridge, _methods
+from . import _arrange, _helpers, _methods, _numbers, _order, _ridge
 from ._ridge import Tensor
 
 # ours (header's) -> NumPy's, PyTorch's and the array API's
@@ -15,6 +15,11 @@ NAMES = {
 }
 __all__ = []
 
+# Functions of no tensor, or of several alike: no methods.
+CREATE = set("""tril_indices triu_indices diag_indices indices identity scalar_tensor is_tensor logspace geomspace hann_window hamming_window
+blackman_window bartlett_window hanning hamming blackman bartlett block_diag cartesian_prod chain_matmul dstack column_stack row_stack
+broadcast_tensors lexsort ravel_multi_index compress extract polyval""".split())
+
 
 def _install():
     for ours, others in NAMES.items():
@@ -29,12 +34,22 @@ def _install():
     more = {"repeat": _methods.np_repeat, "split": _methods.np_split, "array": _ridge.tensor, "empty": _ridge.zeros, "Tensor": Tensor,
             "empty_like": _methods.zeros_like, "float": _ridge.float32, "double": _ridge.float64, "half": _ridge.float16,
             "long": _ridge.int64, "int": _ridge.int32, "gelu": _methods.gelu, "arctan2": _methods.atan2, "maximum": _ridge.maximum,
-            "as_tensor": None, "concat": _methods.concat, "concatenate": _methods.concat, "result_type": result_type,
-            "ravel": lambda x: x.reshape(-1), "normal_": None}
+            "concat": _methods.concat, "concatenate": _methods.concat, "result_type": result_type, "promote_types": result_type, "div": _methods.divide, "true_divide": _methods.divide,
+            "clamp_min": _methods.clamp_min, "clamp_max": _methods.clamp_max, "ravel": lambda x: x.reshape(-1),
+            "t": lambda x: x.T, "asanyarray": _helpers.asarray, "as_tensor": _helpers.asarray, "ascontiguousarray": _helpers.asarray,
+            "ndim": lambda x: _methods._t(x).ndim, "shape": lambda x: _methods._t(x).shape, "size": lambda x: _methods._t(x).size}
     for name, f in more.items():
-        if f is not None:
-            globals()[name] = f
+        globals()[name] = f
+        __all__.append(name)
+    for module in (_order, _arrange, _numbers):
+        for name in module.__all__:
+            globals()[name] = f = getattr(module, name)
             __all__.append(name)
+            if name not in CREATE and not hasattr(Tensor, name):
+                setattr(Tensor, name, f)
+    Tensor.div = _methods.divide
+    for name in "cross cov addmm rot90 average".split():
+        setattr(Tensor, name, getattr(_methods, name))
     Tensor.ravel = lambda x: x.reshape(-1)
     Tensor.t = lambda x: x.T
     Tensor.__pos__ = Tensor.__pos__

@@ -264,7 +264,8 @@ def matrix_power(x, n, /):
 # ---- norms and products ----
 
 
-def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, dim=None, keepdim=None):
+    axis, keepdims = dim if axis is None else axis, keepdims if keepdim is None else keepdim
     x = _complex.absolute(x) if isinstance(x, ComplexTensor) else x
     axes = _methods._axes(axis, x.ndim)
     if not axes:
@@ -292,8 +293,16 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     return out.unsqueeze(-1).unsqueeze(-1) if keepdims else out
 
 
-def norm(x, ord=None, axis=None, keepdims=False):
-    """numpy.linalg.norm."""
+def multi_dot(xs):
+    """The product of matrices, in the order of fewest operations."""
+    from ._numbers import chain_matmul
+
+    return chain_matmul(xs)
+
+
+def norm(x, ord=None, axis=None, keepdims=False, *, dim=None, keepdim=None):
+    """numpy.linalg.norm; dim and keepdim are PyTorch's."""
+    axis, keepdims = dim if axis is None else axis, keepdims if keepdim is None else keepdim
     if ord is None or axis is None and x.ndim == 1 or isinstance(axis, int):
         return vector_norm(x, axis=axis, keepdims=keepdims, ord=2 if ord in (None, "fro") else ord)
     return matrix_norm(x, keepdims=keepdims, ord=ord)

@@ -9,8 +9,9 @@
 """
 import math
 import random as _random
+import sys as _sys
 
-from . import _methods, _ridge
+from . import _methods, _ridge, functional
 from ._ridge import Tensor, tensor
 
 __all__ = """Module Parameter Sequential ModuleList Linear Conv1d Conv2d Conv3d ConvTranspose2d BatchNorm1d BatchNorm2d BatchNorm3d
@@ -18,7 +19,7 @@ LayerNorm RMSNorm GroupNorm InstanceNorm2d Embedding Dropout Flatten Identity Ma
 Sigmoid Softmax LogSoftmax LeakyReLU ELU CrossEntropyLoss MSELoss L1Loss BCELoss BCEWithLogitsLoss NLLLoss HuberLoss functional
 ConvTranspose1d ConvTranspose3d MaxPool1d MaxPool3d AvgPool1d AvgPool3d AdaptiveAvgPool2d Upsample PixelShuffle Unflatten Dropout1d Dropout2d
 Dropout3d InstanceNorm1d InstanceNorm3d ModuleDict ParameterList PReLU ReLU6 Hardswish Hardsigmoid Hardtanh Mish SELU CELU Softplus Softsign
-LogSigmoid GLU ZeroPad2d ReflectionPad2d ReplicationPad2d SmoothL1Loss KLDivLoss""".split()
+LogSigmoid GLU ZeroPad2d ReflectionPad2d ReplicationPad2d SmoothL1Loss KLDivLoss init utils""".split()
 
 
 def Parameter(x, requires_grad=True):
@@ -364,19 +365,6 @@ class ConvTranspose3d(_Conv):
     axes, function, transposed = 3, staticmethod(_ridge.conv_transpose3d), True
 
 
-def _batch_statistics(x):
-    axes, n = [i for i in range(x.ndim) if i != 1], x.size // max(x.shape[1], 1)
-    if n < 2:
-        _methods._invalid("batch_norm in training: expected more than one value for each channel; found %s" % (x.shape,))
-    return x.mean(axes), _ridge._var(x, axes, False, True)
-
-
-def _follow(running_mean, running_var, mean, var, n, momentum):
-    """The running statistics go towards those of a batch of n values a channel."""
-    running_mean.assign_(running_mean * (1 - momentum) + mean.detach() * momentum)
-    running_var.assign_(running_var * (1 - momentum) + (var * (n / (n - 1))).detach() * momentum)
-
-
 class BatchNorm2d(Module):
     """Statistics of the batch while training, running ones else; x (N, C, ..)."""
 
@@ -401,8 +389,8 @@ class BatchNorm2d(Module):
             mean = both[:-1] / n
             var = world.all_reduce(((x - mean.reshape([1, -1] + [1] * (x.ndim - 2))) ** 2).sum(axes)) / n
         else:
-            mean, var = _batch_statistics(x)
-        _follow(self.running_mean, self.running_var, mean, var, n, self.momentum)
+            mean, var = functional.batch_statistics(x)
+        functional.follow(self.running_mean, self.running_var, mean, var, n, self.momentum)
         self.num_batches_tracked += 1
         return _ridge.batchnorm(x, mean, var, self.weight, self.bias, self.eps)
 
@@ -722,129 +710,10 @@ NLLLoss, HuberLoss = _loss("NLLLoss", _ridge.nll_loss), _loss("HuberLoss", _ridg
 SmoothL1Loss, KLDivLoss = _loss("SmoothL1Loss", _ridge.smooth_l1_loss), _loss("KLDivLoss", _ridge.kl_div)
 
 
-def _reduced(x, reduction):
-    return x.mean() if reduction == "mean" else x.sum() if reduction == "sum" else x
+from . import _layers, init, utils  # noqa: E402
+from ._layers import *  # noqa: F401,F403,E402
 
-
-class _Functional:
-    """torch.nn.functional's names."""
-
-    def __getattr__(self, name):
-        import ridge
-
-        return getattr(ridge, name)
-
-    @staticmethod
-    def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
-        return _ridge.layernorm(x, weight, bias, eps, len(normalized_shape))
-
-    @staticmethod
-    def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-        if not training:
-            return _ridge.batchnorm(x, running_mean, running_var, weight, bias, eps)
-        mean, var = _batch_statistics(x)
-        if running_mean is not None:
-            _follow(running_mean, running_var, mean, var, x.size // x.shape[1], momentum)
-        return _ridge.batchnorm(x, mean, var, weight, bias, eps)
-
-    @staticmethod
-    def instance_norm(x, weight=None, bias=None, eps=1e-5):
-        return _ridge.instancenorm(x, weight, bias, eps)
-
-    @staticmethod
-    def unfold(x, kernel_size, dilation=1, padding=0, stride=1):
-        """Windows of (N, C, H, W) as columns: (N, C * window, number of windows)."""
-        k, d, p, s = ((v, v) if isinstance(v, int) else tuple(v) for v in (kernel_size, dilation, padding, stride))
-        x = functional.pad(x, (p[1], p[1], p[0], p[0])) if any(p) else x
-        out = [(x.shape[2 + i] - d[i] * (k[i] - 1) - 1) // s[i] + 1 for i in (0, 1)]
-        ends = [(out[i] - 1) * s[i] + 1 for i in (0, 1)]
-        taps = [x[:, :, a : a + ends[0] : s[0], b : b + ends[1] : s[1]]
-                for a in range(0, k[0] * d[0], d[0]) for b in range(0, k[1] * d[1], d[1])]
-        return _ridge.stack(taps, 2).reshape(x.shape[0], x.shape[1] * k[0] * k[1], out[0] * out[1])
-
-    @staticmethod
-    def kl_div(x, target, reduction="mean", **kw):
-        if reduction == "batchmean":
-            return _ridge.kl_div(x, target, reduction="sum", **kw) / x.shape[0]
-        return _ridge.kl_div(x, target, reduction=reduction, **kw)
-
-    @staticmethod
-    def threshold(x, threshold, value):
-        return _ridge.where(x > threshold, x, value)
-
-    @staticmethod
-    def hardshrink(x, lambd=0.5):
-        return _ridge.where(x.abs() > lambd, x, 0)
-
-    @staticmethod
-    def softshrink(x, lambd=0.5):
-        return x - x.clip(-lambd, lambd)
-
-    @staticmethod
-    def tanhshrink(x):
-        return x - x.tanh()
-
-    @staticmethod
-    def pairwise_distance(x, y, p=2.0, eps=1e-6, keepdim=False):
-        return _methods.norm(x - y + eps, p, -1, keepdim)
-
-    @staticmethod
-    def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, reduction="mean"):
-        near, far = (functional.pairwise_distance(anchor, y, p, eps) for y in (positive, negative))
-        return _reduced(_ridge.relu(near - far + margin), reduction)
-
-    @staticmethod
-    def margin_ranking_loss(x, y, target, margin=0.0, reduction="mean"):
-        return _reduced(_ridge.relu(-target * (x - y) + margin), reduction)
-
-    @staticmethod
-    def dropout(x, p=0.5, training=True):
-        return _ridge.dropout(x, p) if training else x
-
-    @staticmethod
-    def pad(x, pad, mode="constant", value=0):
-        pairs = [(0, 0)] * x.ndim
-        for i in range(len(pad) // 2):
-            pairs[x.ndim - 1 - i] = (pad[2 * i], pad[2 * i + 1])
-        return _methods.pad(x, pairs, {"replicate": "edge", "circular": "wrap"}.get(mode, mode), value or 0)
-
-    @staticmethod
-    def embedding(x, weight):
-        return _ridge.embedding(x, weight)
-
-    @staticmethod
-    def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=None):
-        n = x.ndim - 2
-        if size is None:
-            by = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * n
-            size = [int(math.floor(d * f)) for d, f in zip(x.shape[2:], by)]
-        how = {"nearest-exact": "nearest_exact", "bilinear": "linear", "trilinear": "linear"}.get(mode, mode)
-        return _ridge._interpolate(x, [size] * n if isinstance(size, int) else list(size), how, bool(align_corners))
-
-    @staticmethod
-    def adaptive_avg_pool2d(x, output_size):
-        h, w = (output_size,) * 2 if isinstance(output_size, int) else output_size
-        return _ridge._adaptive_avg_pool2d(x, h or x.shape[-2], w or x.shape[-1])
-
-    @staticmethod
-    def pixel_shuffle(x, r):
-        n, c, h, w = x.shape
-        return x.reshape(n, c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3).reshape(n, c // (r * r), h * r, w * r)
-
-    @staticmethod
-    def pixel_unshuffle(x, r):
-        n, c, h, w = x.shape
-        return x.reshape(n, c, h // r, r, w // r, r).permute(0, 1, 3, 5, 2, 4).reshape(n, c * r * r, h // r, w // r)
-
-    @staticmethod
-    def prelu(x, weight):
-        w = weight.reshape([1, -1] + [1] * (x.ndim - 2)) if weight.size > 1 else weight
-        return _ridge.where(x > 0, x, w * x)
-
-    @staticmethod
-    def cosine_similarity(x, y, dim=1, eps=1e-8):
-        norms = ((x * x).sum(dim) * (y * y).sum(dim)).sqrt()
-        return (x * y).sum(dim) / _ridge.maximum(norms, eps)
-
-
-functional = _Functional()
+__all__ += _layers.__all__
+for _part in ("functional", "init", "utils"):  # import ridge.nn.functional as F
+    _sys.modules[__name__ + "." + _part] = globals()[_part]
+_sys.modules[__name__ + ".utils.rnn"] = utils.rnn
