@@ -1,8 +1,10 @@
 """Linear algebra of matrices and stacks of them. Products are kernels; factorizations are computed on the host in float64, by NumPy's
 LAPACK where NumPy is installed and by plain loops otherwise.
 
-det, inv, solve, cholesky of real matrices can be differentiated once: the value comes from the host, and a correction that is zero to
-first order carries the gradient (for inv, a step of Newton's iteration).
+Gradients of real matrices: the value comes from the host, and is a constant of the Taylor series in what x may change by, _change(x): 0,
+but with a gradient. det, inv, slogdet, solve and cholesky have terms of first and second order, so that they can be differentiated
+twice; eigh, eigvalsh, svd, svdvals, qr and pinv of the first, once. What completes a basis (full_matrices of a matrix that is not
+square, mode="complete") has none.
 """
 import collections
 import math
@@ -143,13 +145,18 @@ def _inverse(x):
     return _host(lambda np, a: np.linalg.inv(a), x) if _numpy() else _plain_inv(x)
 
 
+def _change(x):
+    return x - x.detach()
+
+
 def inv(x, /):
     """The inverse of square matrices."""
     x = _square(x, "inv")
     if isinstance(x, ComplexTensor):
         return _inverse(x)
     y = _inverse(x).detach()
-    return y - y @ (x - x.detach()) @ y
+    step = _change(x) @ y
+    return y - y @ (step - step @ step)
 
 
 def solve(x1, x2, /):
@@ -164,7 +171,8 @@ def solve(x1, x2, /):
     else:
         y = _plain_inv(a).detach() @ b.detach()
     y = y.detach()
-    y = y + _inverse(a).detach() @ ((b - b.detach()) - (a - a.detach()) @ y)
+    da, db, inverse = _change(a), _change(b), _inverse(a).detach()
+    y = y + inverse @ (db - da @ (y + inverse @ (db - da @ y)))
     return y.squeeze(-1) if vector else y
 
 
@@ -177,18 +185,35 @@ def det(x, /):
         d = _host(lambda np, a: np.asarray(np.linalg.det(a)), x)
     else:
         d = _stacked([_solve_rows(m, _eye_rows(x.shape[-1]))[1] for m in _matrices(x)], x.shape[:-2], x.dtype)
-    d = d.detach()
+    d, change = d.detach(), _change(x)
     try:
-        y = _inverse(x).detach()
+        step = _inverse(x).detach() @ change
     except LinAlgError:
-        return d  # singular: no gradient
-    return d + d * (y.mT * (x - x.detach())).sum((-2, -1))
+        return d + (_cofactors(x) * change).sum((-2, -1)) if _numpy() else d
+    t = trace(step)
+    return d * (1 + t + (t * t - trace(step @ step)) / 2)
+
+
+def _cofactors(x):
+    """The gradient of a determinant, of singular matrices too."""
+    def cofactors(np, a):
+        u, s, v = np.linalg.svd(a)
+        others = np.stack([np.delete(s, i, -1).prod(-1) for i in range(s.shape[-1])], -1)
+        return (u * others[..., None, :]) @ v * (np.linalg.det(u) * np.linalg.det(v))[..., None, None]
+
+    return _host(cofactors, x).detach()
 
 
 def slogdet(x, /):
     """Sign and logarithm of the absolute value of the determinant."""
     s, l = _host(lambda np, a: tuple(np.linalg.slogdet(a)), _square(x, "slogdet"))
-    return Slogdet(s, l)
+    if isinstance(x, ComplexTensor):
+        return Slogdet(s, l)
+    try:
+        step = _inverse(x).detach() @ _change(x)
+    except LinAlgError:
+        return Slogdet(s, l)  # minus infinity: without a gradient
+    return Slogdet(s.detach(), l.detach() + trace(step) - trace(step @ step) / 2)
 
 
 def cholesky(x, /, *, upper=False):
@@ -199,39 +224,98 @@ def cholesky(x, /, *, upper=False):
         return _complex.conj(low.mT) if upper else low
     low = (_host(lambda np, a: np.linalg.cholesky(a), x) if _numpy() else _plain_cholesky(x)).detach()
     back = _inverse(low).detach()
-    m = back @ (x - x.detach()) @ back.mT
-    m = (m + m.mT) / 2
-    low = low + low @ (m.tril(-1) + (m.tril() - m.tril(-1)) / 2)
+    m = back @ _change(x) @ back.mT
+    first = _lower((m + m.mT) / 2)
+    low = low + low @ (first - _lower(first @ first.mT))
     return low.mT if upper else low
+
+
+def _lower(m):
+    """L of a symmetric m = L + L.T."""
+    return (m.tril() + m.tril(-1)) / 2
 
 
 # ---- factorizations ----
 
 
+def _constants(*xs):
+    return tuple(x.detach() for x in xs)
+
+
+def _off_diagonal(x, n, d, like):
+    """x / d off the diagonal, 0 on it."""
+    eye = _ridge.eye(n, n, like.dtype)
+    return _ridge.where(eye == 0, x / _ridge.where(eye == 0, d, 1.0), 0.0)
+
+
 def qr(x, /, *, mode="reduced"):
-    return QR(*_host(lambda np, a: tuple(np.linalg.qr(a, mode)), x))
+    """Q of orthonormal columns and an upper triangular R with Q @ R = x."""
+    q, r = _host(lambda np, a: tuple(np.linalg.qr(a, mode)), x)
+    if isinstance(x, ComplexTensor):
+        return QR(q, r)
+    rows, columns = x.shape[-2:]
+    if rows < columns:  # the first columns give Q
+        q, r = qr(x[..., :rows])
+        return QR(q, _ridge.cat([r, q.mT @ x[..., rows:]], -1))
+    q, r = _constants(q, r)
+    if q.shape[-1] != r.shape[-1]:
+        return QR(q, r)
+    try:
+        right = _change(x) @ _inverse(r).detach()
+    except LinAlgError:
+        return QR(q, r)
+    inner = q.mT @ right
+    turn = inner.tril(-1) - inner.tril(-1).mT
+    return QR(q + q @ turn + right - q @ inner, r + (inner - turn) @ r)
 
 
 def eigh(x, /):
-    return Eigh(*_host(lambda np, a: tuple(np.linalg.eigh(a)), _square(x, "eigh")))
+    w, v = _host(lambda np, a: tuple(np.linalg.eigh(a)), _square(x, "eigh"))
+    if isinstance(x, ComplexTensor):
+        return Eigh(w, v)
+    w, v = _constants(w, v)
+    change = _change(x)
+    m = v.mT @ ((change + change.mT) / 2) @ v
+    return Eigh(w + m.diagonal(0, -2, -1), v + v @ _off_diagonal(m, x.shape[-1], w.unsqueeze(-2) - w.unsqueeze(-1), x))
 
 
 def eigvalsh(x, /):
-    return _host(lambda np, a: np.linalg.eigvalsh(a), _square(x, "eigvalsh"))
+    return _host(lambda np, a: np.linalg.eigvalsh(a), x) if isinstance(_square(x, "eigvalsh"), ComplexTensor) else eigh(x).eigenvalues
 
 
 def svd(x, /, *, full_matrices=True):
-    return SVD(*_host(lambda np, a: tuple(np.linalg.svd(a, full_matrices=full_matrices)), x))
+    u, s, v = _host(lambda np, a: tuple(np.linalg.svd(a, full_matrices=full_matrices)), x)
+    if isinstance(x, ComplexTensor):
+        return SVD(u, s, v)
+    u, s, v = _constants(u, s, v)
+    n, change = s.shape[-1], _change(x)
+    few, rows = u[..., :n], v[..., :n, :]
+    m = few.mT @ change @ rows.mT
+    values = s + m.diagonal(0, -2, -1)
+    if u.shape[-1] != n or v.shape[-2] != n:
+        return SVD(u, values, v)
+    row, column = s.unsqueeze(-2), s.unsqueeze(-1)
+    d = (row - column) * (row + column)
+    left, right = _off_diagonal(m * row + column * m.mT, n, d, x), _off_diagonal(column * m + m.mT * row, n, d, x)
+    outer_u = (change @ rows.mT - few @ m) / row if u.shape[-2] > n else 0.0
+    outer_v = (change.mT @ few - rows.mT @ m.mT) / row if v.shape[-1] > n else 0.0
+    return SVD(u + u @ left + outer_u, values, (rows.mT + rows.mT @ right + outer_v).mT)
 
 
 def svdvals(x, /):
-    return _host(lambda np, a: np.linalg.svd(a, compute_uv=False), x)
+    return _host(lambda np, a: np.linalg.svd(a, compute_uv=False), x) if isinstance(x, ComplexTensor) else svd(x, full_matrices=False).S
 
 
 def pinv(x, /, *, rtol=None):
     if isinstance(rtol, Tensor) and rtol.ndim:
-        return _host(lambda np, a, r: np.linalg.pinv(a, rcond=r), x, rtol)
-    return _host(lambda np, a: np.linalg.pinv(a, rcond=_limit(x, rtol)), x)
+        y = _host(lambda np, a, r: np.linalg.pinv(a, rcond=r), x, rtol)
+    else:
+        y = _host(lambda np, a: np.linalg.pinv(a, rcond=_limit(x, rtol)), x)
+    if isinstance(x, ComplexTensor):
+        return y
+    y, change, a = y.detach(), _change(x), x.detach()
+    across = change.mT - change.mT @ a @ y
+    return y - y @ change @ y + y @ y.mT @ across + (change.mT - y @ a @ change.mT) @ y.mT @ y
 
 
 def _limit(x, rtol):

@@ -6,7 +6,7 @@ import random
 import unittest
 
 import ridge
-from common import DRAWS, Case, draw_array, needs_numpy, np
+from common import DRAWS, Case, draw_array, needs_numpy, needs_torch, np, torch
 from ridge import array_api as xp
 from ridge import linalg
 
@@ -110,6 +110,31 @@ class AgainstNumpy(Case):
             down[at] -= h
             want = (f(ridge.tensor(up)).item() - f(ridge.tensor(down)).item()) / (2 * h)
             self.assertAlmostEqual(got[at], want, delta=1e-6 * (1 + abs(want)), msg=name)
+
+    @needs_torch
+    def test_gradients_as_torch(self):
+        """First and, of the first rows, second gradients of values that do not depend on signs."""
+        g = np.random.default_rng(3)
+        square, tall = g.standard_normal((2, 4, 4)), g.standard_normal((2, 5, 3))
+        twice = [lambda m, a: m.linalg.inv(a), lambda m, a: m.linalg.det(a), lambda m, a: m.linalg.slogdet(a)[1],
+                 lambda m, a: m.linalg.solve(a, a[..., :2] ** 2), lambda m, a: m.linalg.cholesky(a @ a.mT)]
+        once = [lambda m, a: m.linalg.qr(a)[0] ** 2, lambda m, a: m.linalg.qr(a)[1] ** 2, lambda m, a: m.linalg.svdvals(a), lambda m, a: m.linalg.pinv(a)]
+        once += [lambda m, a, k=k: m.linalg.svd(a, full_matrices=False)[k] ** 2 for k in (0, 2)]
+        symmetric = [lambda m, a: m.linalg.eigvalsh(a @ a.mT), lambda m, a: m.linalg.eigh(a @ a.mT)[1] ** 2]
+        cases = [(f, square, True) for f in twice] + [(f, x, False) for f in once for x in (square, tall, tall.transpose(0, 2, 1).copy())]
+        cases += [(f, square, False) for f in symmetric] + [(twice[1], np.array([[1.0, 2, 3], [2, 4, 6], [1, 0, 1]]), False)]
+        for f, a, second in cases:
+            x, t = ridge.tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
+            with self.subTest(f.__code__.co_firstlineno, shape=a.shape):
+                y, z = f(ridge, x), f(torch, t)
+                self.same(y.detach(), z.detach().numpy(), 1e-9)
+                w = g.standard_normal(z.shape)
+                d, e = ridge.grad((y * ridge.tensor(w)).sum(), x), torch.autograd.grad((z * torch.tensor(w)).sum(), t, create_graph=second)[0]
+                self.same(d if not second else ridge.tensor(d).detach(), e.detach().numpy(), 1e-8)
+                if second:
+                    x = ridge.tensor(a, requires_grad=True)
+                    d = ridge.grad((f(ridge, x) * ridge.tensor(w)).sum(), x)
+                    self.same(ridge.grad((d**2).sum(), x), torch.autograd.grad((e**2).sum(), t)[0].numpy(), 1e-7)
 
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "[Ss]ingular"):
