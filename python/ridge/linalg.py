@@ -242,10 +242,9 @@ def _constants(*xs):
     return tuple(x.detach() for x in xs)
 
 
-def _off_diagonal(x, n, d, like):
-    """x / d off the diagonal, 0 on it."""
-    eye = _ridge.eye(n, n, like.dtype)
-    return _ridge.where(eye == 0, x / _ridge.where(eye == 0, d, 1.0), 0.0)
+def _over(x, d):
+    """x / d, 0 where d is: of a diagonal, and of equal eigenvalues, whose vectors have no derivative."""
+    return _ridge.where(d == 0, 0.0, x / _ridge.where(d == 0, 1.0, d))
 
 
 def qr(x, /, *, mode="reduced"):
@@ -276,7 +275,7 @@ def eigh(x, /):
     w, v = _constants(w, v)
     change = _change(x)
     m = v.mT @ ((change + change.mT) / 2) @ v
-    return Eigh(w + m.diagonal(0, -2, -1), v + v @ _off_diagonal(m, x.shape[-1], w.unsqueeze(-2) - w.unsqueeze(-1), x))
+    return Eigh(w + m.diagonal(0, -2, -1), v + v @ _over(m, w.unsqueeze(-2) - w.unsqueeze(-1)))
 
 
 def eigvalsh(x, /):
@@ -296,9 +295,9 @@ def svd(x, /, *, full_matrices=True):
         return SVD(u, values, v)
     row, column = s.unsqueeze(-2), s.unsqueeze(-1)
     d = (row - column) * (row + column)
-    left, right = _off_diagonal(m * row + column * m.mT, n, d, x), _off_diagonal(column * m + m.mT * row, n, d, x)
-    outer_u = (change @ rows.mT - few @ m) / row if u.shape[-2] > n else 0.0
-    outer_v = (change.mT @ few - rows.mT @ m.mT) / row if v.shape[-1] > n else 0.0
+    left, right = _over(m * row + column * m.mT, d), _over(column * m + m.mT * row, d)
+    outer_u = _over(change @ rows.mT - few @ m, row) if u.shape[-2] > n else 0.0
+    outer_v = _over(change.mT @ few - rows.mT @ m.mT, row) if v.shape[-1] > n else 0.0
     return SVD(u + u @ left + outer_u, values, (rows.mT + rows.mT @ right + outer_v).mT)
 
 
