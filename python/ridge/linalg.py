@@ -4,14 +4,15 @@ LAPACK where NumPy is installed and by plain loops otherwise.
 Gradients of real matrices: the value comes from the host, and is a constant of the Taylor series in what x may change by, _change(x): 0,
 but with a gradient. det, inv, slogdet, solve and cholesky have terms of first and second order, so that they can be differentiated
 twice; eigh, eigvalsh, svd, svdvals, qr and pinv of the first, once. What completes a basis (full_matrices of a matrix that is not
-square, mode="complete") has none.
+square, mode="complete") has none. What is read keeps its history, so what a filter computes step after step is computed again for each
+factorization: no_grad() around it ends that.
 """
 import collections
 import math
 
 from . import _complex, _methods, _ridge
 from ._complex import ComplexTensor
-from ._helpers import Error
+from ._helpers import Error, is_grad_enabled
 from ._ridge import Tensor, tensor
 
 __all__ = """cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose norm outer pinv qr
@@ -62,7 +63,11 @@ def _host(fn, x, *more):
 
 def _values(np, x):
     try:
-        return x.numpy().astype("complex128") if isinstance(x, ComplexTensor) else np.asarray(_ridge._contiguous(x).double().numpy())
+        if isinstance(x, ComplexTensor):
+            return x.numpy().astype("complex128")
+        if not is_grad_enabled():
+            _ridge._realize([x])  # it needs no history: what is computed from it later begins here
+        return np.asarray(_ridge._contiguous(x).double().numpy())
     except Error as e:
         if "while a jit is recorded" in str(e):
             text = str(e).split("reading a value")[0] + "factorizations run on the host (LAPACK), and a jit records what the device does: "

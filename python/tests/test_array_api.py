@@ -136,6 +136,18 @@ class AgainstNumpy(Case):
                     d = ridge.grad((f(ridge, x) * ridge.tensor(w)).sum(), x)
                     self.same(ridge.grad((d**2).sum(), x), torch.autograd.grad((e**2).sum(), t)[0].numpy(), 1e-7)
 
+    def test_no_grad_computes_once(self):
+        """A filter under no_grad: the plans of a step do not grow with those before it."""
+        def kernels(steps):
+            p, f = ridge.eye(3), ridge.tensor(np.float32([[1, 0.1, 0], [0, 1, 0.1], [0, 0, 1]]))
+            with ridge.no_grad():
+                for _ in range(steps):
+                    p = f @ p @ f.T + 0.1 * ridge.eye(3)
+                    p = p - p @ linalg.solve(p + ridge.eye(3), p)
+            return ridge._ridge.plan(p)["kernels"]
+
+        self.assertEqual(kernels(6), kernels(2))
+
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "[Ss]ingular"):
             linalg.inv(ridge.zeros(2, 2))
