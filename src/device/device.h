@@ -110,6 +110,11 @@ struct dev_call {
     int64_t rows;       /* its grid */
     const int64_t *num; /* row sizes of the last source and of the result; a flag or size */
 };
+/* The flag of scatter_max and its like, struct scatter_how of ir.h: elements that an index names; do those that are hit forget x;
+ * iterations of the grid that share a row. */
+static inline int64_t dev_scatter_width(int64_t flag) { return (flag >> 5) + 1; }
+static inline bool dev_scatter_forgets(int64_t flag) { return flag & 1; }
+static inline int64_t dev_scatter_blocks(int64_t flag) { return (flag >> 1 & 15) + 1; }
 struct dev_builtin {
     dev_fn *fn;
     int64_t scratch; /* bytes for one worker */

@@ -30,12 +30,18 @@ static bool same_rows(const struct shape *a, const struct shape *b) {
     return same;
 }
 
-static const char *scatter_error(struct shapes *s, const uop *n) {
-    const struct shape *x = shape_of(s, n->src[0]), *index = shape_of(s, n->src[1]);
+static const char *scatter_error(struct shapes *s, const uop *n, enum call_id id, int64_t code) {
+    const struct shape *x = shape_of(s, n->src[0]), *index = shape_of(s, n->src[1]),
+                       *src = shape_of(s, n->src[2]);
+    int64_t w = scatter_unpack(code).width, last = x->n - 1, all;
+    if (w < 1 || (w > 1 && id != CALL_scatter_max && id != CALL_scatter_min))
+        return "pieces of one element or, of a maximum or minimum, more";
     if (n->src[1]->dt != DT_I64) return "the index of a function is i64";
     if (n->src[2]->dt != n->dt || n->src[0]->dt != n->dt) return "values of one dtype";
-    if (shape_of(s, n->src[2]) != index) return "one value for each number of the index";
+    if (!same_rows(src, index) || __builtin_mul_overflow(index->d[last], w, &all) || all != src->d[last])
+        return "one value for each number of the index";
     if (!same_rows(x, index)) return "index and source have the same rows";
+    if (x->d[last] % w) return "a result of whole pieces";
     return index->d[index->n - 1] && !x->d[x->n - 1] ? "nothing is there to be named" : NULL;
 }
 
@@ -168,7 +174,7 @@ const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
             return "a scan of numbers gives numbers, of floats floats";
         return NULL;
     case CALL_scatter_sum: return sum_error(s, n, flag, last);
-    default: return scatter_error(s, n);
+    default: return scatter_error(s, n, id, flag);
     }
     bool indices =
         id == CALL_argsort || id == CALL_topk_index || (id == CALL_columns && columns_unpack(flag).indices);

@@ -487,8 +487,8 @@ int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
     X(winner,        1, 1)  /* (.., size)     index; size: for each i the last j with index[j] = i, or -1               */ \
     X(nonzero,       1, 1)  /* (.., size)     bools; size: the indices of the true ones in order, then -1               */ \
     X(select,        2, 1)  /* (.., size)     x, bools; size: elements of x where they are true, in order, then 0       */ \
-    X(scatter_max,   3, 1)  /* x's shape      x, index, src; 1: elements that are hit forget x: x[index[j]], src[j] ..  */ \
-    X(scatter_min,   3, 1)  /*                .. combined, j from 0 on                                                  */ \
+    X(scatter_max,   3, 1)  /* (.., size * w) x, index (.., n), src (.., n * w); struct scatter_how packed: pieces of w ..  */ \
+    X(scatter_min,   3, 1)  /*                .. x[index[j]], src[j] combined, j from 0 on; w is 1 of the next two      */ \
     X(scatter_prod,  3, 1)                                                                                                \
     X(scatter_set,   3, 1)  /*                .. replaced by the last of them; 0                                        */ \
     X(scatter_sum,   2, 1)  /* (.., size * w) src (.., n * w), index (.., n); size: pieces of w, j's added at index[j] */ \
@@ -526,6 +526,20 @@ static inline int64_t columns_pack(struct sorted_columns c) {
 }
 static inline struct sorted_columns columns_unpack(int64_t code) {
     return (struct sorted_columns){code >> 10, code >> 2 & 255, code & 2, code & 1};
+}
+/* Of CALL["scatter_max"] and its like: how many elements an index names, do those that are hit forget x, and iterations of the grid
+ * that share a row, one unless the planner says otherwise. */
+struct scatter_how {
+    int64_t width;
+    bool forget;
+    int blocks; /* less one */
+};
+enum { SCATTER_BLOCKS = 16 }; /* at most */
+static inline int64_t scatter_pack(struct scatter_how h) {
+    return (h.width - 1) << 5 | h.blocks << 1 | h.forget;
+}
+static inline struct scatter_how scatter_unpack(int64_t code) {
+    return (struct scatter_how){(code >> 5) + 1, code & 1, code >> 1 & (SCATTER_BLOCKS - 1)};
 }
 /* Elements of a column that the device sorts side by side with others; 0: it does not. */
 int64_t call_columns_most(enum dtype, bool indices);

@@ -522,18 +522,20 @@ static void row_scattered(struct eval *e, const uop *n, const int64_t *at, struc
         [CALL_scatter_max] = OP_MAX, [CALL_scatter_min] = OP_MIN, [CALL_scatter_prod] = OP_MUL};
     struct tensor *x = source(e, n, 0), *index = source(e, n, 1), *src = source(e, n, 2);
     uint32_t last = r->shape->n - 1;
-    int64_t size = r->shape->d[last];
+    struct scatter_how how = scatter_unpack(number(e, n, 3));
+    int64_t size = r->shape->d[last], w = how.width, targets = size / w;
     struct fold *f = arena_array(&e->scratch, struct fold, size + 1);
-    bool *hit = arena_array(&e->scratch, bool, size + 1), forget = number(e, n, 3) != 0, unsure = false;
+    bool *hit = arena_array(&e->scratch, bool, size + 1), unsure = false;
     for (int64_t j = 0; j < index->shape->d[last]; j++)
-        hit[scatter_index_at(e, n, index, at[2] + j * index->stride[last], size, &unsure)] = true;
+        hit[scatter_index_at(e, n, index, at[2] + j * index->stride[last], targets, &unsure)] = true;
     for (int64_t i = 0; i < size; i++) {
         fold_start(&f[i], op[call_of(e->ir, n)], r->dt, r->dt, e->bounds);
-        if (!hit[i] || !forget) fold_add(&f[i], get(x, at[1] + i * x->stride[last]), 1);
+        if (!hit[i / w] || !how.forget) fold_add(&f[i], get(x, at[1] + i * x->stride[last]), 1);
     }
     for (int64_t j = 0; j < index->shape->d[last]; j++) {
-        int64_t i = scatter_index_at(e, n, index, at[2] + j * index->stride[last], size, &unsure);
-        fold_add(&f[i], get(src, at[3] + j * src->stride[last]), 1);
+        int64_t i = scatter_index_at(e, n, index, at[2] + j * index->stride[last], targets, &unsure);
+        for (int64_t k = 0; k < w; k++)
+            fold_add(&f[i * w + k], get(src, at[3] + (j * w + k) * src->stride[last]), 1);
     }
     for (int64_t i = 0; i < size; i++) {
         f[i].unsure |= unsure;

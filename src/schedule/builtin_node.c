@@ -39,6 +39,15 @@ static void count_columns(struct sched_builtin *b, int64_t bytes) {
     b->rows *= (c.width * bytes + 64 * c.lines - 1) / (64 * c.lines);
 }
 
+/* Threads share a row of a CPU's scatter by the elements that an index names: a line of each or more. */
+static void share_rows(struct sched_builtin *b, int64_t bytes) {
+    struct scatter_how how = scatter_unpack(b->num[2]);
+    int64_t blocks = RG_MAX(RG_MIN(how.width * bytes / 64, SCATTER_BLOCKS), 1);
+    how.blocks = (int)blocks - 1;
+    b->num[2] = scatter_pack(how);
+    b->rows *= blocks;
+}
+
 static void numbers_of(struct sgraph *g, const uop *n, struct sched_builtin *b) {
     enum call_id id = call_of(g->ir, n);
     const struct call_info *f = &call_info[id];
@@ -52,6 +61,8 @@ static void numbers_of(struct sgraph *g, const uop *n, struct sched_builtin *b) 
     b->num[2] = uop_const_i(g->ir, n, f->values);
     if (id == CALL_collective) b->num[0] = in->d[0];
     b->ops = ops_of(id, (double)b->rows, (double)b->num[0], (double)b->num[1]);
+    if ((id == CALL_scatter_max || id == CALL_scatter_min) && !g->opts->gpu)
+        share_rows(b, dtype_info[n->dt].bytes);
     if (id == CALL_columns) count_columns(b, dtype_info[n->src[0]->dt].bytes);
 }
 
@@ -75,7 +86,9 @@ static struct kernel_price price(struct sgraph *g, const uop *n, const struct sc
         values = 1; /* of the one before only the order matters */
     for (uint32_t i = 0; i < values; i++) p.bytes += bytes_of(g, n->src[i]);
     w.dram_read = p.bytes - w.dram_write;
-    w.threads = (int)RG_MIN(model_value(m, MODEL_CORES), RG_MAX((double)b->rows, 1));
+    double grid =
+        g->opts->gpu ? INFINITY : (double)b->rows; /* a GPU's builtins share rows among all its threads */
+    w.threads = (int)RG_MIN(model_value(m, MODEL_CORES), RG_MAX(grid, 1));
     struct model_time t = model_time(m, &w);
     p.seconds = t.seconds, p.limit = t.limit;
     return p;

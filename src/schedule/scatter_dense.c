@@ -109,12 +109,47 @@ const uop *scatter_dense(struct ir *ir, struct shapes *sh, const uop *const src[
     return graph_is_zero(src[0]) ? r : uop2(ir, OP_ADD, src[0], r);
 }
 
+/* Pieces of w elements as w rows: (.., n * w) as (.., w, n), and the other way round. */
+static const uop *rows_of_pieces(struct ir *ir, struct shapes *sh, const uop *x, int64_t w, bool back) {
+    const struct shape *s = shape_of(sh, x);
+    const uop *src[1 + SHAPE_MAX] = {NULL};
+    int64_t d[SHAPE_MAX];
+    uint32_t last = s->n - 1;
+    memcpy(d, s->d, sizeof d);
+    if (!back) d[last + 1] = w, d[last] /= w, x = graph_shaped(ir, OP_RESHAPE, x, d, last + 2);
+    uint32_t n = back ? s->n : s->n + 1;
+    src[0] = x;
+    for (uint32_t i = 0; i < n; i++) src[1 + i] = uop_idx(ir, i + 2 == n ? n - 1 : i + 1 == n ? n - 2 : i);
+    x = uop_mk(ir, OP_PERMUTE, src, 1 + n, ARG_NONE);
+    if (back) d[last - 1] *= d[last], x = graph_shaped(ir, OP_RESHAPE, x, d, last);
+    return x;
+}
+
+static const uop *dense_pieces(struct ir *ir, struct shapes *sh, enum call_id id, enum dtype dt,
+                               const uop *const *src) {
+    struct scatter_how how = scatter_unpack(src[3]->arg.i);
+    const struct shape *s = shape_of(sh, src[1]);
+    int64_t d[SHAPE_MAX];
+    if (s->n + 2 > SHAPE_MAX) return NULL;
+    memcpy(d, s->d, sizeof d);
+    d[s->n] = d[s->n - 1], d[s->n - 1] = 1;
+    const uop *index = graph_shaped(ir, OP_RESHAPE, src[1], d, s->n + 1);
+    d[s->n - 1] = how.width;
+    const uop *row[4] = {rows_of_pieces(ir, sh, src[0], how.width, false),
+                         graph_shaped(ir, OP_EXPAND, index, d, s->n + 1),
+                         rows_of_pieces(ir, sh, src[2], how.width, false),
+                         uop_idx(ir, scatter_pack((struct scatter_how){.width = 1, .forget = how.forget}))};
+    const uop *r = scatter_call_dense(ir, sh, id, dt, row);
+    return r ? rows_of_pieces(ir, sh, r, how.width, true) : NULL;
+}
+
 const uop *scatter_call_dense(struct ir *ir, struct shapes *sh, enum call_id id, enum dtype dt,
                               const uop *const *src) {
     static const enum op op[CALL_COUNT] = {
         [CALL_scatter_max] = OP_MAX, [CALL_scatter_min] = OP_MIN, [CALL_scatter_prod] = OP_MUL};
     bool winner = id == CALL_winner;
     if (!winner && (!op[id] || dt == DT_BOOL)) return NULL;
+    if (!winner && scatter_unpack(src[3]->arg.i).width > 1) return dense_pieces(ir, sh, id, dt, src);
     const uop *index = src[winner ? 0 : 1];
     const struct shape *to = winner ? NULL : shape_of(sh, src[0]);
     struct dense s;

@@ -15,6 +15,8 @@ struct scatter_rows {
     const uop *whole, *x, *index, *src; /* whole: x before it was cut; src may be NULL */
     uint32_t at, rank;
     int64_t size;
+    const uop
+        *narrow; /* of what is not transposed: the index before it was broadcast along the axes behind it */
 };
 
 static const uop *cut(struct tg *g, const uop *x, const struct shape *to, bool last) {
@@ -91,10 +93,12 @@ const uop *t_scatter(struct tg *g, const uop *x, int64_t axis, const uop *index,
 
 /* ---- combining ----------------------------------------------------------------------------------------------------- */
 
-static const uop *scatter_node(struct tg *g, const uop *x, const uop *index, const uop *add) {
-    tg_no_f8(g, OP_SCATTER, x);
-    return uop_new(g->ir, OP_SCATTER, (enum dtype)x->dt, 1, (const uop *[]){x, index, add}, 3,
-                   ARG_INT(tg_shape(g, x)->n - 1));
+static uint32_t axis_of(const struct scatter_rows *r) { return r->narrow ? r->at : r->rank - 1; }
+
+static const uop *scatter_node(const struct scatter_rows *r, const uop *x, const uop *add) {
+    tg_no_f8(r->g, OP_SCATTER, x);
+    return uop_new(r->g->ir, OP_SCATTER, (enum dtype)x->dt, 1, (const uop *[]){x, r->index, add}, 3,
+                   ARG_INT(axis_of(r)));
 }
 
 static const uop *spread(struct tg *g, const uop *number, const uop *like) {
@@ -105,11 +109,11 @@ static const uop *spread(struct tg *g, const uop *number, const uop *like) {
 static const uop *counted(const struct scatter_rows *r, const uop *which, enum dtype dt) {
     struct tg *g = r->g;
     const uop *ones = which ? t_cast(g, which, dt) : spread(g, t_number(g, dt, 1), r->index);
-    return scatter_node(g, spread(g, t_number(g, dt, 0), r->x), r->index, ones);
+    return scatter_node(r, spread(g, t_number(g, dt, 0), r->x), ones);
 }
 
 static const uop *at_index(const struct scatter_rows *r, const uop *x) {
-    return t_gather(r->g, x, -1, r->index);
+    return t_gather(r->g, x, axis_of(r), r->index);
 }
 
 /* Weights of x and of src in the greatest or least: equal ones share. */
@@ -141,17 +145,30 @@ static void product_weights(const struct scatter_rows *r, const uop *y, const uo
                  tg_op2(g, OP_FDIV, at_index(r, y), rest));
 }
 
+/* The function of the device, of rows; or of pieces as long as the axes behind the axis. */
+static const uop *combined(const struct scatter_rows *r, const char *name, bool exclude) {
+    struct tg *g = r->g;
+    struct scatter_how how = {.width = 1, .forget = exclude};
+    const uop *v[3] = {r->x, r->index, r->src};
+    if (r->narrow) {
+        v[1] = r->narrow;
+        for (uint32_t i = r->at + 1; i < r->rank; i++) how.width *= tg_shape(g, r->x)->d[i];
+        for (int i = 0; i < 3; i++) v[i] = t_flatten(g, v[i], r->at, -1);
+    }
+    const uop *y = call(g, name, (enum dtype)r->x->dt, v, 3, scatter_pack(how));
+    return r->narrow ? t_reshape(g, y, tg_shape(g, r->x)->d, r->rank) : y;
+}
+
 static const uop *by_function(const struct scatter_rows *r, enum t_combine how, bool exclude) {
     static const char *const name[] = {
         [T_COMBINE_PROD] = "scatter_prod", [T_COMBINE_MAX] = "scatter_max", [T_COMBINE_MIN] = "scatter_min"};
     struct tg *g = r->g;
-    const uop *y =
-        call(g, name[how], (enum dtype)r->x->dt, (const uop *[]){r->x, r->index, r->src}, 3, exclude);
+    const uop *y = combined(r, name[how], exclude);
     if (dt_is_float((enum dtype)y->dt)) {
         const uop *hit = exclude ? not_below(g, counted(r, NULL, DT_I32), 1) : NULL, *wx, *ws;
         (how == T_COMBINE_PROD ? product_weights : extreme_weights)(r, y, hit, &wx, &ws);
         const uop *put = tg_op2(g, OP_MUL, r->src, t_detach(g, ws));
-        y = t_grad_through(g, y, scatter_node(g, tg_op2(g, OP_MUL, r->x, t_detach(g, wx)), r->index, put));
+        y = t_grad_through(g, y, scatter_node(r, tg_op2(g, OP_MUL, r->x, t_detach(g, wx)), put));
     }
     if (tg_shape(g, r->x) == tg_shape(g, r->whole)) return y;
     const uop *inside = grown(r, spread(g, uop_int(g->ir, DT_BOOL, 1), y), 0);
@@ -192,14 +209,34 @@ static const uop *by_addition(struct tg *g, const uop *x, uint32_t at, const uop
     return dt_is_float((enum dtype)sum->dt) ? t_div(g, sum, n) : t_floordiv(g, sum, n);
 }
 
+/* Rows where they lie, if all elements behind the axis go with the same index: that is stored once for them. */
+static bool lies_in_rows(struct scatter_rows *r, const uop *x, const uop *index, const uop *src) {
+    struct tg *g = r->g;
+    const struct shape *s = tg_shape(g, x), *i = tg_shape(g, index);
+    const uop *one = not_broadcast(g, index, r->at, s);
+    int64_t d[SHAPE_MAX], width = 1;
+    for (uint32_t k = 0; k < s->n; k++) {
+        d[k] = k > r->at ? 1 : i->d[k];
+        if (k != r->at && i->d[k] != s->d[k]) return false;
+        if (k > r->at && tg_shape(g, one)->d[k] != 1) return false;
+        if (k > r->at) width *= s->d[k];
+    }
+    if (one == index || width == 1) return false;
+    r->narrow = tg_to_shape(g, t_cast(g, one, DT_I64), shape_make(&g->shapes, d, s->n));
+    r->whole = r->x = x, r->index = t_cast(g, index, DT_I64);
+    r->src = cut(g, t_cast(g, src, (enum dtype)x->dt), i, true);
+    return true;
+}
+
 const uop *t_scatter_reduce(struct tg *g, const uop *x, int64_t axis, const uop *index, const uop *src,
                             enum t_combine how, bool exclude) {
     x = tg_value(g, x), index = tg_value(g, index), src = tg_value(g, src);
     struct scatter_rows r = rows_of(g, "scatter_reduce", x, axis, index, src);
     if (!tg_shape(g, src)->n) tg_bad(g, "scatter_reduce of a single number; expected a value for each index");
     if (!shape_size(tg_shape(g, index))) return unwritten(&r, x);
-    if (how != T_COMBINE_SUM && how != T_COMBINE_MEAN)
-        return t_transpose(g, by_function(&r, how, exclude), r.at, -1);
+    bool extreme = how == T_COMBINE_MAX || how == T_COMBINE_MIN;
+    if (extreme && lies_in_rows(&r, x, index, src)) return by_function(&r, how, exclude);
+    if (extreme || how == T_COMBINE_PROD) return t_transpose(g, by_function(&r, how, exclude), r.at, -1);
     return by_addition(g, x, r.at, index, src, how == T_COMBINE_MEAN, exclude);
 }
 

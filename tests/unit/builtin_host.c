@@ -316,14 +316,16 @@ static void check_extremes(void *lib, int i) {
     bool least = which % 2;
     find_kernels(lib, FIRST_EXTREME + which, CUDA_EXTREME_SHORT, fn);
     int64_t rows = 1 + (int64_t)draw(3), len = 17 + (int64_t)draw(draw(3) ? 3000 : 20000);
-    int64_t num[3] = {len, 1 + (int64_t)draw(draw(3) ? 50 : 4000), (int64_t)draw(2)}, size = num[1];
+    int64_t w = draw(2) ? 1 : 2 + (int64_t)draw(40), forget = (int64_t)draw(2), pieces = len / w;
+    int64_t targets = 1 + (int64_t)draw(draw(3) ? 50 : 4000), size = targets * w;
+    int64_t num[3] = {len = pieces * w, size, (w - 1) << 5 | forget};
     const char *types[4] = {k->type, k->type, "i64", k->type};
     struct dev_call call = {
         .name = least ? "scatter_min" : "scatter_max", .type = types, .nbuf = 4, .rows = rows, .num = num};
     if (cuda_builtin(&d.dev, &err, &call, fn, &b)) FAIL("%s", err.msg);
     size_t n = (size_t)(rows * size), m = (size_t)(rows * len), bytes = k->bytes;
     uint8_t *x = malloc(n * bytes), *src = malloc(m * bytes), *got = malloc(n * bytes);
-    int64_t *at = malloc(m * sizeof *at);
+    int64_t *at = malloc((size_t)(rows * pieces) * sizeof *at);
     uint64_t *want = malloc(n * sizeof *want);
     bool *hit = calloc(n, 1);
     int how = (int)draw(4);
@@ -331,9 +333,11 @@ static void check_extremes(void *lib, int i) {
     for (size_t j = 0; j < m; j++) {
         uint64_t v = element(&as, how);
         memcpy(src + j * bytes, &v, bytes);
-        at[j] = (int64_t)draw((uint64_t)size + 1) - (draw(50) == 0); /* clamped */
-        size_t to = j / (size_t)len * (size_t)size + (size_t)RG_MAX(RG_MIN(at[j], size - 1), 0);
-        if ((num[2] && !hit[to]) || rank_of(k, v, least) > rank_of(k, want[to], least)) want[to] = v;
+        int64_t *name = &at[j / (size_t)w];
+        if (j % (size_t)w == 0) *name = (int64_t)draw((uint64_t)targets + 1) - (draw(50) == 0); /* clamped */
+        size_t to = j / (size_t)len * (size_t)size + (size_t)(RG_MAX(RG_MIN(*name, targets - 1), 0) * w) +
+                    j % (size_t)w;
+        if ((forget && !hit[to]) || rank_of(k, v, least) > rank_of(k, want[to], least)) want[to] = v;
         hit[to] = true;
     }
     launch_on(lib, &b, (void *[]){got, x, at, src}, 4, n * bytes, num, rows);

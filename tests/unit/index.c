@@ -90,6 +90,78 @@ TEST(index_scatter_mean_of_rows) {
     CHECK_EQ(rg_close(c), RG_OK);
 }
 
+/* The same of the greatest and least, which no longer transpose rows nor store an index for each element. */
+TEST(index_scatter_extremes_of_rows) {
+    enum { V = 5000, D = 64, N = 30000 };
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor i = filled(c, RG_I64, RG_SHAPE(N, 1)), x = filled(c, RG_F32, RG_SHAPE(N, D)),
+              to = filled(c, RG_F32, RG_SHAPE(V, D));
+    rg_realize_all(RG_TENSORS(i, x, to));
+    rg_tensor wide = rg_expand(i, RG_SHAPE(N, D));
+    rg_plan_stats s = planned(rg_scatter_reduce(to, 0, wide, x, .how = RG_COMBINE_MAX));
+    CHECK_EQ(s.kernels, 1);
+    CHECK(s.bytes <= 4.0 * N * D + 8.0 * N + 8.0 * V * D);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+static uint64_t scatter_draws = 20261120;
+static int64_t drawn(int64_t n) {
+    scatter_draws = scatter_draws * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((scatter_draws >> 33) % (uint64_t)n);
+}
+
+static rg_tensor whole_numbers(rg_ctx *c, rg_dtype dt, int64_t *d, uint32_t n) {
+    int64_t size = 1;
+    for (uint32_t i = 0; i < n; i++) size *= d[i];
+    float *v = malloc((size_t)size * sizeof *v + 1);
+    for (int64_t i = 0; i < size; i++) v[i] = (float)drawn(19) - 9;
+    rg_tensor x = rg_from(c, RG_F32, v, RG_LIST(d, n));
+    free(v);
+    return rg_cast(x, dt);
+}
+
+/* Broadcast along the axes behind the axis, or stored for each element: the same, with gradients. */
+static void check_extremes_of_rows(const char *device) {
+    static const rg_dtype dt[] = {RG_F32, RG_F16, RG_I32, RG_F64, RG_U8};
+    rg_ctx *c = rg_open(device);
+    int64_t n = 1 + drawn(3), axis = drawn(n), d[4], from[4], one[4];
+    n += axis + 1 == n;
+    for (int64_t i = 0; i < n; i++) d[i] = from[i] = 1 + drawn(7), one[i] = i > axis ? 1 : d[i];
+    d[axis] = 1 + drawn(12), from[axis] = one[axis] = 1 + drawn(40);
+    rg_dtype t = dt[drawn(5)];
+    rg_tensor x = whole_numbers(c, t, d, (uint32_t)n), src = whole_numbers(c, t, from, (uint32_t)n);
+    rg_tensor index = rg_cast(whole_numbers(c, RG_F32, one, (uint32_t)n), RG_I64);
+    rg_realize_all(RG_TENSORS(x, src, index));
+    index = rg_mod(rg_add(index, 9), d[axis]);
+    rg_tensor wide = rg_expand(index, RG_LIST(from, n)), copy = rg_contiguous(wide), r[2], g[2][2];
+    rg_combine how = drawn(2) ? RG_COMBINE_MAX : RG_COMBINE_MIN;
+    bool drop = drawn(2);
+    for (int k = 0; k < 2; k++) {
+        r[k] = rg_scatter_reduce(x, axis, k ? copy : wide, src, .how = how, .exclude_self = drop);
+        rg_tensor w = rg_cast(rg_arange(c, RG_F32, 1, (double)rg_size(r[k]) + 1, 1), t);
+        g[k][0] = g[k][1] = r[k];
+        if (t == RG_F32 || t == RG_F64)
+            rg_grad(rg_sum(rg_mul(rg_reshape(r[k], RG_SHAPE(-1)), w)), RG_TENSORS(x, src), g[k]);
+    }
+    bool same = true, b;
+    const rg_tensor pair[3][2] = {{r[0], r[1]}, {g[0][0], g[1][0]}, {g[0][1], g[1][1]}};
+    for (int k = 0; k < 3; k++) {
+        rg_tensor off = rg_abs(rg_sub(rg_cast(pair[k][0], RG_F64), rg_cast(pair[k][1], RG_F64)));
+        if (rg_read(rg_lt(rg_max(off), 1e-3), &b, sizeof b)) FAIL("%s: %s", device, rg_error(c));
+        same &= b;
+    }
+    if (!same)
+        FAIL("%s: scatter along axis %lld of %lld: other values", device, (long long)axis, (long long)n);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+TEST(index_scatter_extremes_of_rows_are_the_same) {
+    simgpu_add();
+    for (int i = 0; i < 60; i++) check_extremes_of_rows("REF");
+    for (int i = 0; i < 4; i++) check_extremes_of_rows("CPU");
+    for (int i = 0; i < 8; i++) check_extremes_of_rows("SIM90");
+}
+
 /* Writing of stored values is one function of the device, of a number a kernel more; reading by a mask is one. */
 TEST(index_scatter_counts) {
     rg_ctx *c = rg_open("NULL");

@@ -249,11 +249,41 @@ SELECT(uint64_t)
 
 enum { TINY_ROW = 256 }; /* bytes of rows that are copied at once, not each by a call */
 
-/* var: row size of the index, targets, 1: targets that are hit drop x. */
+/* Pieces of several elements: one block of their columns. */
+#define PIECES(name, T, U, C, GET, PUT, COMBINE)                                                      \
+    static void name##_pieces_##T(void *const *buf, const int64_t *var, uint32_t t, uint8_t *known) { \
+        int64_t w = dev_scatter_width(var[2]), n = var[0] / w, size = var[1] / w;                     \
+        int64_t blocks = dev_scatter_blocks(var[2]), row = t / blocks, at = t % blocks * w / blocks,  \
+                end = (t % blocks + 1) * w / blocks;                                                  \
+        U *out = (U *)buf[0] + row * var[1];                                                          \
+        const U *x = (const U *)buf[1] + row * var[1], *src = (const U *)buf[3] + row * var[0];       \
+        const int64_t *index = (const int64_t *)buf[2] + row * n;                                     \
+        memset(known, 0, (size_t)size);                                                               \
+        for (int64_t i = 0; i < size; i++)                                                            \
+            memcpy(out + i * w + at, x + i * w + at, (size_t)(end - at) * sizeof *out);               \
+        for (int64_t j = 0; j < n; j++) {                                                             \
+            int64_t i = clamp_index(index[j], size);                                                  \
+            U *to = out + i * w;                                                                      \
+            const U *from = src + j * w;                                                              \
+            bool first = dev_scatter_forgets(var[2]) && !known[i];                                    \
+            known[i] = 1;                                                                             \
+            if (first) memcpy(to + at, from + at, (size_t)(end - at) * sizeof *to);                   \
+            for (int64_t k = at; k < end && !first; k++) {                                            \
+                C a = GET(to[k]), b = GET(from[k]);                                                   \
+                to[k] = PUT(COMBINE(C, a, b));                                                        \
+            }                                                                                         \
+        }                                                                                             \
+    }
+/* var: row size of src, of the result, how (device.h). */
 #define SCATTER(name, T, U, C, GET, PUT, COMBINE)                                                           \
     static void name##_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
-        int64_t n = var[0], size = var[1];                                                                  \
+        int64_t size = var[1], w = dev_scatter_width(var[2]), n = var[0] / w;                               \
+        bool forget = dev_scatter_forgets(var[2]);                                                          \
         uint8_t *known = scratch;                                                                           \
+        if (w > 1) {                                                                                        \
+            for (; t0 < t1; t0++) name##_pieces_##T(buf, var, t0, known);                                   \
+            return;                                                                                         \
+        }                                                                                                   \
         bool tiny = size * (int64_t)sizeof(U) <= TINY_ROW;                                                  \
         if (tiny)                                                                                           \
             memcpy((U *)buf[0] + t0 * size, (const U *)buf[1] + t0 * size,                                  \
@@ -261,13 +291,13 @@ enum { TINY_ROW = 256 }; /* bytes of rows that are copied at once, not each by a
         for (; t0 < t1; t0++) {                                                                             \
             U *out = (U *)buf[0] + t0 * size;                                                               \
             const int64_t *index = (const int64_t *)buf[2] + t0 * n;                                        \
-            const U *src = (const U *)buf[3] + t0 * n;                                                      \
+            const U *src = (const U *)buf[3] + t0 * var[0];                                                 \
             if (!tiny) memcpy(out, (const U *)buf[1] + t0 * size, (size_t)size * sizeof *out);              \
-            if (var[2]) memset(known, 0, (size_t)size);                                                     \
+            if (forget) memset(known, 0, (size_t)size);                                                     \
             for (int64_t j = 0; j < n; j++) {                                                               \
                 int64_t i = clamp_index(index[j], size);                                                    \
                 C a = GET(out[i]), b = GET(src[j]);                                                         \
-                bool first = var[2] && !known[i];                                                           \
+                bool first = forget && !known[i];                                                           \
                 out[i] = first ? src[j] : PUT(COMBINE(C, a, b));                                            \
                 if (first) known[i] = 1;                                                                    \
             }                                                                                               \
@@ -291,6 +321,9 @@ SET(uint32_t)
 SET(uint64_t)
 
 #define ALL(T, U, C, GET, PUT, MUL)                  \
+    PIECES(scatter_max, T, U, C, GET, PUT, GREATER)  \
+    PIECES(scatter_min, T, U, C, GET, PUT, LESSER)   \
+    PIECES(scatter_prod, T, U, C, GET, PUT, MUL)     \
     SCATTER(scatter_max, T, U, C, GET, PUT, GREATER) \
     SCATTER(scatter_min, T, U, C, GET, PUT, LESSER)  \
     SCATTER(scatter_prod, T, U, C, GET, PUT, MUL)

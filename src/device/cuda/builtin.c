@@ -90,7 +90,8 @@ static bool selects(const struct cuda_call *c, int64_t rows, const int64_t *num)
 }
 
 static bool is_short(const struct cuda_call *c, const int64_t *num) {
-    return is_scatter(c->what) && num[0] <= SHORT_ROW;
+    int64_t pieces = c->what == SCATTER_EXTREME ? num[0] / dev_scatter_width(num[2]) : num[0];
+    return is_scatter(c->what) && pieces <= SHORT_ROW;
 }
 
 /* Few results with long segments have a block each. */
@@ -127,12 +128,14 @@ static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, cons
     if (is_scatter(c->what)) {
         p.size = c->what == SCATTER_SUM ? num[2] : num[1];
         p.inner = c->what == SCATTER_SUM && p.size ? num[1] / p.size : 1;
-        if (is_short(c, num)) return p;
         if (c->what == SCATTER_EXTREME) {
-            p.key[0] = piece(&p.all, rows * p.size, c->key);
-            p.begin = piece(&p.all, num[2] ? rows * p.size : 0, 1);
+            p.inner = dev_scatter_width(num[2]), p.len /= p.inner, p.size /= p.inner;
+            if (is_short(c, num)) return p;
+            p.key[0] = piece(&p.all, rows * num[1], c->key);
+            p.begin = piece(&p.all, dev_scatter_forgets(num[2]) ? rows * num[1] : 0, 1);
             return p;
         }
+        if (is_short(c, num)) return p;
         bits = p.size > 1 ? 64 - (uint32_t)__builtin_clzll((uint64_t)p.size - 1) : 1;
     }
     p.passes = (bits + DIGIT - 1) / DIGIT;
@@ -339,16 +342,18 @@ static void short_step(const struct cuda_call *c, const struct builtin_plan *p, 
     add_buf(s, l->buf[0]), add_buf(s, l->buf[1]);
     if (!sum) add_buf(s, l->buf[3]);
     add_buf(s, l->buf[2]);
-    add_num(s, p->len), add_num(s, p->size), add_num(s, sum ? p->inner : l->var[2]), add_num(s, count);
+    add_num(s, p->len), add_num(s, p->size), add_num(s, p->inner);
+    if (!sum) add_num(s, dev_scatter_forgets(l->var[2]));
+    add_num(s, count);
 }
 
 /* Keys of x, those of what is scattered, their numbers. */
 static void extreme_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
                          uint32_t i, struct cuda_step *s) {
-    int64_t count = p->rows * (i == 1 ? p->len : p->size),
+    int64_t len = p->len * p->inner, size = p->size * p->inner, count = p->rows * (i == 1 ? len : size),
             most = RG_MAX(EXTREME_PARTS / RG_MAX(p->rows, 1), 1);
-    int64_t parts = RG_MIN((p->len + LEAST_PART - 1) / LEAST_PART, most);
-    bool few = i == 1 && p->size <= CUDA_FEW && p->len >= 2 * p->size;
+    int64_t parts = RG_MIN((len + LEAST_PART - 1) / LEAST_PART, most);
+    bool few = i == 1 && p->inner == 1 && size <= CUDA_FEW && len >= 2 * size;
     if (few)
         give(s, c->kernel[CUDA_EXTREME_FEW], p->rows * parts, THREADS);
     else
@@ -356,8 +361,9 @@ static void extreme_step(const struct cuda_call *c, const struct builtin_plan *p
     if (i == 2) add_buf(s, l->buf[0]);
     add_buf(s, l->scratch + p->key[0]), add_buf(s, l->scratch + p->begin);
     add_buf(s, l->buf[i == 1 ? 3 : 1]);
-    if (i == 1) add_buf(s, l->buf[2]), add_num(s, p->len), add_num(s, p->size);
-    add_num(s, l->var[2]), add_num(s, few ? parts : count);
+    if (i == 1) add_buf(s, l->buf[2]), add_num(s, len), add_num(s, size);
+    if (i == 1 && !few) add_num(s, p->inner);
+    add_num(s, dev_scatter_forgets(l->var[2])), add_num(s, few ? parts : count);
 }
 
 static void winner_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,

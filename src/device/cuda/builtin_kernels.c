@@ -246,12 +246,11 @@ static const char short_sum[] =
     "}\n";
 static const char short_fold[] =
     "extern \"C\" __global__ void scatter_short(T *out, const T *x, const T *src, const i64 *index, i64 len, i64 "
-    "size, i64 forget, i64 count, u64 n, char *s, u64 d) {\n"
-    "    const i64 inner = 1;\n"
+    "size, i64 inner, i64 forget, i64 count, u64 n, char *s, u64 d) {\n"
     "    pdl_wait();\n" EACH "        bool first = forget;\n"
     "        T r = x[i];\n" SHORT_ROW
-    "            const C a = UP(r), b = UP(src[j + col]);\n"
-    "            r = first ? src[j + col] : DOWN(COMBINE(a, b));\n"
+    "            const C a = UP(r), b = UP(src[j * inner + col]);\n"
+    "            r = first ? src[j * inner + col] : DOWN(COMBINE(a, b));\n"
     "            first = false;\n"
     "        }\n"
     "        out[i] = r;\n"
@@ -295,11 +294,13 @@ static const char extreme_image[] =
     "        if (!INF && forget) hit[i] = 0;\n"
     "    }\n"
     "}\n";
+/* An index names `inner` elements. */
 static const char extreme[] =
     "extern \"C\" __global__ void scatter_extreme(K *image, u8 *hit, const B *src, const i64 *index, i64 len, i64 size, i64 "
-    "forget, i64 count, u64 n, char *s, u64 d) {\n"
-    "    pdl_wait();\n" KEY_OF RAISE TARGET_OF EACH
-    "        const i64 at = i / len * size + target_of(i);\n"
+    "inner, i64 forget, i64 count, u64 n, char *s, u64 d) {\n"
+    "    pdl_wait();\n" KEY_OF RAISE EACH
+    "        const i64 piece = inner == 1 ? i : i / inner, p = index[piece], last = size / inner - 1;\n"
+    "        const i64 at = i / len * size + (p < 0 ? 0 : p < last ? p : last) * inner + (i - piece * inner);\n"
     "        if (!INF && forget) hit[at] = 1;\n"
     "        raise(image + at, key_of(src[i]));\n"
     "    }\n"
