@@ -279,10 +279,29 @@ TEST(engine_with_an_assembler_without_the_flag) {
     wrap_compiler(top, "cc", "case \"$*\" in *within-32B*) echo as: unrecognized option; exit 1;; esac",
                   os_find_cc(&arena));
     if (!text("old_assembler", "*(i32 *)buf[0] = 7;", 1, 1)) FAIL("%s", err.msg);
-    CHECK_EQ(times_compiled(top, &padded), 2);
+    CHECK_EQ(times_compiled(top, &padded), 3); /* both spellings, and none */
     if (!text("old_assembler_again", "*(i32 *)buf[0] = 8;", 1, 1)) FAIL("%s", err.msg);
+    CHECK_EQ(times_compiled(top, &padded), 4);
+    CHECK_EQ(padded, 2);
+    os_remove_tree(top);
+    engine_close(en);
+}
+
+/* A wrapper called cc around clang refuses gcc's spelling: clang's is tried then, and first from there on. */
+TEST(engine_with_a_wrapper_around_clang) {
+    setup();
+    const char *clang = os_find_program(&arena, "clang");
+    if (!os_cpu()->jcc_erratum) SKIP("the CPU has no JCC erratum");
+    if (!clang) SKIP("clang is not here");
+    char *top;
+    int padded;
+    CHECK(!os_temp_dir(&err, &arena, &top));
+    wrap_compiler(top, "cc", "", clang);
+    if (!text("wrapped", "*(i32 *)buf[0] = 7;", 1, 1)) FAIL("%s", err.msg);
+    CHECK_EQ(times_compiled(top, &padded), 2);
+    if (!text("wrapped_again", "*(i32 *)buf[0] = 8;", 1, 1)) FAIL("%s", err.msg);
     CHECK_EQ(times_compiled(top, &padded), 3);
-    CHECK_EQ(padded, 1);
+    CHECK_EQ(padded, 3);
     os_remove_tree(top);
     engine_close(en);
 }

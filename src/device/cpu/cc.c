@@ -64,7 +64,9 @@ int cc_flags(struct arena *a, const char *arch, const char *machine, const char 
 /* Of a Cascade Lake: the same GEMM takes 17.1 or 21.4 ms, by where the compiler puts its loop, and 17.1 with this flag. */
 static const char branches_clang[] = "-mbranches-within-32B-boundaries";
 static const char branches_gcc[] = "-Wa,-mbranches-within-32B-boundaries"; /* binutils 2.34 */
-static atomic_bool branches_unknown; /* to this compiler or its assembler */
+/* What this process learned: the spelling goes by the compiler's name; a wrapper's (cc) may be the other; its assembler has none. */
+enum { BRANCHES_BY_NAME, BRANCHES_OTHER, BRANCHES_NONE };
+static atomic_int branches;
 
 static bool is_clang(const char *cc) {
     char real[PATH_MAX];
@@ -74,7 +76,8 @@ static bool is_clang(const char *cc) {
 
 static int host_flags(struct arena *a, const char *cc, const char **out) {
     int n = cc_flags(a, os_cpu()->arch, os_cpu()->flags, out);
-    if (os_cpu()->jcc_erratum) out[n++] = is_clang(cc) ? branches_clang : branches_gcc;
+    if (!os_cpu()->jcc_erratum || branches == BRANCHES_NONE) return n;
+    out[n++] = is_clang(cc) == (branches == BRANCHES_BY_NAME) ? branches_clang : branches_gcc;
     return n;
 }
 
@@ -168,6 +171,15 @@ static bool is_branch_flag(const char *arg) {
     return !strcmp(arg, branches_clang) || !strcmp(arg, branches_gcc);
 }
 
+static bool other_branches(struct cc_unit *u) {
+    for (uint32_t i = 0; i < u->n; i++) {
+        if (!is_branch_flag(u->argv[i])) continue;
+        u->argv[i] = strcmp(u->argv[i], branches_clang) ? branches_clang : branches_gcc;
+        return branches == BRANCHES_BY_NAME;
+    }
+    return false;
+}
+
 static bool drop_flag(struct cc_unit *u, bool (*is)(const char *)) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < u->n; i++)
@@ -176,6 +188,9 @@ static bool drop_flag(struct cc_unit *u, bool (*is)(const char *)) {
     u->argv[u->n = n] = NULL;
     return any;
 }
+
+static bool drop_fp16(struct cc_unit *u) { return drop_flag(u, is_fp16_flag); }
+static bool drop_branches(struct cc_unit *u) { return drop_flag(u, is_branch_flag); }
 
 static int write_units(struct err *e, struct arena *a, const char *cc, const char *dir,
                        const char *const *text, int n, struct cc_unit *u, struct os_proc *p) {
@@ -190,7 +205,6 @@ static int write_units(struct err *e, struct arena *a, const char *cc, const cha
         if (bad) return err_set(e, RG_EIO, "cannot write %s; is the disk full? TMPDIR moves it", u[i].source);
         u[i].argv[u[i].n++] = cc;
         u[i].n += (uint32_t)host_flags(a, cc, u[i].argv + u[i].n);
-        if (branches_unknown) drop_flag(&u[i], is_branch_flag);
         add_arg(&u[i], u[i].source), add_arg(&u[i], "-o"), add_arg(&u[i], u[i].object);
         p[i] = (struct os_proc){.argv = u[i].argv, .limit_s = env_int(ENV_CC_TIMEOUT)};
     }
@@ -200,14 +214,14 @@ static int write_units(struct err *e, struct arena *a, const char *cc, const cha
 static int run_units(struct err *e, struct arena *a, struct cc_unit *u, struct os_proc *p, int n) {
     if (os_run_many(e, a, p, n)) return e->code;
     for (int i = 0; i < n; i++) {
-        bool (*const flag[])(const char *) = {is_fp16_flag, is_branch_flag};
-        for (size_t k = 0; k < RG_COUNT(flag) && p[i].status && !p[i].late; k++) {
-            if (!drop_flag(&u[i], flag[k])) continue;
+        bool (*const without[])(struct cc_unit *) = {drop_fp16, other_branches, drop_branches};
+        for (size_t k = 0; k < RG_COUNT(without) && p[i].status && !p[i].late; k++) {
+            if (!without[k](&u[i])) continue;
             struct os_proc again = {.argv = u[i].argv, .limit_s = p[i].limit_s};
             if (os_run_many(e, a, &again, 1)) return e->code;
             if (again.status) continue; /* the first error is the one to report */
             p[i] = again;
-            if (flag[k] == is_branch_flag) branches_unknown = true;
+            if (k) branches = k == 1 ? BRANCHES_OTHER : BRANCHES_NONE;
         }
     }
     return 0;
