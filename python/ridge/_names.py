@@ -21,6 +21,16 @@ blackman_window bartlett_window hanning hamming blackman bartlett block_diag car
 broadcast_tensors lexsort ravel_multi_index compress extract polyval""".split())
 
 
+def _or_pair(one, pair):
+    """A reduction, or with a second tensor the elementwise function, as torch.max."""
+
+    def f(x, *args, **kw):
+        return pair(x, args[0]) if args and isinstance(args[0], Tensor) else one(x, *args, **kw)
+
+    f.__doc__ = one.__doc__
+    return f
+
+
 def _install():
     for ours, others in NAMES.items():
         for name in others.split():
@@ -37,6 +47,7 @@ def _install():
             "concat": _methods.concat, "concatenate": _methods.concat, "result_type": result_type, "promote_types": result_type, "div": _methods.divide, "true_divide": _methods.divide,
             "clamp_min": _methods.clamp_min, "clamp_max": _methods.clamp_max, "ravel": lambda x: x.reshape(-1),
             "t": lambda x: x.T, "asanyarray": _helpers.asarray, "as_tensor": _helpers.asarray, "ascontiguousarray": _helpers.asarray,
+            "max": _or_pair(_ridge.max, _ridge.maximum), "min": _or_pair(_ridge.min, _ridge.minimum),
             "ndim": lambda x: _methods._t(x).ndim, "shape": lambda x: _methods._t(x).shape, "size": lambda x: _methods._t(x).size}
     for name, f in more.items():
         globals()[name] = f

@@ -13,6 +13,7 @@ BOTH = [  # the same call of ridge and torch: x, y (floats of one shape of 2 to 
     lambda m, x, y, i, n: m.nanquantile(m.where(x > 1, float("nan"), x), 0.3, dim=1),
     lambda m, x, y, i, n: m.quantile(m.where(x > 1, float("nan"), x), 0.3, dim=1),
     lambda m, x, y, i, n: m.kthvalue(x, 1 + x.shape[1] // 2, dim=1)[0], lambda m, x, y, i, n: m.msort(x), lambda m, x, y, i, n: m.mode(i, 1)[0],
+    lambda m, x, y, i, n: m.max(x, y) - m.min(x, y), lambda m, x, y, i, n: m.max(x) - m.min(y),
     lambda m, x, y, i, n: m.aminmax(x, dim=0)[1] - m.aminmax(x)[0],
     lambda m, x, y, i, n: m.bincount(i.reshape(-1)), lambda m, x, y, i, n: m.bincount(i.reshape(-1), y.reshape(-1), 12),
     lambda m, x, y, i, n: m.histc(x, 7, -1, 2), lambda m, x, y, i, n: m.histc(x, 5),
