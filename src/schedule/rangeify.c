@@ -706,14 +706,15 @@ static bool embed(struct rangeify *r, const struct shape *dom, const struct shap
     return true;
 }
 
-/* Concatenations, and on a GPU products of a matrix and a vector: several of these are fewer launches, each with more loads. */
+/* Concatenations, and beside another output any. (Not products of a matrix and a vector: q, k and v of a token in one kernel take as
+ * long as two kernels side by side.) */
 static struct output_parts parts_in(struct rangeify *r, const uop *o, const struct shape *dom,
                                     const uop **at) {
     const struct shape *s = written(r->g, o);
-    bool gemv = r->g->unit[r->g->unit_of[o->id] - 1].of_gemv, cat = s->n == dom->n && parts_concatenated(o);
+    bool cat = s->n == dom->n && parts_concatenated(o);
     struct output_parts none = {0}, p = none;
-    if (!r->flat && s != dom && (gemv || cat || r->beside)) p = parts_match(r, s, dom, at);
-    p.alike = p.n && (r->beside || (gemv && level_of(r, o)));
+    if (!r->flat && s != dom && (cat || r->beside)) p = parts_match(r, s, dom, at);
+    p.alike = p.n && r->beside;
     return p.alike || cat ? p : none;
 }
 

@@ -190,11 +190,13 @@ static const uop *over_keys(struct attend *a, enum op op, const uop *x) {
 enum { SPLIT_QUERIES = 64, SPLIT_CHUNK = 64 }; /* at most, of a head of k; keys of a chunk at least */
 
 /* Chunks that give each SM two blocks, of equal length, in whole tiles if there are such, and not of the head's: axes of one size
- * would become one loop, which nothing streams. heads: of k, in all batches; rows: queries of one; d: its size. */
-static int64_t chunks_of(const struct attend *a, int64_t heads, int64_t rows, int64_t d) {
-    int64_t want = RG_MIN(2 * a->o->sms / RG_MAX(heads, 1), a->s / SPLIT_CHUNK);
+ * would become one loop, which nothing streams. q is in groups. */
+static int64_t chunks_of(const struct attend *a, const struct shape *q) {
+    int64_t rows = a->t * (q->n > 2 ? q->d[q->n - 3] : 1), d = q->d[q->n - 1];
+    int64_t blocks = shape_size(q) / RG_MAX(rows * d, 1), want = 2 * a->o->sms / RG_MAX(blocks, 1);
     bool masked = a->o->causal && a->t > 1;
-    if (!a->o->stream || masked || a->o->dropout > 0 || rows > SPLIT_QUERIES) return 1;
+    if (!a->o->stream || a->plain || masked || a->o->dropout > 0 || rows > SPLIT_QUERIES) return 1;
+    want = RG_MIN(want, a->s / SPLIT_CHUNK);
     for (int64_t c = want; c > 1; c--)
         if (a->s % (c * SPLIT_CHUNK) == 0 && a->s != c * d) return c;
     for (int64_t c = want; c > 1; c--)
@@ -406,15 +408,14 @@ static const uop *attend_blocks(struct attend *a, const uop *const *x, int64_t e
 }
 
 /* On a GPU without wgmma for these types and head sizes a row is filled by a thread, at a hundredth of the FMA rate. Where that
- * matters attention is two GEMMs and a softmax. So it is for few queries, a decoding step, where the keys are not cut into chunks:
- * products of a matrix and some vectors, whose scores are small beside the keys. */
+ * matters attention is two GEMMs and a softmax. So it is for few queries, a decoding step: products of a matrix and some
+ * vectors, whose scores are small beside the keys. */
 enum {
     PLAIN_LEAST_FMAS = 1 << 22,
     FEW_LEAST_FMAS = 1 << 10,
     FEW_MOST_FMAS = 1 << 23, /* of one query: its weighted sum fills the GPU, with the softmax in it */
     FEW_QUERIES = 16,
-    FEW_SMS =
-        8, /* for each head of k, where the keys cannot be cut into chunks: with more heads wgmma fills the GPU */
+    FEW_SMS = 8, /* for each head of k: with more heads wgmma fills the GPU (split-KV) */
     WGMMA_HEAD = 256,
     WGMMA_CHUNK = 8
 };
@@ -476,9 +477,7 @@ static bool is_plain(struct attend *a, const struct shape *q, const struct shape
     int64_t d = q->d[q->n - 1], dv = v->d[v->n - 1], rows = shape_size(q) / RG_MAX(d, 1);
     int64_t each = a->t * (q->n > 2 ? q->d[q->n - 3] / heads : 1); /* queries of a head of k */
     bool wgmma = a->o->wgmma && a->half != DT_VOID && has_wgmma_sizes(d, dv);
-    int64_t blocks = rows / RG_MAX(each, 1);
-    bool cut = wgmma && chunks_of(a, blocks, each, d) > 1;
-    bool few = each <= FEW_QUERIES && !cut && (!wgmma || FEW_SMS * blocks <= a->o->sms);
+    bool few = each <= FEW_QUERIES && (!wgmma || FEW_SMS * (rows / RG_MAX(each, 1)) <= a->o->sms);
     if (!a->o->stream || (wgmma && !few)) return false;
     double scores = (double)rows * (double)a->s;
     if (scores * (double)d < (few ? FEW_LEAST_FMAS : PLAIN_LEAST_FMAS)) return false;
@@ -541,9 +540,8 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     if (opts.mask) opts.mask = group_mask(g, opts.mask, sq, a.s, heads);
     for (int i = 0; i < 3 && sq->n > 2; i++) x[i] = in_groups(g, x[i], heads);
     const uop *whole[3] = {x[0], x[1], x[2]};
-    int64_t group = sq->n > 2 && o->stream ? sq->d[sq->n - 3] / heads : 1, each = a.t * group;
-    int64_t size = sq->d[sq->n - 1], all = shape_size(sq) / RG_MAX(each * size, 1);
-    a.chunks = a.plain ? 1 : chunks_of(&a, all, each, size);
+    a.chunks = chunks_of(&a, tg_shape(g, x[0]));
+    int64_t group = sq->n > 2 && o->stream ? sq->d[sq->n - 3] / heads : 1;
     for (int i = 1; i < 3 && group > 1; i++) x[i] = for_each_head(g, x[i], group);
     for (uint32_t i = 0; i < sq->n; i++) d[i] = sq->d[i];
     d[sq->n - 1] = sv->d[sv->n - 1];
