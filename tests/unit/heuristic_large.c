@@ -90,6 +90,28 @@ TEST(heuristic_large_convolutions_of_one_filter) {
     }
 }
 
+/* Dilated taps are as far apart in each lane: vectors along the positions, not of results that are stored in pieces. */
+TEST(heuristic_large_dilated_windows) {
+    struct rnd r = {20261123};
+    for (int n = 0; n < 3; n++) {
+        char text[800];
+        int in = (int)rnd_range(&r, 4, 10), out = 16 * (int)rnd_range(&r, 2, 6),
+            step = (int)rnd_range(&r, 2, 4), size = 16 * (int)rnd_range(&r, 12, 24), pad = step;
+        snprintf(text, sizeof text,
+                 "kernel s\nx = (PARAM<f32>[0 x] %d)\nf = (PARAM<f32>[1 f] %d)\no = (PARAM<f32>[2 o] %d)\n"
+                 "n = (RANGE[n GRID 0] 2)\nc = (RANGE[c GRID 1] %d)\nj = (RANGE[j GRID 2] %d)\n"
+                 "k = (RANGE[k REDUCE 3] %d)\nt = (RANGE[t REDUCE 4] 3)\n"
+                 "z = (SUB (ADD j (MUL t %d)) %d)\np = (AND (LE 0 z) (LT z %d))\n"
+                 "a = (ADD z (ADD (MUL k %d) (MUL n %d)))\n"
+                 "v = (WHERE p (LOAD (INDEX x (WHERE p a (INVALID<idx>)))) 0.0)\n"
+                 "g = (LOAD (INDEX f (ADD t (ADD (MUL k 3) (MUL c %d)))))\n"
+                 "(SINK (STORE (INDEX o (ADD j (ADD (MUL c %d) (MUL n %d)))) (REDUCE[ADD] (MUL v g) k t)))\n",
+                 2 * in * size, out * in * 3, 2 * out * size, out, size, in, step, pad, size, size, in * size,
+                 in * 3, size, out * size);
+        list_for(text, 64, 1, true, "VEC(j_v)", "VEC(c");
+    }
+}
+
 /* A line that is read across holds the next rows too: they are inside of the loop over vectors. */
 TEST(heuristic_large_transposition_of_three_axes) {
     struct rnd r = {20261120};
