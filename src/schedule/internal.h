@@ -33,9 +33,8 @@ struct plan_unit {
     const uop *n;
     uint8_t forced, hint;
     uint8_t kept; /* INLINE: never stored, but a kernel keeps a row of it; see value_kept() in rangeify.c */
-    uint8_t
-        of_gemv; /* on a GPU: a product of a matrix and a vector, or computed from one element by element */
-    uint8_t row; /* never stored because of INLINE: see never_store_rows() in store_rules.c */
+    uint8_t of_gemv; /* on a GPU: a product of a matrix and a vector, or elementwise of one */
+    uint8_t row;     /* never stored because of INLINE: see never_store_rows() in store_rules.c */
     /* in memory between two kernels: a contraction's result that is reduced, or a partial sum */
     uint8_t cut;
     uint32_t *use; /* units that read it, ending in UINT32_MAX */

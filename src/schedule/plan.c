@@ -13,13 +13,10 @@
 #include "schedule/internal.h"
 
 enum {
-    THOROUGH_UNTIL =
-        30000, /* evaluations of a program, whose memory nobody counts: its further regions get fewer */
-    BRIEF_AFTER = 100000 /* .. its further blocks fewer still */
+    THOROUGH_UNTIL = 30000, /* evaluations of a program without checkpoints: its further regions get fewer */
+    BRIEF_AFTER = 100000    /* .. its further blocks fewer still */
 };
-enum {
-    IN_PLACE_MOST = 64
-}; /* units of a region that are ordered by structure though it writes buffers: a layer */
+enum { IN_PLACE_MOST = 64 }; /* units of a region that writes buffers and is ordered by structure: a layer */
 enum { PLANS_LEAST = 4, PLANS_MOST = 8 }; /* that one search returns */
 /* What keeping a byte for another kernel is worth where memory is scarce, in times of reading it. */
 #define HOLD 0.1
