@@ -1,5 +1,5 @@
 /* cpu_transpose.c: opts of elementwise kernels that read across: blocks of vectors transposed in registers
- * (codegen/coalesce.c), large ones through a tile in cache, and the order of the loops around them.
+ * (codegen/lower/coalesce.c), large ones through a tile in cache, and the order of the loops around them.
  * Requires: struct elementwise_plan with an axis `transposed`. Gives: a part of the opt list.
  * Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
 #include "tune/choose/elementwise/elementwise.h"
