@@ -321,7 +321,7 @@ static rg_tensor residuals(rg_tensor x) {
 }
 #define ROWS_OF_CHANNELS "r_12544_128_256           opts: TILE(i0,"
 
-#define FEW_COLUMNS "r_2_4096_20_1024          opts: TILE(i1,16,"
+#define FEW_COLUMNS "r_4096_20_2048            opts: REG(i1) TILE(i0,"
 
 static const struct {
     const char *name;
