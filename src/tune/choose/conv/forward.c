@@ -315,6 +315,7 @@ bool conv_write_alone(struct view *v, struct str *out) {
     if (inner < 0 || k.filter.access->pred || conv_is_weight_gradient(v, &k) ||
         access_stride(v, k.image.access, inner, 1) != 1 || access_stride(v, c->store, inner, 1) != 1)
         return false;
+    bool narrow = size_of(v, inner) < lanes; /* part of a vector: worth it with rows beside each other */
     while (lanes > 2 && lanes > size_of(v, inner)) lanes /= 2;
     if (size_of(v, inner) < lanes) return false;
     const uop *halo = k.image.access->pred;
@@ -351,6 +352,7 @@ bool conv_write_alone(struct view *v, struct str *out) {
     if (last && (whole || *cut))
         copies = tile_window_rows(v, &k, out, last - 1, whole ? v->axis[k.pos[last - 1]].name : cut,
                                   whole ? size_of(v, k.pos[last - 1]) : part, nv);
+    if (narrow && copies == 1) return false;
     if (copies == 1 || copies * nv * size_of(v, k.tap[last]) <= MOST_FMAS)
         conv_unroll_sum(v, out, k.tap[last], copies * nv);
     return true;
